@@ -1,0 +1,153 @@
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import { authenticate } from './authn/authenticate.ts'
+import { challengeOf } from './authn/challenge.ts'
+import { epersonRoutes } from './authn/eperson.ts'
+import { loginRoutes } from './authn/login.ts'
+import { logoutRoutes } from './authn/logout.ts'
+import { createOnBehalfOf } from './authn/on-behalf-of.ts'
+import { createPasswords } from './authn/passwords.ts'
+import { shortLivedTokenRoutes } from './authn/short-lived-tokens.ts'
+import { createSpecialGroups } from './authn/special-groups.ts'
+import { statusRoutes } from './authn/status.ts'
+import { createTokens } from './authn/tokens.ts'
+import { loginMethods } from './caller.ts'
+import type { Config } from './config.ts'
+import { addressesOf, pathOf, withoutPrefix } from './http/addresses.ts'
+import { answerProblems } from './http/answer-problems.ts'
+import { createCors } from './http/cors.ts'
+import { createCsrf } from './http/csrf.ts'
+import { securityHeaders } from './http/headers.ts'
+import { healthRoutes } from './http/health.ts'
+import { parseQuery } from './http/parameters.ts'
+import { problemPages } from './http/problem-pages.ts'
+import { rootRoutes } from './http/root.ts'
+import type { Keyring } from './keys.ts'
+import { Problem } from './problems.ts'
+import { queryRoutes } from './query/routes.ts'
+import type { Storage } from './storage/storage.ts'
+
+/** Bytes of a request's body (L7), and of all its headers: room for a token that is too long to be looked at (T8). */
+const bodyLimit = 16 * 1024
+const headerLimit = 64 * 1024
+/** Milliseconds for a whole request to arrive. */
+const requestTimeout = 30_000
+
+/**
+ * The wiring, all of it and in order. A request walks: headers → CORS → CSRF (on POST) → caller → route.
+ * Building is not listening: the process and every test call this.
+ */
+export async function buildApp(config: Config, storage: Storage): Promise<FastifyInstance> {
+  const { accounts, entities, secrets } = storage
+  const configured = config.tokenSecrets.map(secret => Buffer.from(secret))
+  const keyring: Keyring = configured.length > 0 ? () => configured : secrets.current
+
+  const addresses = addressesOf(config)
+  const challenge = challengeOf(loginMethods, config.realm)
+  const answer = answerProblems({ addresses, challenge })
+  const headers = securityHeaders(config)
+  const cors = createCors(config)
+  const csrf = createCsrf(config, keyring)
+  const passwords = createPasswords({ atOnce: config.passwordConcurrency, waiting: config.passwordQueue })
+  const specialGroups = await createSpecialGroups(config, accounts)
+  const tokens = createTokens({ accounts, keyring })
+  const onBehalfOf = createOnBehalfOf({ accounts, config })
+
+  const app = Fastify({
+    bodyLimit,
+    requestTimeout,
+    http: { maxHeaderSize: headerLimit },
+    forceCloseConnections: 'idle',
+    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
+    rewriteUrl: request => withoutPrefix(config.basePath, request.url ?? '/'),
+    routerOptions: { querystringParser: text => ({ ...parseQuery(text) }), ignoreTrailingSlash: true },
+    // Its lines would hold whole addresses; ours, below, hold the path.
+    logController: new LogController({ disableRequestLogging: true }),
+    logger: config.logLevel === 'silent' ? false : { level: config.logLevel },
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(headers)
+      answer(error, request, reply)
+    },
+  })
+  // `null` reserves the place in the object; the hook below fills it before anything reads it.
+  app.decorateRequest('caller', null as never)
+
+  app.addHook('onRequest', (request, reply, next) => {
+    reply.headers(headers)
+    if (cors(request, reply) === 'answered') return
+    if (request.method === 'POST') {
+      try {
+        csrf.check(request)
+      } catch (problem) {
+        csrf.issue(request, reply)
+        throw problem
+      }
+    } else if (isQueryOrApi(request.url) && !csrf.hasCookie(request)) csrf.issue(request, reply)
+    next()
+  })
+  const isQueryOrApi = (url: string) => url.startsWith('/api') || url.startsWith(config.queryBase)
+
+  // Bodies stay bytes; each handler that reads one says which media types it takes.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    ['application/x-www-form-urlencoded', 'application/json'],
+    { parseAs: 'buffer' },
+    (_request, body, done) => done(null, body),
+  )
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+    body.length === 0
+      ? done(null, body)
+      : done(
+          new Problem(
+            'unsupported-media-type',
+            'The Content-Type of the body is not one that this service reads.',
+          ),
+        ),
+  )
+
+  app.setErrorHandler(answer)
+  app.setNotFoundHandler(request => {
+    throw new Problem(
+      'not-found',
+      `There is nothing at ${pathOf(request.originalUrl)}; start at ${addresses.api}.`,
+    )
+  })
+  if (config.logLevel === 'info')
+    app.addHook('onResponse', async (request, reply) => {
+      const { method, originalUrl } = request
+      // The path only: a query may hold a token (T10).
+      request.log.info({
+        method,
+        path: pathOf(originalUrl),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      })
+    })
+
+  healthRoutes(app, storage)
+  await app.register(
+    async api => {
+      rootRoutes(api, { addresses, csrf })
+      problemPages(api, addresses)
+    },
+    { prefix: '/api' },
+  )
+
+  // Everything inside knows who is asking.
+  await app.register(async inside => {
+    inside.addHook('onRequest', authenticate({ accounts, tokens, specialGroups, onBehalfOf }))
+    await inside.register(
+      async authn => {
+        loginRoutes(authn, { accounts, config, csrf, passwords, specialGroups, tokens })
+        logoutRoutes(authn, { accounts, config, csrf })
+        statusRoutes(authn, { addresses, challenge })
+        shortLivedTokenRoutes(authn, { accounts, addresses, config, tokens })
+      },
+      { prefix: '/api/authn' },
+    )
+    await inside.register(async api => epersonRoutes(api, { accounts, addresses }), { prefix: '/api' })
+    await inside.register(async query => queryRoutes(query, { addresses, entities }), {
+      prefix: config.queryBase,
+    })
+  })
+  return app
+}

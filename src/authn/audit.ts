@@ -1,0 +1,37 @@
+import type { FastifyRequest } from 'fastify'
+import type { Caller, LoginMethod } from '../caller.ts'
+import type { AuditEvent } from '../storage/storage.ts'
+import { clientAddress } from './special-groups.ts'
+
+type What = Pick<AuditEvent, 'event' | 'outcome'> & { readonly reason?: string | null }
+
+/** The event of something that the caller did; while acting, both names are on it (B4). */
+export function eventOf(caller: Caller, request: FastifyRequest, what: What): AuditEvent {
+  const uuid = caller.kind === 'anonymous' ? null : caller.session.eperson.uuid
+  return {
+    event: what.event,
+    outcome: what.outcome,
+    eperson: uuid,
+    actor: caller.kind === 'acting' ? caller.actor.uuid : uuid,
+    clientIp: clientAddress(request.ip),
+    method: caller.kind === 'anonymous' ? null : caller.method,
+    reason: what.reason ?? (caller.kind === 'acting' ? caller.reason : null),
+  }
+}
+
+/** The event of somebody who tried to log in. */
+export const loginEvent = (
+  request: FastifyRequest,
+  eperson: string | null,
+  method: LoginMethod,
+  outcome: AuditEvent['outcome'],
+): AuditEvent => ({
+  event: 'login',
+  outcome,
+  eperson,
+  // Whoever fails to log in has not shown to be the eperson.
+  actor: outcome === 'success' ? eperson : null,
+  clientIp: clientAddress(request.ip),
+  method,
+  reason: null,
+})

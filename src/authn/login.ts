@@ -1,0 +1,104 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import type { Csrf } from '../http/csrf.ts'
+import { parseForm } from '../http/form.ts'
+import { allowOnly } from '../http/methods.ts'
+import { Problem } from '../problems.ts'
+import type { Accounts } from '../storage/storage.ts'
+import { eventOf, loginEvent } from './audit.ts'
+import { refuseShortLivedToken } from './authenticate.ts'
+import type { Passwords } from './passwords.ts'
+import type { SpecialGroups } from './special-groups.ts'
+import type { Tokens, Verified } from './tokens.ts'
+
+interface Parts {
+  readonly accounts: Accounts
+  readonly config: Pick<Config, 'tokenLifetime'>
+  readonly csrf: Csrf
+  readonly passwords: Passwords
+  readonly specialGroups: SpecialGroups
+  readonly tokens: Tokens
+}
+
+/** `POST /api/authn/login` (L1–L9): a password or a valid token gives a new token. */
+export function loginRoutes(app: FastifyInstance, parts: Parts): void {
+  const { accounts, config, csrf, tokens } = parts
+
+  app.route({
+    method: 'POST',
+    url: '/login',
+    config: { actsOnlyAsItself: true },
+    preParsing: refuseShortLivedToken,
+    handler: async (request, reply) => {
+      if (request.headers['x-on-behalf-of'] !== undefined)
+        throw new Problem(
+          'on-behalf-of-refused',
+          'No token is made for someone else: send X-On-Behalf-Of with the requests that follow.',
+        )
+      const form = readBody(request)
+      const verified = form ? await byPassword(parts, form, request) : await byToken(accounts, request)
+      return handOut(reply, verified)
+    },
+  })
+  allowOnly(app, '/login', ['POST'])
+
+  function handOut(reply: FastifyReply, verified: Verified): FastifyReply {
+    csrf.issue(reply.request, reply)
+    return reply
+      .header('authorization', `Bearer ${tokens.mint('login', verified, config.tokenLifetime)}`)
+      .send()
+  }
+}
+
+/** @returns the form, or undefined for a body without parameters (L3) */
+function readBody(request: FastifyRequest): ReadonlyMap<string, Buffer> | undefined {
+  const body = request.body as Buffer | undefined
+  if (body === undefined || body.length === 0) return undefined
+  if (isForm(request)) {
+    const form = parseForm(body)
+    return form.size === 0 ? undefined : form
+  }
+  if (/^\s*\{\s*\}\s*$/.test(body.toString())) return undefined
+  throw new Problem('unsupported-media-type', 'Send user and password as application/x-www-form-urlencoded.')
+}
+
+const isForm = (request: FastifyRequest) =>
+  /^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')
+
+async function byPassword(
+  parts: Parts,
+  form: ReadonlyMap<string, Buffer>,
+  request: FastifyRequest,
+): Promise<Verified> {
+  const { accounts, passwords, specialGroups } = parts
+  const user = form.get('user')
+  const password = form.get('password')
+  if (!user || !password)
+    throw new Problem('login-failed', 'The form must have both fields, user and password.')
+
+  const known = await accounts.credentials(user.toString())
+  // One hash whoever it is: disabled accounts, and those without a password, are compared with nothing (L5).
+  const hash = known?.enabled ? known.passwordHash : null
+  const right = await passwords.verify(password, hash)
+  let session: Verified['session'] | undefined
+  if (right && known && hash !== null) {
+    const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password) : null
+    session = await accounts.recordLogin(
+      { uuid: known.uuid, passwordHash: hash, renewedHash },
+      loginEvent(request, known.uuid, 'password', 'success'),
+    )
+  } else await accounts.recordEvent(loginEvent(request, known?.uuid ?? null, 'password', 'failure'))
+  if (!session) throw new Problem('login-failed', 'The e-mail address or the password is wrong.')
+  return { session, method: 'password', sg: specialGroups.ofMethod('password').map(({ uuid }) => uuid) }
+}
+
+async function byToken(accounts: Accounts, request: FastifyRequest): Promise<Verified> {
+  const { caller } = request
+  if (caller.kind === 'anonymous')
+    throw new Problem(
+      'login-failed',
+      'Neither credentials (user and password as a form) nor a valid token came with the request.',
+    )
+  await accounts.recordEvent(eventOf(caller, request, { event: 'refresh', outcome: 'success' }))
+  return caller
+}

@@ -1,0 +1,88 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Acting, type Caller, isAdministrator } from '../caller.ts'
+import type { Config } from '../config.ts'
+import { Problem } from '../problems.ts'
+import type { Accounts, AuditEvent } from '../storage/storage.ts'
+import { eventOf } from './audit.ts'
+import { requireEperson } from './authenticate.ts'
+
+/** Makes the caller who an administrator acts as (B1–B4), or throws. */
+export type OnBehalfOf = (
+  caller: Caller,
+  ipGroups: Caller['specialGroups'],
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<Caller>
+
+interface Parts {
+  readonly accounts: Accounts
+  readonly config: Pick<Config, 'loginOnBehalfOf' | 'onBehalfOfReason'>
+}
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const longestReason = 1_000
+
+export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
+  return async (caller, ipGroups, request, reply) => {
+    // At logout the header is ignored: a caller logs out only itself (O3). At login it is refused (L9), by the handler.
+    if (request.routeOptions.config.actsOnlyAsItself) return caller
+    const wanted = header(request, 'x-on-behalf-of')
+    if (!uuidForm.test(wanted))
+      throw new Problem(
+        'bad-on-behalf-of',
+        'X-On-Behalf-Of must be the uuid of one eperson, such as 5f7ac74e-…-8a9d0c2f1b3e.',
+      )
+
+    const reason = readReason(request)
+    const record = (outcome: AuditEvent['outcome'], target: string) =>
+      accounts.recordEvent({
+        ...eventOf(caller, request, { event: 'on-behalf-of', outcome, reason }),
+        eperson: target,
+      })
+    // Written down only where somebody is behind it: anonymous noise would drown the trail.
+    const refuse = async (why: string) => {
+      if (caller.kind !== 'anonymous') await record('failure', wanted.toLowerCase())
+      return new Problem('on-behalf-of-refused', why)
+    }
+    // In this order, so that only an administrator learns whether an eperson exists (B2).
+    if (!config.loginOnBehalfOf) throw await refuse('This service does not allow acting on behalf of others.')
+    if (!isAdministrator(caller)) throw await refuse('Only an administrator may act on behalf of someone.')
+    const admin = requireEperson(caller)
+    const session = await accounts.session(wanted.toLowerCase())
+    if (!session) throw new Problem('bad-on-behalf-of', 'X-On-Behalf-Of names no eperson that may log in.')
+    if (session.administrator) throw await refuse('Nobody may act on behalf of an administrator.')
+    if (config.onBehalfOfReason === 'required' && reason === null)
+      throw new Problem('reason-required', 'Give the reason in the header X-On-Behalf-Of-Reason.')
+
+    await record('success', session.eperson.uuid)
+    reply.header('x-acting-as', session.eperson.uuid)
+    return {
+      kind: 'acting',
+      session,
+      method: admin.method,
+      // What the administrator's login gave is the administrator's; the address is of the request (B3).
+      sg: [],
+      specialGroups: ipGroups,
+      actor: admin.session.eperson,
+      reason,
+    } satisfies Acting
+  }
+}
+
+const header = (request: FastifyRequest, name: string): string => {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value.trim() : ''
+}
+
+/** Node reads header bytes as Latin-1; people write UTF-8. */
+function readReason(request: FastifyRequest): string | null {
+  const text = Buffer.from(header(request, 'x-on-behalf-of-reason'), 'latin1').toString()
+  return text === '' ? null : text.slice(0, longestReason)
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** X-On-Behalf-Of doesn't change who the caller of this route is. */
+    actsOnlyAsItself?: boolean
+  }
+}

@@ -1,0 +1,115 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { Problem } from '../problems.ts'
+
+/**
+ * Passwords: argon2id (RFC 9106) with the parameters that OWASP's cheat sheet asks for at least. Hashing runs in
+ * libuv's threads, never on the event loop; only so many at once, and those that wait are bounded too.
+ */
+const parameters = { memory: 19_456, passes: 2, parallelism: 1 }
+const saltBytes = 16
+const tagBytes = 32
+
+export interface Passwords {
+  /** @returns a PHC string */
+  hash(password: Uint8Array): Promise<string>
+  /**
+   * Costs one hash whatever is given, so that nobody can tell from the time whether an account exists (L5).
+   * @param phc null: there is nothing to compare with, and the answer is no
+   */
+  verify(password: Uint8Array, phc: string | null): Promise<boolean>
+  /** Whether the hash was made with weaker parameters than today's. */
+  isOutdated(phc: string): boolean
+}
+
+export interface PasswordLimits {
+  readonly atOnce: number
+  readonly waiting: number
+}
+
+/** @throws Problem `busy` (from its methods) when too many wait already */
+export function createPasswords(limits: PasswordLimits): Passwords {
+  const inTurn = createTurnstile(limits)
+  return {
+    hash: async password => {
+      const salt = randomBytes(saltBytes)
+      const tag = await inTurn(() => derive(password, { ...parameters, salt, tagLength: tagBytes }))
+      const { memory, passes, parallelism } = parameters
+      return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`
+    },
+    verify: async (password, phc) => {
+      const known = phc === null ? undefined : readPhc(phc)
+      const tag = await inTurn(() =>
+        derive(
+          password,
+          known
+            ? { ...known, tagLength: known.tag.length }
+            : { ...parameters, salt: nobodysSalt, tagLength: tagBytes },
+        ),
+      )
+      return known !== undefined && timingSafeEqual(tag, known.tag)
+    },
+    isOutdated: phc => {
+      const known = readPhc(phc)
+      return (
+        known.memory < parameters.memory ||
+        known.passes < parameters.passes ||
+        known.parallelism < parameters.parallelism
+      )
+    },
+  }
+}
+
+const nobodysSalt = randomBytes(saltBytes)
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '')
+
+interface Parameters {
+  readonly memory: number
+  readonly passes: number
+  readonly parallelism: number
+  readonly salt: Uint8Array
+  readonly tagLength: number
+}
+
+const derive = (message: Uint8Array, { salt, ...rest }: Parameters) =>
+  new Promise<Buffer>((resolve, reject) =>
+    argon2('argon2id', { message, nonce: salt, ...rest }, (error, tag) =>
+      error ? reject(error) : resolve(tag),
+    ),
+  )
+
+/** PHC string format (https://github.com/P-H-C/phc-string-format). */
+function readPhc(phc: string) {
+  const [, m, t, p, salt, tag] =
+    /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(phc) ?? []
+  if (salt === undefined || tag === undefined) throw new Error('a stored password hash is not in PHC format')
+  return {
+    memory: Number(m),
+    passes: Number(t),
+    parallelism: Number(p),
+    salt: Buffer.from(salt, 'base64'),
+    tag: Buffer.from(tag, 'base64'),
+  }
+}
+
+/** Lets so many through at once and so many wait; whoever comes then is sent away at once. */
+function createTurnstile({ atOnce, waiting }: PasswordLimits) {
+  let inside = 0
+  const line: (() => void)[] = []
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (inside >= atOnce) {
+      if (line.length >= waiting)
+        throw new Problem('busy', `${line.length} logins wait already; repeat in a moment.`, {
+          headers: { 'retry-after': '1' },
+        })
+      await new Promise<void>(resolve => line.push(resolve))
+    } else inside++
+    try {
+      return await work()
+    } finally {
+      const next = line.shift()
+      // The place is handed on, so that nobody slips in between.
+      if (next) next()
+      else inside--
+    }
+  }
+}

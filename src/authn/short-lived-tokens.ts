@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { allowOnly } from '../http/methods.ts'
+import type { Accounts } from '../storage/storage.ts'
+import { eventOf } from './audit.ts'
+import { refuseShortLivedToken, requireEperson } from './authenticate.ts'
+import type { Tokens } from './tokens.ts'
+
+interface Parts {
+  readonly accounts: Accounts
+  readonly addresses: Addresses
+  readonly config: Pick<Config, 'shortTokenLifetime'>
+  readonly tokens: Tokens
+}
+
+/** `POST /api/authn/shortlivedtokens` (H1, H2): a token for a URL where no header can be sent. */
+export function shortLivedTokenRoutes(
+  app: FastifyInstance,
+  { accounts, addresses, config, tokens }: Parts,
+): void {
+  const href = `${addresses.authn}/shortlivedtokens`
+
+  app.post('/shortlivedtokens', { preParsing: refuseShortLivedToken }, async request => {
+    const caller = requireEperson(request.caller)
+    await accounts.recordEvent(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))
+    const token = tokens.mint('short-lived', caller, config.shortTokenLifetime)
+    return { token, type: 'shortlivedtoken', _links: { self: { href } } }
+  })
+  allowOnly(app, '/shortlivedtokens', ['POST'])
+}

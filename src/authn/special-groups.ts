@@ -1,0 +1,70 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
+import type { Group, LoginMethod } from '../caller.ts'
+import type { Config } from '../config.ts'
+import type { Accounts } from '../storage/storage.ts'
+
+/** Groups that the way of arriving gives (contract section 5). */
+export interface SpecialGroups {
+  /** By client address, asked on every request (G1). */
+  ofAddress(ip: string | null): readonly Group[]
+  /** By login method: what goes into the claim `sg` (G2). */
+  ofMethod(method: LoginMethod): readonly Group[]
+}
+
+/** Groups that the configuration names come into being if they don't exist. */
+export async function createSpecialGroups(
+  { ipGroups, methodGroups }: Pick<Config, 'ipGroups' | 'methodGroups'>,
+  accounts: Pick<Accounts, 'ensureGroups'>,
+): Promise<SpecialGroups> {
+  const names = [...new Set([...ipGroups, ...methodGroups].map(({ group }) => group))]
+  const groups = names.length === 0 ? [] : await accounts.ensureGroups(names)
+  const named = (name: string) => groups.filter(group => group.name === name)
+
+  const networks = ipGroups.flatMap(({ group, ranges }) =>
+    named(group).map(known => ({
+      group: known,
+      inside: networkOf(ranges.filter(range => !range.startsWith('!'))),
+      outside: networkOf(ranges.filter(range => range.startsWith('!')).map(range => range.slice(1))),
+    })),
+  )
+  return {
+    ofAddress: ip => {
+      if (networks.length === 0 || ip === null) return none
+      const family = isIPv4(ip) ? 'ipv4' : 'ipv6'
+      const found = networks
+        .filter(({ inside, outside }) => inside.check(ip, family) && !outside.check(ip, family))
+        .map(({ group }) => group)
+      return withoutRepeats(found)
+    },
+    ofMethod: method =>
+      withoutRepeats(methodGroups.filter(one => one.method === method).flatMap(({ group }) => named(group))),
+  }
+}
+
+const none: readonly Group[] = []
+
+/** Each group once, whichever ways gave it. */
+export const withoutRepeats = (groups: readonly Group[]): readonly Group[] =>
+  groups.length < 2 ? groups : [...new Map(groups.map(group => [group.uuid, group])).values()]
+
+function networkOf(ranges: readonly string[]): BlockList {
+  const network = new BlockList()
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/')
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    if (prefix === undefined) network.addAddress(address, family)
+    else network.addSubnet(address, Number(prefix), family)
+  }
+  return network
+}
+
+/**
+ * The client's address as one spelling. IPv4 in IPv6 (::ffff:192.0.2.1, RFC 4291 §2.5.5.2) is IPv4: a listener on `::`
+ * sees it so, and the ranges are written the other way.
+ * @returns null when a trusted proxy said something that is no address
+ */
+export function clientAddress(ip: string): string | null {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
+  if (mapped !== undefined && isIPv4(mapped)) return mapped
+  return isIPv4(ip) || isIPv6(ip) ? ip : null
+}

@@ -1,0 +1,92 @@
+import type { FastifyInstance } from 'fastify'
+import type { Caller, Group } from '../caller.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { allowOnly } from '../http/methods.ts'
+import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
+import { epersonBody } from './eperson.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly challenge: string
+}
+
+const defaultSize = 20
+const largestSize = 1_000
+
+/** `GET /api/authn/status` and its page of special groups (S1–S4). */
+export function statusRoutes(app: FastifyInstance, { addresses, challenge }: Parts): void {
+  const self = `${addresses.authn}/status`
+
+  /**
+   * Callers are the same object for as long as nothing about them has changed (`authenticate`), so that the answer to
+   * one of the most frequent questions is printed once.
+   */
+  const printed = new WeakMap<Caller, Buffer>()
+  function statusOf(caller: Caller): Buffer {
+    const known = printed.get(caller)
+    if (known) return known
+    const body = Buffer.from(JSON.stringify(statusBody(caller)))
+    printed.set(caller, body)
+    return body
+  }
+
+  function statusBody(caller: Caller) {
+    const eperson = caller.kind === 'anonymous' ? null : caller.session.eperson
+    return {
+      okay: true,
+      authenticated: eperson !== null,
+      authenticationMethod: caller.kind === 'anonymous' ? null : caller.method,
+      type: 'status',
+      _links: {
+        ...(eperson ? { eperson: { href: addresses.eperson(eperson.uuid) } } : {}),
+        specialGroups: { href: `${self}/specialGroups` },
+        self: { href: self },
+      },
+      _embedded: {
+        ...(eperson ? { eperson: epersonBody(eperson, addresses) } : {}),
+        specialGroups: groupPage(caller.specialGroups, 0, defaultSize),
+      },
+    }
+  }
+
+  const groupPage = (groups: readonly Group[], number: number, size: number) => ({
+    _embedded: { specialGroups: groups.slice(number * size, (number + 1) * size).map(groupBody) },
+    page: { number, size, totalPages: Math.ceil(groups.length / size), totalElements: groups.length },
+    _links: { self: { href: `${self}/specialGroups` } },
+  })
+
+  app.get('/status', async (request, reply) => {
+    if (request.caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
+    return reply.type('application/json').send(statusOf(request.caller))
+  })
+  app.get('/status/specialGroups', async request => {
+    const given = singleParameters(request.query as Query, ['page', 'size'])
+    const number = wholeNumber('page', given.page, 0, 0, Number.MAX_SAFE_INTEGER)
+    const size = wholeNumber('size', given.size, defaultSize, 1, largestSize)
+    return groupPage(request.caller.specialGroups, number, size)
+  })
+  allowOnly(app, '/status', ['GET', 'HEAD'])
+  allowOnly(app, '/status/specialGroups', ['GET', 'HEAD'])
+}
+
+const groupBody = ({ uuid, name }: Group) => ({
+  id: uuid,
+  uuid,
+  name,
+  permanent: false,
+  metadata: {},
+  type: 'group',
+})
+
+function wholeNumber(
+  name: string,
+  text: string | undefined,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
+  if (text === undefined) return fallback
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= least && value <= most) return value
+  throw badParameter(name, text, `The parameter ${name} must be a whole number from ${least} to ${most}.`)
+}

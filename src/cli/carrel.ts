@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander'
+import { ConfigError } from '../config.ts'
+import { ImportError } from '../import/source.ts'
+import { StoreUnavailable } from '../storage/storage.ts'
+import { entityCommand } from './entity.ts'
+import { epersonCommand } from './eperson.ts'
+import { Failure, Misuse } from './failures.ts'
+import { groupCommand } from './group.ts'
+import { importCommand } from './import.ts'
+import { secretCommand } from './secret.ts'
+import { serveCommand } from './serve.ts'
+import { version } from './version.ts'
+
+/** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called the wrong way. */
+const program = new Command('carrel')
+  .description('A self-hosted, token-authenticated repository API.')
+  .version(version)
+  .helpCommand(false)
+  .addCommand(serveCommand())
+  .addCommand(epersonCommand())
+  .addCommand(groupCommand())
+  .addCommand(importCommand())
+  .addCommand(entityCommand())
+  .addCommand(secretCommand())
+  .addHelpText(
+    'after',
+    '\nSettings come from the environment: CARREL_DATA, CARREL_PORT, … (docs/reference/settings.md).',
+  )
+
+/** Errors go to standard error, in one line with the mend; commander's own are told by it. */
+function prepare(command: Command): void {
+  command
+    .exitOverride()
+    .allowExcessArguments(false)
+    .configureOutput({
+      outputError: (text, write) => write(`carrel: ${text.replace(/^error: /, '').trim()}\n`),
+    })
+  for (const sub of command.commands) prepare(sub)
+}
+prepare(program)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = report(error)
+}
+
+function report(error: unknown): number {
+  if (error instanceof CommanderError) {
+    // Asking for help is not wrong use; naming no command is (commander has printed the help for both).
+    return error.code === 'commander.helpDisplayed' || error.code === 'commander.version' ? 0 : 2
+  }
+  const known =
+    error instanceof Misuse ||
+    error instanceof Failure ||
+    error instanceof ConfigError ||
+    error instanceof ImportError ||
+    error instanceof StoreUnavailable
+  const message =
+    error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)
+  process.stderr.write(`carrel: ${message}\n`)
+  return error instanceof Misuse || error instanceof ConfigError ? 2 : 1
+}

@@ -1,0 +1,120 @@
+import { createPasswords } from '../authn/passwords.ts'
+import { importRecords } from '../import/import-entity.ts'
+import type { ReadRecord } from '../import/json-lines.ts'
+import type { Storage } from '../storage/storage.ts'
+import { generatePassword } from './eperson.ts'
+import { commandEvent } from './store.ts'
+
+/** What a new store gets to try things on: a small archive of letters, and people who may read it. */
+const people = [
+  { email: 'admin@example.org', firstName: 'Ada', lastName: 'Admin', group: null },
+  { email: 'reader@example.org', firstName: 'Ruth', lastName: 'Reader', group: 'Readers' },
+  { email: 'curator@example.org', firstName: 'Carl', lastName: 'Curator', group: 'Curators' },
+] as const
+
+const letters = 10_000
+
+export interface Demo {
+  introduction(api: string, query: string, dataFolder: string): string
+}
+
+/** @returns undefined when the store is in use already: nothing is added then */
+export async function createDemo({ accounts, entities }: Storage): Promise<Demo | undefined> {
+  if ((await accounts.listEpersons()).length > 0) return undefined
+  const passwords = createPasswords({ atOnce: 2, waiting: people.length })
+  const credentials = await Promise.all(
+    people.map(async person => {
+      const password = generatePassword()
+      return { ...person, password, passwordHash: await passwords.hash(Buffer.from(password)) }
+    }),
+  )
+  for (const { group, password: _, ...person } of credentials) {
+    await accounts.addEperson({ ...person, administrator: group === null }, commandEvent('eperson.add'))
+    if (group === null) continue
+    await accounts.addGroup(group, commandEvent('group.add'))
+    await accounts.join(group, person.email, commandEvent('group.join'))
+  }
+  await importRecords(
+    someLetters(letters),
+    entities,
+    { name: 'letters', key: 'id', read: 'eperson', event: commandEvent('entity.import') },
+    () => {},
+  )
+  return {
+    introduction: (api, query, dataFolder) => {
+      const reader = credentials.find(one => one.group === 'Readers')
+      return `
+First start: ${dataFolder} now holds ${letters.toLocaleString('en')} demo letters and these epersons (shown only once):
+
+${credentials.map(({ email, password, group }) => `  ${email.padEnd(20)}  ${password}  ${group ?? 'Administrator'}`).join('\n')}
+
+Try it: get a CSRF pair, log in, and page through the letters.
+
+  CSRF=$(curl -si -c carrel.cookies ${api}/security/csrf | tr -d '\\r' | sed -n 's/^DSPACE-XSRF-TOKEN: //Ip')
+  TOKEN=$(curl -si -b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -d user=${reader?.email} -d password=${reader?.password} ${api}/authn/login | tr -d '\\r' | sed -n 's/^Authorization: Bearer //Ip')
+  curl -siG -H "Authorization: Bearer $TOKEN" ${query}/letters -d 'order_by=[{"field":"year","order":"desc"}]' -d limit=3 -d include_total=true
+`
+    },
+  }
+}
+
+const names = [
+  'Abel',
+  'Bertha',
+  'Câmara',
+  'Dürer',
+  'Eliot',
+  'Frías',
+  'Gauß',
+  'Hölderlin',
+  'Ibsen',
+  'Järvi',
+  'Kovač',
+  'Łoś',
+  'Ørsted',
+  'Şahin',
+  'Zoë',
+]
+const places = [
+  'Aarhus',
+  'Basel',
+  'Coimbra',
+  'Dublin',
+  'Évora',
+  'Firenze',
+  'Göttingen',
+  'Kraków',
+  'Leiden',
+  'Örebro',
+  'Zürich',
+]
+const languages = ['de', 'en', 'fr', 'it', 'pt', null]
+
+/** Letters that are the same on every machine, spread evenly by a small multiplicative sequence. */
+async function* someLetters(count: number): AsyncIterable<ReadRecord[]> {
+  const pick = <T>(list: readonly T[], seed: number): T => list[seed % list.length] as T
+  yield Array.from({ length: count }, (_, at) => {
+    const seed = Math.imul(at + 1, 2_654_435_761) >>> 8
+    const sender = pick(names, seed)
+    const recipient = pick(names, seed >>> 4)
+    const place = pick(places, seed >>> 8)
+    const year = 1780 + (seed % 140)
+    return {
+      line: at + 1,
+      record: {
+        id: at + 1,
+        shelfmark: `MS ${100 + (seed % 60)}/${at + 1}`,
+        title: `${sender} to ${recipient}, ${place}, ${year}`,
+        sender,
+        recipient,
+        place,
+        year: seed % 17 === 0 ? null : year,
+        pages: 1 + (seed % 12),
+        language: pick(languages, seed >>> 6),
+        digitised: seed % 3 === 0,
+        catalogued: new Date(Date.UTC(1998, 0, 1) + (seed % 9_000) * 86_400_000).toISOString(),
+        subjects: [pick(places, seed >>> 2), pick(names, seed >>> 10)],
+      },
+    }
+  })
+}

@@ -1,0 +1,23 @@
+/** One line on standard output. */
+export const say = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Rows under headings, columns as wide as they need to be; numbers to the right. */
+export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [headings, ...rows].map(row => row.map(cell => String(cell)))
+  const widths = headings.map((_, at) => Math.max(...cells.map(row => row[at]?.length ?? 0)))
+  const isNumber = headings.map((_, at) => rows.length > 0 && rows.every(row => typeof row[at] === 'number'))
+  return cells
+    .map(row =>
+      row
+        .map((cell, at) => (isNumber[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** What is listed, as JSON or as a table. */
+export const sayList = <T>(json: boolean | undefined, list: readonly T[], asTable: () => string): void =>
+  say(json ? JSON.stringify(list, null, 2) : asTable())

@@ -1,0 +1,27 @@
+import { type Config, toConfig } from '../config.ts'
+import { openSqlite } from '../storage/sqlite/sqlite.ts'
+import type { AuditEvent, Storage } from '../storage/storage.ts'
+
+/** Opens the store that the settings name, does the work and closes it, whatever happens. */
+export async function withStore<T>(work: (storage: Storage, config: Config) => Promise<T>): Promise<T> {
+  const config = toConfig(process.env)
+  const storage = await openStore(config)
+  try {
+    return await work(storage, config)
+  } finally {
+    await storage.close()
+  }
+}
+
+export const openStore = (config: Config): Promise<Storage> => openSqlite(config)
+
+/** The audit event of something that was done by command line: nobody's token was behind it. */
+export const commandEvent = (event: AuditEvent['event'], reason: string | null = null): AuditEvent => ({
+  event,
+  outcome: 'success',
+  eperson: null,
+  actor: null,
+  clientIp: null,
+  method: null,
+  reason,
+})

@@ -1,0 +1,39 @@
+import type { Config } from '../config.ts'
+
+/** Every link starts with the configured base URL, never with what a client says in Host (P3). */
+export interface Addresses {
+  readonly api: string
+  readonly authn: string
+  readonly csrf: string
+  readonly query: string
+  problem(code: string): string
+  eperson(uuid: string): string
+}
+
+export const addressesOf = ({ baseUrl, queryBase }: Pick<Config, 'baseUrl' | 'queryBase'>): Addresses => ({
+  api: `${baseUrl}/api`,
+  authn: `${baseUrl}/api/authn`,
+  csrf: `${baseUrl}/api/security/csrf`,
+  query: `${baseUrl}${queryBase}`,
+  problem: code => `${baseUrl}/api/problems/${code}`,
+  eperson: uuid => `${baseUrl}/api/eperson/epersons/${uuid}`,
+})
+
+/**
+ * Requests are answered under `/api`, the same under `/server/api`, and below the path of the base URL (P1).
+ * @param basePath without a trailing slash
+ * @param url as the client sent it
+ * @returns the url without such a prefix
+ */
+export function withoutPrefix(basePath: string, url: string): string {
+  for (const prefix of [basePath, '/server'])
+    if (prefix !== '' && url.startsWith(`${prefix}/`)) return url.slice(prefix.length)
+  return url
+}
+
+/** The path prefix of the API that the client used, for the cookie's Path (C2). */
+export const prefixInUse = (basePath: string, url: string): string =>
+  `${url.slice(0, url.length - withoutPrefix(basePath, url).length)}/api`
+
+/** The path of a request without its query, which may hold a token. */
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? ''

@@ -1,0 +1,63 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import { Problem } from '../problems.ts'
+import { quote } from './parameters.ts'
+
+/** Cross-origin requests (W1, https://fetch.spec.whatwg.org/#http-cors-protocol): an exact list of origins. */
+type Settings = Pick<Config, 'allowedOrigins' | 'baseUrl' | 'csrfHeader'>
+
+const allowedHeaders = [
+  'Authorization',
+  'Content-Type',
+  'X-XSRF-TOKEN',
+  'X-On-Behalf-Of',
+  'X-On-Behalf-Of-Reason',
+  'X-Requested-With',
+  'X-Referrer',
+  'X-Correlation-Id',
+  'Accept-Language',
+].join(', ')
+
+/** How long a browser may remember a preflight, in seconds. */
+const remember = '600'
+
+/**
+ * @returns a hook for every request; answers a preflight itself
+ * @throws Problem (from the hook) when the origin is not on the list
+ */
+export function createCors(config: Settings) {
+  // A page of the service's own origin sends Origin with its POSTs too.
+  const allowed = new Set([...config.allowedOrigins, new URL(config.baseUrl).origin])
+  const exposed = [
+    'Authorization',
+    config.csrfHeader,
+    'WWW-Authenticate',
+    'X-Records',
+    'Link',
+    'Location',
+  ].join(', ')
+
+  return (request: FastifyRequest, reply: FastifyReply): 'answered' | 'go on' => {
+    const { origin } = request.headers
+    reply.header('vary', 'Origin')
+    if (origin === undefined) return 'go on'
+    if (!allowed.has(origin))
+      throw new Problem(
+        'origin-not-allowed',
+        `Pages of the origin ${quote(origin)} may not call this service.`,
+      )
+    reply.header('access-control-allow-origin', origin)
+    reply.header('access-control-allow-credentials', 'true')
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+      reply.header('access-control-expose-headers', exposed)
+      return 'go on'
+    }
+    reply
+      .code(204)
+      .header('access-control-allow-methods', 'GET, HEAD, POST')
+      .header('access-control-allow-headers', allowedHeaders)
+      .header('access-control-max-age', remember)
+      .send()
+    return 'answered'
+  }
+}

@@ -1,0 +1,90 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import { deriveKey, type Keyring, sameText } from '../keys.ts'
+import { Problem, type ProblemCode } from '../problems.ts'
+import { prefixInUse } from './addresses.ts'
+
+/**
+ * CSRF (contract section 3): a signed double submit (OWASP). The value is 256 random bits and their HMAC, so that any
+ * node knows what another issued without keeping anything.
+ */
+export interface Csrf {
+  /** Sets a fresh cookie and header on the answer. */
+  issue(request: FastifyRequest, reply: FastifyReply): void
+  /** @throws Problem saying which of the four ways it is wrong (C4) */
+  check(request: FastifyRequest): void
+  hasCookie(request: FastifyRequest): boolean
+}
+
+const randomLength = 32
+const nothing = new Uint8Array()
+
+type Settings = Pick<Config, 'csrfCookie' | 'csrfHeader' | 'baseUrl' | 'basePath'>
+
+export function createCsrf(config: Settings, keyring: Keyring): Csrf {
+  const { csrfCookie, csrfHeader, basePath } = config
+  const attributes = config.baseUrl.startsWith('https:')
+    ? 'Secure; HttpOnly; SameSite=None'
+    : 'HttpOnly; SameSite=Lax'
+  const start = `${csrfCookie}=`
+
+  let derivedFrom: readonly Uint8Array[] = []
+  let keys: readonly Buffer[] = []
+  function currentKeys() {
+    const secrets = keyring()
+    if (secrets !== derivedFrom) {
+      keys = secrets.map(secret => deriveKey(secret, 'csrf', nothing))
+      derivedFrom = secrets
+    }
+    return keys
+  }
+
+  const sign = (random: Uint8Array, key: Buffer) => createHmac('sha256', key).update(random).digest()
+
+  function isOurs(value: string): boolean {
+    const random = Buffer.from(value, 'base64url').subarray(0, randomLength)
+    return currentKeys().some(key =>
+      sameText(value, Buffer.concat([random, sign(random, key)]).toString('base64url')),
+    )
+  }
+
+  const cookies = (request: FastifyRequest): string[] =>
+    (request.headers.cookie ?? '')
+      .split(';')
+      .map(part => part.trim())
+      .filter(part => part.startsWith(start))
+      .map(part => part.slice(start.length))
+
+  return {
+    issue: (request, reply) => {
+      const key = currentKeys()[0]
+      if (!key) throw new Error('there is no secret to sign with')
+      const random = randomBytes(randomLength)
+      const value = Buffer.concat([random, sign(random, key)]).toString('base64url')
+      // Fastify adds to this header; one answer carries one pair.
+      reply.removeHeader('set-cookie')
+      reply.header(
+        'set-cookie',
+        `${start}${value}; Path=${prefixInUse(basePath, request.originalUrl)}; ${attributes}`,
+      )
+      reply.header(csrfHeader, value)
+    },
+    check: request => {
+      const given = cookies(request)
+      const header = request.headers['x-xsrf-token']
+      const refuse = (code: ProblemCode, why: string) =>
+        new Problem(
+          code,
+          `Invalid CSRF token: ${why}. Repeat the request with the pair that comes with this answer.`,
+        )
+      if (given.length === 0) throw refuse('csrf-cookie-missing', `the cookie ${csrfCookie} is missing`)
+      if (typeof header !== 'string' || header === '')
+        throw refuse('csrf-header-missing', 'the header X-XSRF-TOKEN is missing')
+      if (!given.some(cookie => sameText(cookie, header)))
+        throw refuse('csrf-mismatch', `the header X-XSRF-TOKEN and the cookie ${csrfCookie} differ`)
+      if (!isOurs(header)) throw refuse('csrf-not-ours', 'it was not issued by this service')
+    },
+    hasCookie: request => request.headers.cookie?.includes(start) === true && cookies(request).length > 0,
+  }
+}

@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from './addresses.ts'
+import type { Csrf } from './csrf.ts'
+import { allowOnly } from './methods.ts'
+
+/** Where a client starts: the HAL root, the root of authentication, and the CSRF pair (P4, C3). */
+export function rootRoutes(
+  app: FastifyInstance,
+  { addresses, csrf }: { addresses: Addresses; csrf: Csrf },
+): void {
+  const link = (href: string) => ({ href })
+  const root = {
+    type: 'root',
+    _links: {
+      authn: link(addresses.authn),
+      csrf: link(addresses.csrf),
+      problems: link(`${addresses.api}/problems`),
+      query: link(addresses.query),
+      self: link(addresses.api),
+    },
+  }
+  const authn = {
+    type: 'authn',
+    _links: {
+      login: link(`${addresses.authn}/login`),
+      logout: link(`${addresses.authn}/logout`),
+      status: link(`${addresses.authn}/status`),
+      shortlivedtokens: link(`${addresses.authn}/shortlivedtokens`),
+      self: link(addresses.authn),
+    },
+  }
+  app.get('/', async () => root)
+  app.get('/authn', async () => authn)
+  app.get('/security/csrf', async (request, reply) => {
+    csrf.issue(request, reply)
+    return reply.code(204).send()
+  })
+  for (const url of ['/', '/authn', '/security/csrf']) allowOnly(app, url, ['GET', 'HEAD'])
+}

@@ -1,0 +1,142 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import Negotiator from 'negotiator'
+import { Problem } from '../problems.ts'
+import { csvHeader } from '../storage/shapes.ts'
+import type { Entity, Listing, Page, Shape } from '../storage/storage.ts'
+
+/** From a listing to an answer: media type, headers, and a body that goes out at the client's pace (Q5, Q8–Q10). */
+const mediaTypes = {
+  'application/json': 'json',
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+} as const satisfies Record<string, Shape>
+
+const contentTypes: Readonly<Record<Shape, string>> = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8',
+}
+
+/** @throws Problem 406 when the client accepts none of what there is (RFC 9110 §12.5.1) */
+export function chooseShape(accept: string | undefined): Shape {
+  if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json')
+    return 'json'
+  const legal = Object.keys(mediaTypes) as (keyof typeof mediaTypes)[]
+  const chosen = new Negotiator({ headers: { accept } }).mediaType([...legal]) as
+    | keyof typeof mediaTypes
+    | undefined
+  if (chosen === undefined)
+    throw new Problem(
+      'not-acceptable',
+      `None of the accepted types can be sent; there are ${legal.join(', ')}.`,
+      {
+        members: { legal },
+      },
+    )
+  return mediaTypes[chosen]
+}
+
+interface Presented {
+  readonly entity: Entity
+  readonly page: Page
+  readonly shape: Shape
+  readonly listing: Listing
+  /** Of the entity, without a query. */
+  readonly address: string
+}
+
+export async function present(
+  reply: FastifyReply,
+  { entity, page, shape, listing, address }: Presented,
+): Promise<FastifyReply> {
+  if (page.total) reply.header('x-records', String(listing.total))
+  const link = linkHeader(page, listing.total, address)
+  if (link !== undefined) reply.header('link', link)
+  reply.header('vary', 'Origin, Accept').type(contentTypes[shape])
+
+  const { body } = listing
+  if (body instanceof Uint8Array) return reply.send(whole(shape, entity, body))
+  // What can go wrong at the start still gets a status of its own; a short answer gets its length.
+  const pieces = body[Symbol.asyncIterator]()
+  const first = await pieces.next()
+  const second = first.done ? first : await pieces.next()
+  if (second.done) return reply.send(whole(shape, entity, first.done ? new Uint8Array() : first.value))
+  if (reply.request.method === 'HEAD') {
+    await pieces.return?.()
+    return reply.send()
+  }
+  // A failure from here on destroys the stream, and with it the connection: never an end that looks whole (Q10).
+  return reply.send(
+    Readable.from(framed(shape, entity, [first.value, second.value], pieces), {
+      objectMode: false,
+      highWaterMark: 64 * 1024,
+    }),
+  )
+}
+
+/** Text before the first record, between two, and behind the last. */
+function frame(shape: Shape, entity: Entity): readonly [before: string, between: string, behind: string] {
+  if (shape === 'json') return ['[', ',', ']']
+  if (shape === 'ndjson') return ['', '\n', '\n']
+  return [`${csvHeader(entity.fields)}\r\n`, '\r\n', '\r\n']
+}
+
+function whole(shape: Shape, entity: Entity, records: Uint8Array): Buffer {
+  const [before, , behind] = frame(shape, entity)
+  const ending = records.length === 0 && shape !== 'json' ? '' : behind
+  return Buffer.concat([Buffer.from(before), records, Buffer.from(ending)])
+}
+
+async function* framed(
+  shape: Shape,
+  entity: Entity,
+  start: readonly Uint8Array[],
+  rest: AsyncIterator<Uint8Array>,
+) {
+  const [before, between, behind] = frame(shape, entity)
+  try {
+    let text = before
+    const ready = start.values()
+    for (;;) {
+      const next = ready.next()
+      const piece = next.done ? await rest.next() : next
+      if (piece.done) break
+      yield Buffer.concat([Buffer.from(text), piece.value])
+      text = between
+    }
+    yield Buffer.from(behind)
+  } finally {
+    // Also when the client has gone away: the query ends.
+    await rest.return?.()
+  }
+}
+
+/** RFC 8288: where the first, previous, next and last page of this size are (Q9). */
+export function linkHeader(page: Page, total: number | undefined, address: string): string | undefined {
+  const { limit, offset } = page
+  if (limit === null) return undefined
+  const to = (rel: string, at: number) => {
+    const query = new URLSearchParams()
+    if (page.order.length > 0)
+      query.set(
+        'order_by',
+        JSON.stringify(
+          page.order.map(({ field, descending }) => (descending ? { field, order: 'desc' } : { field })),
+        ),
+      )
+    query.set('limit', String(limit))
+    query.set('offset', String(at))
+    if (page.total) query.set('include_total', 'true')
+    return `<${address}?${query}>; rel="${rel}"`
+  }
+  const links = [to('first', 0)]
+  if (offset > 0) links.push(to('prev', Math.max(0, offset - limit)))
+  if (total !== undefined && offset + limit < total) links.push(to('next', offset + limit))
+  if (total !== undefined && page.total) {
+    // The last page in steps of this size from where the client is.
+    const start = offset % limit
+    links.push(to('last', total > start ? start + Math.floor((total - 1 - start) / limit) * limit : 0))
+  }
+  return links.join(', ')
+}

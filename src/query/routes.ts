@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { allowOnly } from '../http/methods.ts'
+import { type Query, singleParameters } from '../http/parameters.ts'
+import type { Entities } from '../storage/storage.ts'
+import { mayRead, readable } from './access.ts'
+import { parsePage } from './parse.ts'
+import { chooseShape, present } from './present.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly entities: Entities
+}
+
+/** `GET {query_base}` and `GET {query_base}/<entity>` (contract section 6). */
+export function queryRoutes(app: FastifyInstance, { addresses, entities }: Parts): void {
+  app.get('/', async request => {
+    singleParameters(request.query as Query, [])
+    const known = await entities.all()
+    return [...known.values()]
+      .filter(entity => mayRead(request.caller, entity.read))
+      .map(({ name, key, fields }) => ({ name, key, fields, href: `${addresses.query}/${name}` }))
+  })
+
+  app.get<{ Params: { entity: string } }>('/:entity', async (request, reply) => {
+    const entity = readable(await entities.all(), request.params.entity, request.caller)
+    const page = parsePage(request.query as Query, entity)
+    const shape = chooseShape(request.headers.accept)
+    const listing = await entities.list(entity, page, shape)
+    return present(reply, { entity, page, shape, listing, address: `${addresses.query}/${entity.name}` })
+  })
+  allowOnly(app, '/', ['GET', 'HEAD'])
+  allowOnly(app, '/:entity', ['GET', 'HEAD'])
+}

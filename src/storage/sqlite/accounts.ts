@@ -1,0 +1,73 @@
+import type { Group } from '../../caller.ts'
+import type { Accounts, AuditEvent } from '../storage.ts'
+import type { Database } from './open.ts'
+import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
+import type { Write } from './sqlite.ts'
+import { emailKey } from './writes.ts'
+
+/** Accounts on the embedded store: reads at once on the caller's thread, writes through the one writer. */
+export function sqliteAccounts(db: Database, write: Write): Accounts {
+  const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
+
+  return {
+    stampOf: uuid => (stamp.get(uuid) as unknown as [number] | undefined)?.[0],
+    session: uuid => readSession(db, uuid),
+    eperson: uuid => {
+      const row = db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE uuid = ?`, uuid)
+      return row && toEperson(row)
+    },
+    credentials: email => {
+      const row = db.get<{ uuid: string; enabled: number; password_hash: string | null }>(
+        'SELECT uuid, enabled, password_hash FROM eperson WHERE email_key = ?',
+        emailKey(email),
+      )
+      return row && { uuid: row.uuid, enabled: row.enabled === 1, passwordHash: row.password_hash }
+    },
+    groupsByUuid: uuids =>
+      uuids.flatMap(
+        uuid =>
+          db.get<Group & Record<string, unknown>>(
+            'SELECT uuid, name FROM epersongroup WHERE uuid = ?',
+            uuid,
+          ) ?? [],
+      ),
+    ensureGroups: names => write('ensureGroups', names, groupEvent),
+
+    recordLogin: (login, event) => write('recordLogin', login, event),
+    logout: (uuid, event) => write('logout', uuid, event),
+    recordEvent: event => write('recordEvent', event),
+    addEperson: (eperson, event) => write('addEperson', eperson, event),
+    setEnabled: (email, enabled, event) => write('setEnabled', email, enabled, event),
+    setPassword: (email, passwordHash, event) => write('setPassword', email, passwordHash, event),
+    deleteEperson: (email, event) => write('deleteEperson', email, event),
+    addGroup: (name, event) => write('addGroup', name, event),
+    join: (group, email, event) => write('join', group, email, event),
+    leave: (group, email, event) => write('leave', group, email, event),
+
+    listEpersons: () =>
+      db
+        .all<EpersonRow & { groups: string }>(
+          `SELECT ${epersonColumns}, (SELECT json_group_array(g.name ORDER BY g.name) FROM membership m
+             JOIN epersongroup g ON g.uuid = m.epersongroup WHERE m.eperson = eperson.uuid) groups
+           FROM eperson ORDER BY email_key`,
+        )
+        .map(row => ({ ...toEperson(row), groups: JSON.parse(row.groups) as string[] })),
+    listGroups: () =>
+      db
+        .all<Group & { members: number } & Record<string, unknown>>(
+          'SELECT uuid, name, members FROM groups ORDER BY name',
+        )
+        .map(row => ({ ...row })),
+  }
+}
+
+/** Groups that the configuration names come into being at the start. */
+const groupEvent: AuditEvent = {
+  event: 'group.add',
+  outcome: 'success',
+  eperson: null,
+  actor: null,
+  clientIp: null,
+  method: null,
+  reason: null,
+}

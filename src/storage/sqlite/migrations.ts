@@ -1,0 +1,89 @@
+import { type Database, transaction } from './open.ts'
+
+/** Forward only: entry n brings a store of version n to n + 1. Never edit one that was released. */
+const migrations = [
+  `
+  CREATE TABLE eperson (
+    uuid TEXT PRIMARY KEY,
+    email TEXT NOT NULL,
+    email_key TEXT NOT NULL UNIQUE,
+    first_name TEXT,
+    last_name TEXT,
+    enabled INTEGER NOT NULL,
+    password_hash TEXT,
+    session_key BLOB NOT NULL,
+    stamp INTEGER NOT NULL,
+    created TEXT NOT NULL,
+    last_login TEXT
+  ) STRICT;
+  CREATE TABLE epersongroup (
+    uuid TEXT PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    created TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE membership (
+    eperson TEXT NOT NULL REFERENCES eperson ON DELETE CASCADE,
+    epersongroup TEXT NOT NULL REFERENCES epersongroup ON DELETE CASCADE,
+    PRIMARY KEY (eperson, epersongroup)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX membership_of_group ON membership (epersongroup);
+  CREATE TABLE event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time TEXT NOT NULL,
+    event TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    eperson TEXT,
+    actor TEXT,
+    client_ip TEXT,
+    method TEXT,
+    reason TEXT
+  ) STRICT;
+  CREATE INDEX event_by_time ON event (time, id);
+  CREATE TRIGGER event_is_append_only_1 BEFORE UPDATE ON event BEGIN SELECT raise(ABORT, 'events are append-only'); END;
+  CREATE TRIGGER event_is_append_only_2 BEFORE DELETE ON event BEGIN SELECT raise(ABORT, 'events are append-only'); END;
+  CREATE VIEW epersons AS SELECT uuid, email, first_name, last_name, enabled, password_hash IS NOT NULL AS has_password,
+    (SELECT json_group_array(g.name ORDER BY g.name) FROM membership m JOIN epersongroup g ON g.uuid = m.epersongroup
+     WHERE m.eperson = eperson.uuid) AS groups, created, last_login FROM eperson;
+  CREATE VIEW groups AS SELECT uuid, name,
+    (SELECT count(*) FROM membership m WHERE m.epersongroup = epersongroup.uuid) AS members, created FROM epersongroup;
+  CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor, client_ip, method, reason FROM event;
+  CREATE TABLE entity (
+    name TEXT PRIMARY KEY,
+    key TEXT NOT NULL,
+    read TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    version TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    largest INTEGER NOT NULL,
+    imported TEXT NOT NULL
+  ) STRICT;
+  -- Files of entity versions that nobody starts to read any more; removed once those who still do are done.
+  CREATE TABLE retired (version TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+  -- stamp: the last one given to an eperson. entities: grows when the list of entities changes.
+  CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), stamp INTEGER NOT NULL, entities INTEGER NOT NULL) STRICT;
+  INSERT INTO state VALUES (1, 0, 0);
+  INSERT INTO epersongroup VALUES (lower(format('%s-%s-4%s-a%s-%s', hex(randomblob(4)), hex(randomblob(2)),
+    substr(hex(randomblob(2)), 2), substr(hex(randomblob(2)), 2), hex(randomblob(6)))),
+    'Administrator', strftime('%Y-%m-%dT%H:%M:%fZ'));
+  `,
+]
+
+/**
+ * Brings the store to this version's schema.
+ * @throws Error when a newer Carrel wrote it
+ */
+export function migrate(db: Database): void {
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
+  if (version(db) === migrations.length) return
+  transaction(db, () => {
+    const from = version(db)
+    if (from > migrations.length)
+      throw new Error(
+        `the store has schema version ${from}, this Carrel knows ${migrations.length}: use a newer Carrel`,
+      )
+    for (const sql of migrations.slice(from)) db.exec(sql)
+    db.exec(`PRAGMA user_version = ${migrations.length}`)
+  })
+}
+
+const version = (db: Database) => db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0

@@ -1,0 +1,107 @@
+import { chmodSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { StoreUnavailable } from '../storage.ts'
+
+/** The one file that knows the SQLite driver. Statements are prepared once per connection. */
+export type Value = SQLInputValue
+export type Row = Record<string, unknown>
+
+export interface Database {
+  /** Runs statements that give nothing back. */
+  exec(sql: string): void
+  run(sql: string, ...values: Value[]): number
+  get<T extends Row>(sql: string, ...values: Value[]): T | undefined
+  all<T extends Row>(sql: string, ...values: Value[]): T[]
+  /** One statement, for the places where even looking it up counts. Rows are arrays. */
+  prepare(sql: string): StatementSync
+  /** Rows one at a time, as arrays; not shared, so that several may be open. */
+  iterate(sql: string, ...values: Value[]): IterableIterator<unknown[]>
+  /** Makes a function of SQL that gives the same for the same values. */
+  define(name: string, work: (...values: Value[]) => Value): void
+  close(): void
+}
+
+export interface OpenOptions {
+  readonly mode: 'write' | 'read' | 'immutable'
+  /** KiB of page cache. */
+  readonly cache?: number
+}
+
+/** @throws StoreUnavailable when the file can't be opened */
+export function openDatabase(path: string, options: OpenOptions): Database {
+  const db = guard(() => {
+    const location = options.mode === 'immutable' ? `file:${encodeURI(path)}?immutable=1` : path
+    const opened = new DatabaseSync(location, { readOnly: options.mode === 'immutable', timeout: 5_000 })
+    if (options.mode === 'read') opened.exec('PRAGMA query_only = 1')
+    if (options.cache !== undefined) opened.exec(`PRAGMA cache_size = -${options.cache}`)
+    return opened
+  })
+  if (options.mode === 'write') chmodSync(path, 0o600)
+  const statements = new Map<string, StatementSync>()
+  const statement = (sql: string) => {
+    let known = statements.get(sql)
+    if (known === undefined) {
+      known = db.prepare(sql)
+      statements.set(sql, known)
+    }
+    return known
+  }
+  return {
+    exec: sql => guard(() => db.exec(sql)),
+    run: (sql, ...values) => guard(() => Number(statement(sql).run(...values).changes)),
+    get: <T extends Row>(sql: string, ...values: Value[]) =>
+      guard(() => statement(sql).get(...values) as T | undefined),
+    all: <T extends Row>(sql: string, ...values: Value[]) =>
+      guard(() => statement(sql).all(...values) as T[]),
+    prepare: sql => {
+      const prepared = guard(() => db.prepare(sql))
+      prepared.setReturnArrays(true)
+      return prepared
+    },
+    iterate: (sql, ...values) => {
+      const prepared = guard(() => db.prepare(sql))
+      prepared.setReturnArrays(true)
+      return guard(() => prepared.iterate(...values) as unknown as IterableIterator<unknown[]>)
+    },
+    define: (name, work) => db.function(name, { deterministic: true }, work),
+    close: () => db.close(),
+  }
+}
+
+/** SQLite result codes (https://sqlite.org/rescode.html) that say "not now" rather than "wrong". */
+const unavailable = new Map([
+  [5, 'the database is locked by another process'],
+  [6, 'the database is locked'],
+  [8, 'the database can not be written'],
+  [10, 'the disk fails'],
+  [13, 'the disk is full'],
+  [14, 'the database file can not be opened'],
+])
+
+/** Translates the driver's errors at the border, once. */
+export function guard<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+    const reason = unavailable.get(code)
+    if (reason !== undefined) throw new StoreUnavailable(reason, { cause: error })
+    throw error
+  }
+}
+
+/** Runs `work` in one transaction that holds the write lock from the start. */
+export function transaction<T>(db: Database, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    db.exec('COMMIT')
+    return result
+  } catch (error) {
+    // A full disk has rolled back by itself already; a second rollback would hide the first error.
+    try {
+      db.exec('ROLLBACK')
+    } catch {}
+    throw error
+  }
+}

@@ -1,0 +1,114 @@
+import { csvLines, joinPieces, separators } from '../shapes.ts'
+import type { Field, Shape } from '../storage.ts'
+import type { Statement } from './compile.ts'
+import { type Database, openDatabase } from './open.ts'
+import { sortRecords } from './order.ts'
+import { recordsBetween, recordsNumbered } from './record-file.ts'
+import { serveThread, stepBack } from './thread.ts'
+
+/**
+ * Reads that take long, away from the thread that answers requests: sorting, listings, everything on tables.
+ * Each call does one bounded piece of work; the main thread asks for the next when the client has taken the last.
+ */
+stepBack(10)
+
+/** A file of records that somebody is reading stays open, even when it is no longer the entity's. */
+const held = new Map<string, { db: Database; holders: number }>()
+
+const cursors = new Map<
+  number,
+  { db: Database; rows: IterableIterator<unknown[]>; take: (json: string[]) => Uint8Array<ArrayBuffer> }
+>()
+let nextCursor = 1
+
+/** Bytes of JSON that one piece of a table's listing holds, about. */
+const pieceSize = 128 * 1024
+
+const handlers = {
+  hold(file: string): void {
+    const known = held.get(file)
+    if (known) known.holders++
+    else held.set(file, { db: openDatabase(file, { mode: 'immutable', cache: 2_000 }), holders: 1 })
+  },
+
+  release(file: string): void {
+    const known = held.get(file)
+    if (!known || --known.holders > 0) return
+    held.delete(file)
+    known.db.close()
+  },
+
+  sort(file: string, count: number, fields: readonly (readonly [field: number, descending: boolean])[]) {
+    const db = openDatabase(file, { mode: 'immutable' })
+    try {
+      return sortRecords(
+        count,
+        fields.map(([field, descending]) => {
+          const row = db.get<{ ranks: Uint8Array<ArrayBuffer> }>(
+            'SELECT ranks FROM rank WHERE field = ?',
+            field,
+          )
+          if (!row) throw new Error(`field ${field} has no ranks`)
+          return { ranks: new Uint32Array(row.ranks.buffer, row.ranks.byteOffset, count), descending }
+        }),
+      )
+    } finally {
+      db.close()
+    }
+  },
+
+  /** @param numbers of the records, in the order wanted; or the first and the one behind the last */
+  records(
+    file: string,
+    numbers: Uint32Array | readonly [number, number],
+    shape: Shape,
+    fields: readonly Field[],
+  ) {
+    const db = held.get(file)?.db
+    if (!db) throw new Error('records of a file that is not held')
+    const json =
+      numbers instanceof Uint32Array
+        ? recordsNumbered(db, numbers, separators[shape])
+        : recordsBetween(db, numbers[0], numbers[1], separators[shape])
+    return shape === 'csv' ? csvLines(new TextDecoder().decode(json), fields) : json
+  },
+
+  /** @returns the number of the cursor, and the total if it was asked for */
+  open(file: string, page: Statement, total: Statement | null, shape: Shape, fields: readonly Field[]) {
+    // A connection of its own: the cursor keeps the state that it began with, and others read the newest.
+    const db = openDatabase(file, { mode: 'read', cache: 2_000 })
+    db.exec('BEGIN')
+    const count = total && (db.prepare(total.sql).get(...total.values) as unknown as [number])[0]
+    const rows = db.iterate(page.sql, ...page.values)
+    const cursor = nextCursor++
+    const take = (json: string[]) =>
+      shape === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[shape])
+    cursors.set(cursor, { db, rows, take })
+    return { cursor, total: count }
+  },
+
+  /** @returns the next piece; null when there is none */
+  next(cursor: number): Uint8Array | null {
+    const open = cursors.get(cursor)
+    if (!open) throw new Error('this cursor is closed')
+    const json: string[] = []
+    for (let size = 0; size < pieceSize; ) {
+      const { value, done } = open.rows.next()
+      if (done) break
+      json.push(String(value[0]))
+      size += String(value[0]).length
+    }
+    return json.length === 0 ? null : open.take(json)
+  },
+
+  close(cursor: number): void {
+    const open = cursors.get(cursor)
+    cursors.delete(cursor)
+    open?.rows.return?.()
+    open?.db.close()
+  },
+}
+
+export type ReaderHandlers = typeof handlers
+
+serveThread(handlers)

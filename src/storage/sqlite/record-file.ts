@@ -1,0 +1,85 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { NewEntity } from '../storage.ts'
+import { type Database, openDatabase } from './open.ts'
+
+/**
+ * The file of one version of an imported entity: each record's JSON by its number, and the ranks of each field.
+ * Once it has its name it never changes, so it is read without locks (`immutable`).
+ */
+
+/** @returns the largest record in bytes, and how many there are */
+export function writeRecordFile(file: string, entity: NewEntity, records: Iterable<string>) {
+  const temporary = `${file}.writing`
+  rmSync(temporary, { force: true })
+  const db = openDatabase(temporary, { mode: 'write' })
+  let count = 0
+  let largest = 0
+  try {
+    // Nobody knows the file before it is renamed: a crash leaves nothing but a file to remove.
+    db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE')
+    db.exec('CREATE TABLE record (n INTEGER PRIMARY KEY, json TEXT NOT NULL) STRICT')
+    db.exec('CREATE TABLE rank (field INTEGER PRIMARY KEY, ranks BLOB NOT NULL) STRICT')
+    db.exec('BEGIN')
+    const insert = db.prepare('INSERT INTO record VALUES (?, ?)')
+    for (const json of records) {
+      insert.run(count++, json)
+      largest = Math.max(largest, Buffer.byteLength(json))
+    }
+    for (const field of entity.fields.keys()) {
+      const ranks = entity.ranks(field)
+      db.run(
+        'INSERT INTO rank VALUES (?, ?)',
+        field,
+        new Uint8Array(ranks.buffer, ranks.byteOffset, ranks.byteLength),
+      )
+    }
+    db.exec('COMMIT')
+  } catch (error) {
+    db.close()
+    rmSync(temporary, { force: true })
+    throw error
+  }
+  db.close()
+  sync(temporary)
+  renameSync(temporary, file)
+  sync(dirname(file))
+  return { count, largest }
+}
+
+/** Everything written to the file, or the names in the folder, is on disk afterwards. */
+function sync(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Records of these numbers, in this order, joined. CAST spares the way through a JavaScript string. */
+export function recordsNumbered(db: Database, numbers: Uint32Array, separator: string) {
+  return bytes(
+    db.get(
+      `SELECT CAST(group_concat(json, ?) AS BLOB) json
+       FROM (SELECT r.json FROM json_each(?) wanted CROSS JOIN record r ON r.n = wanted.value ORDER BY wanted.key)`,
+      separator,
+      `[${numbers.join()}]`,
+    ),
+  )
+}
+
+/** Records from one number to before another, in the order of the key, joined. */
+export function recordsBetween(db: Database, from: number, before: number, separator: string) {
+  return bytes(
+    db.get(
+      'SELECT CAST(group_concat(json, ?) AS BLOB) json FROM (SELECT json FROM record WHERE n >= ? AND n < ? ORDER BY n)',
+      separator,
+      from,
+      before,
+    ),
+  )
+}
+
+const bytes = (row: { json?: unknown } | undefined): Uint8Array<ArrayBuffer> =>
+  (row?.json as Uint8Array<ArrayBuffer> | null | undefined) ?? new Uint8Array()

@@ -1,0 +1,40 @@
+import { administratorGroup, type Eperson, type Group, type Session } from '../../caller.ts'
+import type { Database } from './open.ts'
+
+/** How rows of the store become what the features know. Shared by the readers and the writer. */
+export const epersonColumns = 'uuid, email, first_name, last_name, enabled'
+
+export type EpersonRow = {
+  uuid: string
+  email: string
+  first_name: string | null
+  last_name: string | null
+  enabled: number
+}
+
+export const toEperson = (row: EpersonRow): Eperson => ({
+  uuid: row.uuid,
+  email: row.email,
+  firstName: row.first_name,
+  lastName: row.last_name,
+  enabled: row.enabled === 1,
+})
+
+export function readSession(db: Database, uuid: string): Session | undefined {
+  const row = db.get<EpersonRow & { session_key: Uint8Array; stamp: number }>(
+    `SELECT ${epersonColumns}, session_key, stamp FROM eperson WHERE uuid = ? AND enabled = 1`,
+    uuid,
+  )
+  if (!row) return undefined
+  const groups = db.all<Group & Record<string, unknown>>(
+    'SELECT g.uuid, g.name FROM membership m JOIN epersongroup g ON g.uuid = m.epersongroup WHERE m.eperson = ? ORDER BY g.name',
+    uuid,
+  )
+  return {
+    eperson: toEperson(row),
+    administrator: groups.some(group => group.name === administratorGroup),
+    groups,
+    sessionKey: row.session_key,
+    stamp: row.stamp,
+  }
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Secrets } from '../storage.ts'
+import type { Write } from './sqlite.ts'
+
+/** Secrets that went out of use longer ago than this are dropped at the next rotation. */
+const keepOld = 90 * 24 * 3600 * 1000
+/** How often a running service looks whether the file has changed. */
+const lookAgainAfter = 1_000
+
+/**
+ * The secrets of the embedded store (T7): the file `secret` in the data folder, mode 0600, a line each, newest first:
+ * 256 random bits in base64url, and when it was made. A running service notices a rotation within a second.
+ */
+export function fileSecrets(dataFolder: string, write: Write): Secrets {
+  const file = join(dataFolder, 'secret')
+  createOnce(file)
+  const secretsOf = () => read(file).map(one => one.secret)
+  let known: readonly Uint8Array[] = secretsOf()
+  let modified = statSync(file).mtimeMs
+  let looked = Date.now()
+
+  return {
+    current: () => {
+      if (Date.now() - looked > lookAgainAfter) {
+        looked = Date.now()
+        const now = statSync(file, { throwIfNoEntry: false })?.mtimeMs
+        if (now !== undefined && now !== modified) {
+          known = secretsOf()
+          modified = now
+        }
+      }
+      return known
+    },
+    rotate: async event => {
+      const lines = read(file)
+        // An old secret went out of use when the one before it in the file was made.
+        .filter((_, at, all) => at === 0 || Date.now() - Date.parse(all[at - 1]?.made ?? '') < keepOld)
+        .map(one => one.line)
+      const temporary = `${file}.${process.pid}`
+      writeWhole(temporary, [newLine(), ...lines])
+      renameSync(temporary, file)
+      await write('recordEvent', event)
+      return lines.length + 1
+    },
+  }
+}
+
+const newLine = () => `${randomBytes(32).toString('base64url')} ${new Date().toISOString()}`
+
+/** Of several processes that start at once, one creates the file and the others take it. */
+function createOnce(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })) return
+  const temporary = `${file}.${process.pid}`
+  writeWhole(temporary, [newLine()])
+  try {
+    linkSync(temporary, file)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    rmSync(temporary)
+  }
+}
+
+function writeWhole(file: string, lines: readonly string[]): void {
+  const handle = openSync(file, 'w', 0o600)
+  try {
+    writeSync(handle, `${lines.join('\n')}\n`)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function read(file: string) {
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(line => line !== '')
+  const secrets = lines.map(line => {
+    const [text = '', made = ''] = line.split(' ')
+    const secret = Buffer.from(text, 'base64url')
+    if (secret.length < 32)
+      throw new Error(`${file} is damaged: every line must begin with 256 bits in base64url`)
+    return { secret, made, line }
+  })
+  if (secrets.length === 0)
+    throw new Error(`${file} is empty: restore it from a backup, or remove it to log everyone out`)
+  return secrets
+}

@@ -1,0 +1,101 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Storage, StoreUnavailable } from '../storage.ts'
+import { sqliteAccounts } from './accounts.ts'
+import { sqliteEntities } from './entities.ts'
+import { migrate } from './migrations.ts'
+import { openDatabase } from './open.ts'
+import { fileSecrets } from './secrets.ts'
+import { startThread } from './thread.ts'
+import type { WriteCall, WriterHandlers } from './writer.ts'
+import type { writes } from './writes.ts'
+
+export interface SqliteOptions {
+  readonly dataFolder: string
+  /** Bytes that remembered orders of records may take. */
+  readonly orderMemory: number
+}
+
+/** A change, by the name of a function in `writes`; the promise is kept when it is on disk. */
+export type Write = <K extends keyof typeof writes>(
+  name: K,
+  ...args: Tail<Parameters<(typeof writes)[K]>>
+) => Promise<ReturnType<(typeof writes)[K]>>
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never
+
+/** Opens the embedded store, creating it where there is none. */
+export async function openSqlite(options: SqliteOptions): Promise<Storage> {
+  mkdirSync(join(options.dataFolder, 'entities'), { recursive: true, mode: 0o700 })
+  const file = join(options.dataFolder, 'carrel.db')
+  const migrating = openDatabase(file, { mode: 'write' })
+  try {
+    migrate(migrating)
+  } finally {
+    migrating.close()
+  }
+  const db = openDatabase(file, { mode: 'read', cache: 4_000 })
+  const writer = groupingWriter(file)
+  const secrets = fileSecrets(options.dataFolder, writer.write)
+  const entities = sqliteEntities({ db, file, write: writer.write, ...options })
+  return {
+    accounts: sqliteAccounts(db, writer.write),
+    entities,
+    secrets,
+    ping: () => {
+      db.get('SELECT one FROM state')
+    },
+    close: async () => {
+      await writer.close()
+      await entities.close()
+      db.close()
+    },
+  }
+}
+
+/** Sends to the writer thread what has gathered since its last answer. */
+function groupingWriter(file: string) {
+  const thread = startThread<WriterHandlers>('writer', { file })
+  type Waiting = { call: WriteCall; resolve: (result: never) => void; reject: (error: unknown) => void }
+  let gathered: Waiting[] = []
+  let running: Promise<void> | undefined
+
+  async function run(): Promise<void> {
+    // One turn of the event loop: requests that arrived together share the commit.
+    await new Promise(resolve => setImmediate(resolve))
+    while (gathered.length > 0) {
+      const batch = gathered
+      gathered = []
+      try {
+        const replies = await thread.call(
+          'commit',
+          batch.map(one => one.call),
+        )
+        for (const [at, { resolve, reject }] of batch.entries()) {
+          const reply = replies[at]
+          if (reply && 'result' in reply) resolve(reply.result as never)
+          else reject(new Error(reply?.error ?? 'the writer gave no answer'))
+        }
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    running = undefined
+  }
+
+  let closed = false
+  const write: Write = (name, ...args) => {
+    if (closed) return Promise.reject(new StoreUnavailable('the store is closed'))
+    return new Promise((resolve, reject) => {
+      gathered.push({ call: [name, args], resolve: resolve as (result: never) => void, reject })
+      running ??= run()
+    })
+  }
+  return {
+    write,
+    close: async () => {
+      closed = true
+      await running
+      await thread.close()
+    },
+  }
+}

@@ -1,0 +1,203 @@
+import type { Eperson, Group, LoginMethod, Session } from '../caller.ts'
+
+/**
+ * The storage interface (docs/decisions/0002). An engine implements it whole; features know only this file.
+ * Reads on the path of every request may answer at once (`Awaitable`), writes are promises that are kept only
+ * when the change is on disk: what was acknowledged is never lost.
+ */
+export interface Storage {
+  readonly accounts: Accounts
+  readonly entities: Entities
+  readonly secrets: Secrets
+  /** Rejects with `StoreUnavailable` when the store does not answer. */
+  ping(): Awaitable<void>
+  close(): Promise<void>
+}
+
+export type Awaitable<T> = T | Promise<T>
+
+/** The store can't be reached, is locked or full: the request may be repeated later. Nothing was half done. */
+export class StoreUnavailable extends Error {}
+
+// Accounts ---------------------------------------------------------------------------------------------------
+
+export interface Accounts {
+  /** The stamp of an enabled eperson; undefined when there is none. Asked on every authenticated request. */
+  stampOf(uuid: string): Awaitable<number | undefined>
+  /** undefined: no such eperson, or it is disabled. */
+  session(uuid: string): Awaitable<Session | undefined>
+  /** Also when it is disabled. */
+  eperson(uuid: string): Awaitable<Eperson | undefined>
+  /** @param email in any case */
+  credentials(email: string): Awaitable<Credentials | undefined>
+  groupsByUuid(uuids: readonly string[]): Awaitable<readonly Group[]>
+  /** The groups of these names, created where they don't exist, in the order given. */
+  ensureGroups(names: readonly string[]): Promise<readonly Group[]>
+
+  /**
+   * A password was right: keep the event and, if given, the renewed hash.
+   * @returns the session to make the token with; undefined when the eperson was disabled or deleted or its
+   *   password changed since `credentials` was read
+   */
+  recordLogin(login: Login, event: AuditEvent): Promise<Session | undefined>
+  /** Replaces the session key: every token of the eperson ends (T4). */
+  logout(uuid: string, event: AuditEvent): Promise<void>
+  recordEvent(event: AuditEvent): Promise<void>
+
+  addEperson(eperson: NewEperson, event: AuditEvent): Promise<Eperson | 'exists'>
+  /** Ends the eperson's tokens when it disables (T6). */
+  setEnabled(email: string, enabled: boolean, event: AuditEvent): Promise<Changed>
+  /** Ends the eperson's tokens (T6). */
+  setPassword(email: string, passwordHash: string, event: AuditEvent): Promise<Changed>
+  deleteEperson(email: string, event: AuditEvent): Promise<Changed>
+  addGroup(name: string, event: AuditEvent): Promise<Group | 'exists'>
+  join(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
+  leave(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
+  listEpersons(): Awaitable<readonly ListedEperson[]>
+  listGroups(): Awaitable<readonly ListedGroup[]>
+}
+
+export type Changed = 'changed' | 'unchanged' | 'no-eperson'
+
+export interface Credentials {
+  readonly uuid: string
+  readonly enabled: boolean
+  /** In PHC string format; null: an account without a password. */
+  readonly passwordHash: string | null
+}
+
+export interface Login {
+  readonly uuid: string
+  /** The hash that the password was checked against. */
+  readonly passwordHash: string
+  /** With today's parameters, when the old one had weaker ones. */
+  readonly renewedHash: string | null
+}
+
+export interface NewEperson {
+  readonly email: string
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly passwordHash: string | null
+  readonly administrator: boolean
+}
+
+export interface ListedEperson extends Eperson {
+  readonly groups: readonly string[]
+}
+
+export interface ListedGroup extends Group {
+  readonly members: number
+}
+
+export const eventNames = [
+  'login',
+  'refresh',
+  'logout',
+  'short-lived-token',
+  'on-behalf-of',
+  'eperson.add',
+  'eperson.enable',
+  'eperson.disable',
+  'eperson.delete',
+  'eperson.password',
+  'group.add',
+  'group.join',
+  'group.leave',
+  'entity.import',
+  'entity.drop',
+  'secret.rotate',
+] as const
+
+/** One line of the audit trail. It never holds what was typed as a name or a password. */
+export interface AuditEvent {
+  readonly event: (typeof eventNames)[number]
+  readonly outcome: 'success' | 'failure'
+  /** Whom it concerns; null where no such eperson exists. */
+  readonly eperson: string | null
+  /** Who did it; differs from `eperson` while acting on behalf of someone. null: the command line, or nobody known. */
+  readonly actor: string | null
+  readonly clientIp: string | null
+  readonly method: LoginMethod | null
+  /** Why (X-On-Behalf-Of-Reason), or what was changed (a group, an entity). */
+  readonly reason: string | null
+}
+
+// Entities ---------------------------------------------------------------------------------------------------
+
+export interface Entities {
+  /** Every entity, the built-in ones and the imported ones, by name. */
+  all(): Awaitable<ReadonlyMap<string, Entity>>
+  /** Runs a plan. The caller's right to read was decided before. */
+  list(entity: Entity, page: Page, shape: Shape): Promise<Listing>
+  /** Makes the records the entity's, in one step: readers see the old ones until then. */
+  publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<void>
+  drop(name: string, event: AuditEvent): Promise<boolean>
+  /** A folder on the same disk, for work that is thrown away afterwards. */
+  readonly scratchFolder: string
+}
+
+export type FieldType = 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
+
+export interface Field {
+  readonly name: string
+  readonly type: FieldType
+  readonly nullable: boolean
+}
+
+export interface Entity {
+  readonly name: string
+  readonly key: string
+  readonly fields: readonly Field[]
+  readonly read: ReadRule
+  readonly source: Source
+}
+
+/** Where the records are; opaque to features. */
+export type Source =
+  | { readonly kind: 'table'; readonly table: string }
+  | { readonly kind: 'records'; readonly version: string; readonly count: number; readonly largest: number }
+
+export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
+
+/** An imported entity. Records come in the order of the key: the first is number 0. */
+export interface NewEntity {
+  readonly name: string
+  readonly key: string
+  readonly fields: readonly Field[]
+  readonly read: ReadRule
+  /** For a field: of each record, by number, the place of its value among the field's distinct values; nulls last. */
+  ranks(field: number): Uint32Array
+}
+
+export interface Order {
+  readonly field: string
+  readonly descending: boolean
+}
+
+/** What a list request asks for, with every value known to be good. */
+export interface Page {
+  readonly order: readonly Order[]
+  readonly offset: number
+  readonly limit: number | null
+  /** Whether the total is asked for. */
+  readonly total: boolean
+}
+
+export type Shape = 'json' | 'ndjson' | 'csv'
+
+export interface Listing {
+  /** Records that the caller may see, without limit and offset; known when it was asked for or a limit is set. */
+  readonly total: number | undefined
+  /** Records joined by the separator of the shape (`,` or a line end), whole or in pieces. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>
+}
+
+// Secrets ----------------------------------------------------------------------------------------------------
+
+export interface Secrets {
+  /** Newest first. New tokens are made with the first, all are accepted (T7). */
+  current(): readonly Uint8Array[]
+  /** Adds a new first secret. @returns how many are accepted now */
+  rotate(event: AuditEvent): Promise<number>
+}

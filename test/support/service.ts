@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { buildApp } from '../../src/app.ts'
+import { createPasswords } from '../../src/authn/passwords.ts'
+import type { Eperson } from '../../src/caller.ts'
+import { commandEvent, openStore } from '../../src/cli/store.ts'
+import { type Config, toConfig } from '../../src/config.ts'
+import { importRecords } from '../../src/import/import-entity.ts'
+import type { ReadRule, Storage } from '../../src/storage/storage.ts'
+import { Client } from './client.ts'
+
+/**
+ * A really listening service on a store of its own, taken down at the end of the test. Every data test runs on each of
+ * these engines; PostgreSQL joins the list with its storage.
+ */
+export const engines = ['sqlite'] as const
+export type Engine = (typeof engines)[number]
+
+/** The public address in the tests: links must start with it, whatever address was really asked. */
+export const baseUrl = 'http://repo.example.edu'
+
+export interface Service {
+  readonly address: string
+  readonly dataFolder: string
+  readonly config: Config
+  readonly storage: Storage
+  readonly app: FastifyInstance
+  /** A client of its own, without cookies and token. */
+  client(): Client
+  /** An eperson with the password `secret of <email>`. */
+  addEperson(email: string, options?: { admin?: boolean; groups?: readonly string[] }): Promise<Eperson>
+  /** Replaces the entity's records. */
+  addRecords(entity: string, key: string, records: readonly object[], read?: ReadRule): Promise<void>
+}
+
+export const passwordOf = (email: string): string => `secret of ${email}`
+
+interface Options {
+  /** Settings on top of the tests' own. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly dataFolder?: string
+  readonly engine?: Engine
+}
+
+export async function startService(t: TestContext, options: Options = {}): Promise<Service> {
+  const dataFolder = options.dataFolder ?? temporaryFolder(t)
+  const config = toConfig({
+    CARREL_DATA: dataFolder,
+    CARREL_BASE_URL: baseUrl,
+    CARREL_LOG_LEVEL: 'silent',
+    CARREL_PASSWORD_CONCURRENCY: '2',
+    ...options.env,
+  })
+  const storage = await openStore(config)
+  const app = await buildApp(config, storage)
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  t.after(async () => {
+    app.server.closeAllConnections()
+    await app.close()
+    await storage.close()
+  })
+  return {
+    address,
+    dataFolder,
+    config,
+    storage,
+    app,
+    client: () => new Client(address),
+    addEperson: async (email, { admin = false, groups = [] } = {}) => {
+      const added = await storage.accounts.addEperson(
+        {
+          email,
+          firstName: 'Test',
+          lastName: 'Person',
+          passwordHash: await passwords.hash(Buffer.from(passwordOf(email))),
+          administrator: admin,
+        },
+        commandEvent('eperson.add'),
+      )
+      if (added === 'exists') throw new Error(`${email} exists already`)
+      await storage.accounts.ensureGroups(groups)
+      for (const group of groups) await storage.accounts.join(group, email, commandEvent('group.join'))
+      return added
+    },
+    addRecords: async (entity, key, records, read = 'anonymous') => {
+      const batch = records.map((record, at) => ({ line: at + 1, record: { ...record } }))
+      await importRecords(
+        (async function* () {
+          yield batch
+        })(),
+        storage.entities,
+        { name: entity, key, read, event: commandEvent('entity.import') },
+        () => {},
+      )
+    },
+  }
+}
+
+const passwords = createPasswords({ atOnce: 2, waiting: 100 })
+
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-test-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
