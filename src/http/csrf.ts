@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, randomFillSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { deriveKey, type Keyring, sameText } from '../keys.ts'
@@ -19,6 +19,18 @@ export interface Csrf {
 
 const randomLength = 32
 const nothing = new Uint8Array()
+
+/** Random bytes are drawn for many values at once: the call to the operating system costs more than the bytes. */
+const pool = Buffer.alloc(128 * randomLength)
+let used = pool.length
+function nextRandom(): Uint8Array {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += randomLength
+  return pool.subarray(used - randomLength, used)
+}
 
 type Settings = Pick<Config, 'csrfCookie' | 'csrfHeader' | 'baseUrl' | 'basePath'>
 
@@ -60,7 +72,7 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
     issue: (request, reply) => {
       const key = currentKeys()[0]
       if (!key) throw new Error('there is no secret to sign with')
-      const random = randomBytes(randomLength)
+      const random = nextRandom()
       const value = Buffer.concat([random, sign(random, key)]).toString('base64url')
       // Fastify adds to this header; one answer carries one pair.
       reply.removeHeader('set-cookie')

@@ -116,20 +116,11 @@ async function* framed(
 export function linkHeader(page: Page, total: number | undefined, address: string): string | undefined {
   const { limit, offset } = page
   if (limit === null) return undefined
-  const to = (rel: string, at: number) => {
-    const query = new URLSearchParams()
-    if (page.order.length > 0)
-      query.set(
-        'order_by',
-        JSON.stringify(
-          page.order.map(({ field, descending }) => (descending ? { field, order: 'desc' } : { field })),
-        ),
-      )
-    query.set('limit', String(limit))
-    query.set('offset', String(at))
-    if (page.total) query.set('include_total', 'true')
-    return `<${address}?${query}>; rel="${rel}"`
-  }
+  const order = page.order.map(({ field, descending }) => (descending ? { field, order: 'desc' } : { field }))
+  const before = order.length === 0 ? '' : `order_by=${encodeURIComponent(JSON.stringify(order))}&`
+  const behind = page.total ? '&include_total=true' : ''
+  const to = (rel: string, at: number) =>
+    `<${address}?${before}limit=${limit}&offset=${at}${behind}>; rel="${rel}"`
   const links = [to('first', 0)]
   if (offset > 0) links.push(to('prev', Math.max(0, offset - limit)))
   if (total !== undefined && offset + limit < total) links.push(to('next', offset + limit))

@@ -1,16 +1,26 @@
 import type { Group } from '../../caller.ts'
 import type { Accounts, AuditEvent } from '../storage.ts'
 import type { Database } from './open.ts'
+import type { ReadTurn } from './read-turn.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 import type { Write } from './sqlite.ts'
 import { emailKey } from './writes.ts'
 
 /** Accounts on the embedded store: reads at once on the caller's thread, writes through the one writer. */
-export function sqliteAccounts(db: Database, write: Write): Accounts {
+interface Parts {
+  readonly db: Database
+  readonly turn: ReadTurn
+  readonly write: Write
+}
+
+export function sqliteAccounts({ db, turn, write }: Parts): Accounts {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
 
   return {
-    stampOf: uuid => (stamp.get(uuid) as unknown as [number] | undefined)?.[0],
+    stampOf: uuid => {
+      turn.enter()
+      return (stamp.get(uuid) as unknown as [number] | undefined)?.[0]
+    },
     session: uuid => readSession(db, uuid),
     eperson: uuid => {
       const row = db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE uuid = ?`, uuid)

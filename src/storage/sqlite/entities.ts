@@ -7,6 +7,7 @@ import type { Entities, Entity, Field, Listing, Page, ReadRule } from '../storag
 import { compilePage, compileTotal } from './compile.ts'
 import { type Database, openDatabase } from './open.ts'
 import { OrderMemory } from './order-memory.ts'
+import type { ReadTurn } from './read-turn.ts'
 import type { ReaderHandlers } from './reader.ts'
 import { recordsBetween, recordsNumbered, writeRecordFile } from './record-file.ts'
 import type { SqliteOptions, Write } from './sqlite.ts'
@@ -16,6 +17,8 @@ import { startThread, type Thread } from './thread.ts'
 const pieceRecords = 1_024
 /** and at most this many bytes, or one record that is larger. */
 const pieceBytes = 512 * 1024
+/** A short page is read from memory that the operating system shares and takes back; at most this much of a file. */
+const mappedBytes = 256 * 1024 * 1024
 /** A version that is no longer the entity's stays this long for those who have just looked it up, in ms. */
 const graceForReaders = 60_000
 /** A file that nobody has written to for this long, in ms, was left by a process that died. */
@@ -25,12 +28,14 @@ type Records = Entity & { source: { kind: 'records' } }
 
 interface Parts extends SqliteOptions {
   readonly db: Database
+  readonly turn: ReadTurn
   readonly file: string
   readonly write: Write
 }
 
 export function sqliteEntities({
   db,
+  turn,
   file,
   write,
   dataFolder,
@@ -42,24 +47,28 @@ export function sqliteEntities({
   const orders = new OrderMemory(orderMemory)
   const changes = db.prepare('SELECT entities FROM state')
   let seen = -1
+  let seenInTurn = -1
   let entities: ReadonlyMap<string, Entity> = new Map()
   /** Files of current versions that this thread reads from. */
   const open = new Map<string, Database>()
 
   function all(): ReadonlyMap<string, Entity> {
+    const current = turn.enter()
+    if (current === seenInTurn) return entities
+    seenInTurn = current
     const now = (changes.get() as unknown as [number])[0]
     if (now !== seen) {
       entities = new Map([...builtInEntities, ...importedEntities(db)].map(entity => [entity.name, entity]))
       seen = now
-      const current = new Set(
+      const inUse = new Set(
         [...entities.values()].map(({ source }) => (source.kind === 'records' ? source.version : '')),
       )
       for (const [version, opened] of open)
-        if (!current.has(version)) {
+        if (!inUse.has(version)) {
           open.delete(version)
           opened.close()
         }
-      orders.keepOnly(current)
+      orders.keepOnly(inUse)
     }
     return entities
   }
@@ -67,7 +76,7 @@ export function sqliteEntities({
   function opened(version: string): Database {
     const known = open.get(version)
     if (known) return known
-    const database = openDatabase(fileOf(version), { mode: 'immutable', cache: 8_000 })
+    const database = openDatabase(fileOf(version), { mode: 'immutable', map: mappedBytes })
     open.set(version, database)
     return database
   }

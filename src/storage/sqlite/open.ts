@@ -25,6 +25,8 @@ export interface OpenOptions {
   readonly mode: 'write' | 'read' | 'immutable'
   /** KiB of page cache. */
   readonly cache?: number
+  /** Bytes of the file to map into memory. */
+  readonly map?: number
 }
 
 /** @throws StoreUnavailable when the file can't be opened */
@@ -34,6 +36,7 @@ export function openDatabase(path: string, options: OpenOptions): Database {
     const opened = new DatabaseSync(location, { readOnly: options.mode === 'immutable', timeout: 5_000 })
     if (options.mode === 'read') opened.exec('PRAGMA query_only = 1')
     if (options.cache !== undefined) opened.exec(`PRAGMA cache_size = -${options.cache}`)
+    if (options.map !== undefined) opened.exec(`PRAGMA mmap_size = ${options.map}`)
     return opened
   })
   if (options.mode === 'write') chmodSync(path, 0o600)

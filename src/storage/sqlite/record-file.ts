@@ -57,12 +57,15 @@ function sync(path: string): void {
   }
 }
 
-/** Records of these numbers, in this order, joined. CAST spares the way through a JavaScript string. */
+/**
+ * Records of these numbers, in this order, joined. CAST spares the way through a JavaScript string. CROSS JOIN keeps
+ * SQLite's loops in the order written (https://sqlite.org/lang_select.html#crossjoin), so that no sort is needed.
+ */
 export function recordsNumbered(db: Database, numbers: Uint32Array, separator: string) {
   return bytes(
     db.get(
       `SELECT CAST(group_concat(json, ?) AS BLOB) json
-       FROM (SELECT r.json FROM json_each(?) wanted CROSS JOIN record r ON r.n = wanted.value ORDER BY wanted.key)`,
+       FROM (SELECT r.json FROM json_each(?) wanted CROSS JOIN record r ON r.n = wanted.value)`,
       separator,
       `[${numbers.join()}]`,
     ),

@@ -5,6 +5,7 @@ import { sqliteAccounts } from './accounts.ts'
 import { sqliteEntities } from './entities.ts'
 import { migrate } from './migrations.ts'
 import { openDatabase } from './open.ts'
+import { createReadTurn } from './read-turn.ts'
 import { fileSecrets } from './secrets.ts'
 import { startThread } from './thread.ts'
 import type { WriteCall, WriterHandlers } from './writer.ts'
@@ -34,11 +35,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     migrating.close()
   }
   const db = openDatabase(file, { mode: 'read', cache: 4_000 })
-  const writer = groupingWriter(file)
+  const turn = createReadTurn(db)
+  const writer = groupingWriter(file, turn.end)
   const secrets = fileSecrets(options.dataFolder, writer.write)
-  const entities = sqliteEntities({ db, file, write: writer.write, ...options })
+  const entities = sqliteEntities({ db, turn, file, write: writer.write, ...options })
   return {
-    accounts: sqliteAccounts(db, writer.write),
+    accounts: sqliteAccounts({ db, turn, write: writer.write }),
     entities,
     secrets,
     ping: () => {
@@ -47,13 +49,17 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     close: async () => {
       await writer.close()
       await entities.close()
+      turn.end()
       db.close()
     },
   }
 }
 
-/** Sends to the writer thread what has gathered since its last answer. */
-function groupingWriter(file: string) {
+/**
+ * Sends to the writer thread what has gathered since its last answer.
+ * @param beforeAnswer called when changes are on disk and nobody has been told yet
+ */
+function groupingWriter(file: string, beforeAnswer: () => void) {
   const thread = startThread<WriterHandlers>('writer', { file })
   type Waiting = { call: WriteCall; resolve: (result: never) => void; reject: (error: unknown) => void }
   let gathered: Waiting[] = []
@@ -70,6 +76,7 @@ function groupingWriter(file: string) {
           'commit',
           batch.map(one => one.call),
         )
+        beforeAnswer()
         for (const [at, { resolve, reject }] of batch.entries()) {
           const reply = replies[at]
           if (reply && 'result' in reply) resolve(reply.result as never)

@@ -1,0 +1,73 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** Real processes to measure, each on a free port, and what the operating system says of them. */
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The compiled form is what is published; without it the sources run. */
+export const entry: string = existsSync(`${root}dist/cli/carrel.js`)
+  ? `${root}dist/cli/carrel.js`
+  : `${root}src/cli/carrel.ts`
+
+export interface Running {
+  readonly address: string
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+async function start(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Running> {
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const address = await firstAddress(child)
+  return {
+    address,
+    pid: child.pid ?? 0,
+    stop: () =>
+      new Promise(resolve => {
+        child.once('exit', () => resolve())
+        child.kill('SIGTERM')
+      }),
+  }
+}
+
+const firstAddress = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout?.on('data', chunk => {
+      text += chunk
+      const address = /http:\/\/[\w.]+:\d+/.exec(text)?.[0]
+      if (address) resolve(address.replace('localhost', '127.0.0.1'))
+    })
+    child.once('exit', code => reject(new Error(`ended with ${code} before it answered: ${text}`)))
+  })
+
+export const startBare = (bytes: number): Promise<Running> =>
+  start([fileURLToPath(new URL('bare.ts', import.meta.url)), String(bytes)], {})
+
+export const startCarrel = (dataFolder: string, env: NodeJS.ProcessEnv = {}): Promise<Running> =>
+  start([entry, 'serve'], { CARREL_DATA: dataFolder, CARREL_PORT: '0', ...env })
+
+/** Runs a command of Carrel. @returns what it printed */
+export const carrel = (dataFolder: string, args: readonly string[], input = ''): string =>
+  execFileSync(process.execPath, [entry, ...args], {
+    env: { ...process.env, CARREL_DATA: dataFolder },
+    input,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    maxBuffer: 1e9,
+  }).toString()
+
+/** Processor time that the process has used, in seconds (/proc/<pid>/stat, fields 14 and 15, in hundredths). */
+export function processorTime(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Resident memory now, and the most there ever was, in MB (/proc/<pid>/status). */
+export function memory(pid: number): { now: number; most: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const value = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024
+  return { now: value('VmRSS'), most: value('VmHWM') }
+}

@@ -1,0 +1,28 @@
+import { carrel } from './processes.ts'
+
+/** Somebody who may log in, with what a browser would keep. */
+export interface Person {
+  readonly token: string
+  readonly cookie: string
+  readonly csrf: string
+}
+
+export const email = 'bench@example.org'
+export const password = 'a password for measuring'
+
+export function addPerson(dataFolder: string, admin = false): void {
+  carrel(dataFolder, ['eperson', 'add', email, '--password-stdin', ...(admin ? ['--admin'] : [])], password)
+}
+
+export async function logIn(address: string): Promise<Person> {
+  const pair = await fetch(`${address}/api/security/csrf`)
+  const csrf = pair.headers.get('dspace-xsrf-token') ?? ''
+  const cookie = pair.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const response = await fetch(`${address}/api/authn/login`, {
+    method: 'POST',
+    headers: { cookie, 'x-xsrf-token': csrf },
+    body: new URLSearchParams({ user: email, password }),
+  })
+  if (response.status !== 200) throw new Error(await response.text())
+  return { token: (response.headers.get('authorization') ?? '').replace('Bearer ', ''), cookie, csrf }
+}
