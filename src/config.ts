@@ -35,8 +35,8 @@ export type Config = Readonly<{
   csrfHeader: string
   passwordConcurrency: number
   passwordQueue: number
-  /** Bytes that remembered orders of records may take. */
-  orderMemory: number
+  /** Bytes of orders and records that are kept in memory. */
+  cacheSize: number
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
@@ -152,9 +152,9 @@ export const settings = {
     '100',
     wholeNumber(0, 100_000),
   ),
-  CARREL_ORDER_MEMORY: setting(
-    'megabytes that remembered orders of records may take, 1 to 100000',
-    '64',
+  CARREL_CACHE_SIZE: setting(
+    'megabytes of orders and records that are kept in memory, 1 to 100000',
+    '128',
     wholeNumber(1, 100_000),
   ),
   CARREL_LOG_LEVEL: setting('silent, error, warn or info', 'warn', oneOf('silent', 'error', 'warn', 'info')),
@@ -221,7 +221,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     csrfHeader: required('CARREL_CSRF_HEADER'),
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
-    orderMemory: required('CARREL_ORDER_MEMORY') * 1024 * 1024,
+    cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
     logLevel: required('CARREL_LOG_LEVEL'),
     ...specialGroups(file.structured),
   })

@@ -1,5 +1,4 @@
-import { createHmac } from 'node:crypto'
-import { sameText } from '../keys.ts'
+import { type Mac, sameText } from '../keys.ts'
 
 /**
  * JSON Web Tokens (RFC 7519) of the one form that Carrel issues: JWS Compact Serialization (RFC 7515 §3.1), HS256,
@@ -20,7 +19,7 @@ const header = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 /** No token of ours comes near this; a longer one isn't looked at. */
 const longest = 8 * 1024
 
-export function signJwt(claims: Claims, key: Uint8Array): string {
+export function signJwt(claims: Claims, key: Mac): string {
   const payload = JSON.stringify({ eid: claims.eid, sg: claims.sg, exp: claims.exp })
   const input = `${header}.${Buffer.from(payload).toString('base64url')}`
   return `${input}.${signature(input, key)}`
@@ -29,7 +28,7 @@ export function signJwt(claims: Claims, key: Uint8Array): string {
 /** A token whose form is right and whose signature is still to be checked. */
 export interface UnverifiedJwt {
   readonly claims: Claims
-  isSignedWith(key: Uint8Array): boolean
+  isSignedWith(key: Mac): boolean
 }
 
 /** @returns undefined for everything that is not of the form that Carrel issues */
@@ -43,8 +42,7 @@ export function readJwt(token: string): UnverifiedJwt | undefined {
   return { claims, isSignedWith: key => sameText(signature(`${first}.${second}`, key), third) }
 }
 
-const signature = (input: string, key: Uint8Array) =>
-  createHmac('sha256', key).update(input).digest('base64url')
+const signature = (input: string, key: Mac) => key(input).toString('base64url')
 
 function readClaims(payload: Buffer): Claims | undefined {
   let claims: unknown

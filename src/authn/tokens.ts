@@ -1,5 +1,5 @@
 import { type LoginMethod, loginMethods, type Session } from '../caller.ts'
-import { deriveKey, type Keyring } from '../keys.ts'
+import { deriveKey, type Keyring, type Mac } from '../keys.ts'
 import type { Accounts, Awaitable } from '../storage/storage.ts'
 import { type Claims, readJwt, signJwt } from './jwt.ts'
 
@@ -47,6 +47,20 @@ export function createTokens({ accounts, keyring }: { accounts: Accounts; keyrin
     remembered.set(token, { exp, verified })
   }
 
+  /** Derived keys are remembered: a session is the same object for as long as nothing about its eperson changes. */
+  const derived = new WeakMap<Session, { readonly secret: Uint8Array; readonly keys: Map<string, Mac> }>()
+  function keyOf(secret: Uint8Array, kind: TokenKind, method: LoginMethod, session: Session): Mac {
+    let known = derived.get(session)
+    if (known?.secret !== secret) {
+      known = { secret, keys: new Map() }
+      derived.set(session, known)
+    }
+    const purpose = `${kind}/${method}` as const
+    const key = known.keys.get(purpose) ?? deriveKey(secret, purpose, session.sessionKey)
+    known.keys.set(purpose, key)
+    return key
+  }
+
   async function verifyAnew(kind: TokenKind, token: string): Promise<Verified | undefined> {
     const jwt = readJwt(token)
     if (!jwt || isOver(jwt.claims)) return undefined
@@ -54,7 +68,7 @@ export function createTokens({ accounts, keyring }: { accounts: Accounts; keyrin
     if (!session) return undefined
     for (const secret of keyring())
       for (const method of loginMethods)
-        if (jwt.isSignedWith(deriveKey(secret, `${kind}/${method}`, session.sessionKey))) {
+        if (jwt.isSignedWith(keyOf(secret, kind, method, session))) {
           const verified = { session, method, sg: jwt.claims.sg }
           if (kind === 'login') remember(token, jwt.claims.exp, verified)
           return verified
@@ -73,8 +87,7 @@ export function createTokens({ accounts, keyring }: { accounts: Accounts; keyrin
       const secret = keyring()[0]
       if (!secret) throw new Error('there is no secret to sign with')
       const exp = Math.round(Date.now() + lifetime * 1000) / 1000
-      const key = deriveKey(secret, `${kind}/${method}`, session.sessionKey)
-      return signJwt({ eid: session.eperson.uuid, sg, exp }, key)
+      return signJwt({ eid: session.eperson.uuid, sg, exp }, keyOf(secret, kind, method, session))
     },
 
     verify: (kind, token) => {

@@ -1,7 +1,7 @@
-import { createHmac, randomFillSync } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
-import { deriveKey, type Keyring, sameText } from '../keys.ts'
+import { deriveKey, type Keyring, type Mac, sameText } from '../keys.ts'
 import { Problem, type ProblemCode } from '../problems.ts'
 import { prefixInUse } from './addresses.ts'
 
@@ -42,7 +42,7 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
   const start = `${csrfCookie}=`
 
   let derivedFrom: readonly Uint8Array[] = []
-  let keys: readonly Buffer[] = []
+  let keys: readonly Mac[] = []
   function currentKeys() {
     const secrets = keyring()
     if (secrets !== derivedFrom) {
@@ -52,12 +52,10 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
     return keys
   }
 
-  const sign = (random: Uint8Array, key: Buffer) => createHmac('sha256', key).update(random).digest()
-
   function isOurs(value: string): boolean {
     const random = Buffer.from(value, 'base64url').subarray(0, randomLength)
     return currentKeys().some(key =>
-      sameText(value, Buffer.concat([random, sign(random, key)]).toString('base64url')),
+      sameText(value, Buffer.concat([random, key(random)]).toString('base64url')),
     )
   }
 
@@ -73,7 +71,7 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
       const key = currentKeys()[0]
       if (!key) throw new Error('there is no secret to sign with')
       const random = nextRandom()
-      const value = Buffer.concat([random, sign(random, key)]).toString('base64url')
+      const value = Buffer.concat([random, key(random)]).toString('base64url')
       // Fastify adds to this header; one answer carries one pair.
       reply.removeHeader('set-cookie')
       reply.header(

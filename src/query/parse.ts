@@ -19,11 +19,24 @@ const parameters = ['order_by', 'limit', 'offset', 'include_total'] as const
 export function parsePage(query: Query, entity: Pick<Entity, 'name' | 'fields'>): Page {
   const given = singleParameters(query, parameters)
   return {
-    order: given.order_by === undefined ? [] : parseOrder(given.order_by, entity),
+    order: given.order_by === undefined ? [] : knownOrder(given.order_by, entity),
     limit: given.limit === undefined ? null : wholeNumber('limit', given.limit, 1),
     offset: given.offset === undefined ? 0 : wholeNumber('offset', given.offset, 0),
     total: given.include_total !== undefined && parseBoolean('include_total', given.include_total),
   }
+}
+
+/** The same orders are asked for again and again; entities are the same object until they change. */
+const known = new WeakMap<Pick<Entity, 'name' | 'fields'>, Map<string, readonly Order[]>>()
+const mostKnown = 1_000
+const longestKnown = 1_000
+
+function knownOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): readonly Order[] {
+  const orders = known.get(entity) ?? new Map<string, readonly Order[]>()
+  known.set(entity, orders)
+  const order = orders.get(text) ?? parseOrder(text, entity)
+  if (orders.size < mostKnown && text.length <= longestKnown) orders.set(text, order)
+  return order
 }
 
 function wholeNumber(parameter: string, text: string, least: number): number {

@@ -156,7 +156,13 @@ export interface Entity {
 /** Where the records are; opaque to features. */
 export type Source =
   | { readonly kind: 'table'; readonly table: string }
-  | { readonly kind: 'records'; readonly version: string; readonly count: number; readonly largest: number }
+  | {
+      readonly kind: 'records'
+      readonly version: string
+      readonly count: number
+      readonly bytes: number
+      readonly largest: number
+    }
 
 export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
 

@@ -54,6 +54,7 @@ const migrations = [
     fields TEXT NOT NULL,
     version TEXT NOT NULL,
     count INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
     largest INTEGER NOT NULL,
     imported TEXT NOT NULL
   ) STRICT;

@@ -3,7 +3,7 @@ import type { Field, Shape } from '../storage.ts'
 import type { Statement } from './compile.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sortRecords } from './order.ts'
-import { recordsBetween, recordsNumbered } from './record-file.ts'
+import { packRecords, recordsBetween, recordsNumbered } from './record-file.ts'
 import { serveThread, stepBack } from './thread.ts'
 
 /**
@@ -52,6 +52,15 @@ const handlers = {
           return { ranks: new Uint32Array(row.ranks.buffer, row.ranks.byteOffset, count), descending }
         }),
       )
+    } finally {
+      db.close()
+    }
+  },
+
+  load(file: string, count: number, bytes: number): Uint8Array {
+    const db = openDatabase(file, { mode: 'immutable' })
+    try {
+      return packRecords(db, count, bytes)
     } finally {
       db.close()
     }

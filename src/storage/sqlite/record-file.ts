@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { NewEntity } from '../storage.ts'
+import { unpackRecords } from './loaded-records.ts'
 import { type Database, openDatabase } from './open.ts'
 
 /**
@@ -8,12 +9,13 @@ import { type Database, openDatabase } from './open.ts'
  * Once it has its name it never changes, so it is read without locks (`immutable`).
  */
 
-/** @returns the largest record in bytes, and how many there are */
+/** @returns how many records there are, their bytes together, and those of the largest */
 export function writeRecordFile(file: string, entity: NewEntity, records: Iterable<string>) {
   const temporary = `${file}.writing`
   rmSync(temporary, { force: true })
   const db = openDatabase(temporary, { mode: 'write' })
   let count = 0
+  let bytes = 0
   let largest = 0
   try {
     // Nobody knows the file before it is renamed: a crash leaves nothing but a file to remove.
@@ -24,7 +26,9 @@ export function writeRecordFile(file: string, entity: NewEntity, records: Iterab
     const insert = db.prepare('INSERT INTO record VALUES (?, ?)')
     for (const json of records) {
       insert.run(count++, json)
-      largest = Math.max(largest, Buffer.byteLength(json))
+      const size = Buffer.byteLength(json)
+      bytes += size
+      largest = Math.max(largest, size)
     }
     for (const field of entity.fields.keys()) {
       const ranks = entity.ranks(field)
@@ -44,7 +48,7 @@ export function writeRecordFile(file: string, entity: NewEntity, records: Iterab
   sync(temporary)
   renameSync(temporary, file)
   sync(dirname(file))
-  return { count, largest }
+  return { count, bytes, largest }
 }
 
 /** Everything written to the file, or the names in the folder, is on disk afterwards. */
@@ -62,7 +66,7 @@ function sync(path: string): void {
  * SQLite's loops in the order written (https://sqlite.org/lang_select.html#crossjoin), so that no sort is needed.
  */
 export function recordsNumbered(db: Database, numbers: Uint32Array, separator: string) {
-  return bytes(
+  return blob(
     db.get(
       `SELECT CAST(group_concat(json, ?) AS BLOB) json
        FROM (SELECT r.json FROM json_each(?) wanted CROSS JOIN record r ON r.n = wanted.value)`,
@@ -74,7 +78,7 @@ export function recordsNumbered(db: Database, numbers: Uint32Array, separator: s
 
 /** Records from one number to before another, in the order of the key, joined. */
 export function recordsBetween(db: Database, from: number, before: number, separator: string) {
-  return bytes(
+  return blob(
     db.get(
       'SELECT CAST(group_concat(json, ?) AS BLOB) json FROM (SELECT json FROM record WHERE n >= ? AND n < ? ORDER BY n)',
       separator,
@@ -84,5 +88,21 @@ export function recordsBetween(db: Database, from: number, before: number, separ
   )
 }
 
-const bytes = (row: { json?: unknown } | undefined): Uint8Array<ArrayBuffer> =>
+const blob = (row: { json?: unknown } | undefined): Uint8Array<ArrayBuffer> =>
   (row?.json as Uint8Array<ArrayBuffer> | null | undefined) ?? new Uint8Array()
+
+/** All records as `unpackRecords` takes them. */
+export function packRecords(db: Database, count: number, bytes: number): Uint8Array<ArrayBuffer> {
+  const packed = new Uint8Array((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes)
+  const { starts, json } = unpackRecords(packed, count)
+  let at = 0
+  let n = 0
+  for (const [record] of db.iterate('SELECT CAST(json AS BLOB) FROM record ORDER BY n') as IterableIterator<
+    [Uint8Array]
+  >) {
+    json.set(record, at)
+    at += record.length
+    starts[++n] = at
+  }
+  return packed
+}

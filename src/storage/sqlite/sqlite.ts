@@ -13,8 +13,8 @@ import type { writes } from './writes.ts'
 
 export interface SqliteOptions {
   readonly dataFolder: string
-  /** Bytes that remembered orders of records may take. */
-  readonly orderMemory: number
+  /** Bytes of orders and records that are kept in memory. */
+  readonly cacheSize: number
 }
 
 /** A change, by the name of a function in `writes`; the promise is kept when it is on disk. */

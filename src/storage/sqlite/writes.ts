@@ -133,13 +133,14 @@ export const writes = {
   pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): void {
     retireEntity(db, entity.name)
     db.run(
-      'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, largest, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, bytes, largest, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
       entity.name,
       entity.key,
       entity.read,
       JSON.stringify(entity.fields),
       entity.version,
       entity.count,
+      entity.bytes,
       entity.largest,
       now(),
     )
@@ -163,6 +164,7 @@ export const writes = {
 export type PublishedEntity = Omit<NewEntity, 'ranks'> & {
   readonly version: string
   readonly count: number
+  readonly bytes: number
   readonly largest: number
 }
 

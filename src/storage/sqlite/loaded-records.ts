@@ -1,0 +1,39 @@
+/**
+ * All records of an entity in memory, back to back: cutting a page out of it costs a tenth of reading it from the
+ * file. One buffer, so that a reader thread can hand it over and the garbage collector has nothing to walk.
+ */
+export interface LoadedRecords {
+  /** Of record n, where it begins; one more at the end. */
+  readonly starts: Uint32Array
+  readonly json: Uint8Array
+}
+
+/** A position must fit into 32 bits. */
+export const mostLoadedBytes = 0xffff_ffff
+
+/** @param packed `count + 1` starts, then the records */
+export const unpackRecords = (packed: Uint8Array, count: number): LoadedRecords => ({
+  starts: new Uint32Array(packed.buffer, packed.byteOffset, count + 1),
+  json: packed.subarray((count + 1) * Uint32Array.BYTES_PER_ELEMENT),
+})
+
+/** @returns the records of these numbers, in this order, joined */
+export function cutRecords(
+  { starts, json }: LoadedRecords,
+  numbers: Iterable<number>,
+  separator: string,
+): Uint8Array {
+  const between = separator.charCodeAt(0)
+  let length = -1
+  for (const n of numbers) length += (starts[n + 1] as number) - (starts[n] as number) + 1
+  const result = Buffer.allocUnsafe(Math.max(length, 0))
+  let at = 0
+  for (const n of numbers) {
+    if (at > 0) result[at++] = between
+    const start = starts[n] as number
+    const end = starts[n + 1] as number
+    result.set(json.subarray(start, end), at)
+    at += end - start
+  }
+  return result
+}

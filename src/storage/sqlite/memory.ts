@@ -1,0 +1,62 @@
+import type { Awaitable } from '../storage.ts'
+
+/**
+ * What was worked out from versions of entities, as long as there is room: what was not used for longest goes first.
+ * A version never changes, so nothing here is ever stale.
+ */
+export class Memory {
+  readonly #kept = new Map<string, { version: string; bytes: number; value: Awaitable<unknown> }>()
+  readonly #most: number
+  #bytes = 0
+
+  /** @param most bytes to keep */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Whether something of this size is worth keeping: it must not drive out everything else. */
+  hasRoomFor(bytes: number): boolean {
+    return bytes <= this.#most / 2
+  }
+
+  /**
+   * @param what within the version
+   * @param bytes that the value takes
+   * @param make called when it is not there; requests that come meanwhile get the same promise
+   */
+  get<T>(version: string, what: string, bytes: number, make: () => Promise<T>): Awaitable<T> {
+    const key = `${version} ${what}`
+    const known = this.#kept.get(key)
+    if (known) {
+      // A Map keeps the order of insertion: the newest use is the last.
+      this.#kept.delete(key)
+      this.#kept.set(key, known)
+      return known.value as Awaitable<T>
+    }
+    const making = make()
+    const entry = { version, bytes, value: making as Awaitable<unknown> }
+    this.#kept.set(key, entry)
+    this.#bytes += bytes
+    making.then(
+      value => {
+        entry.value = value
+      },
+      () => this.#forget(key),
+    )
+    for (const oldest of this.#kept.keys()) {
+      if (this.#bytes <= this.#most || oldest === key) break
+      this.#forget(oldest)
+    }
+    return making
+  }
+
+  /** Forgets what belongs to versions that are not among these. */
+  keepOnly(versions: ReadonlySet<string>): void {
+    for (const [key, { version }] of this.#kept) if (!versions.has(version)) this.#forget(key)
+  }
+
+  #forget(key: string): void {
+    this.#bytes -= this.#kept.get(key)?.bytes ?? 0
+    this.#kept.delete(key)
+  }
+}

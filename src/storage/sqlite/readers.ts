@@ -1,0 +1,29 @@
+import type { ReaderHandlers } from './reader.ts'
+import { startThread, type Thread } from './thread.ts'
+
+/** The reader threads: two at most, each started when it is first needed. */
+export interface Readers {
+  leastBusy(): Thread<ReaderHandlers>
+  close(): Promise<void>
+}
+
+export function createReaders(): Readers {
+  const threads: Thread<ReaderHandlers>[] = []
+  const start = () => {
+    const thread = startThread<ReaderHandlers>('reader', null)
+    threads.push(thread)
+    return thread
+  }
+  return {
+    leastBusy: () => {
+      const [first, second] = threads
+      if (!first) return start()
+      if (first.busy === 0) return first
+      if (!second) return start()
+      return second.busy < first.busy ? second : first
+    },
+    close: async () => {
+      await Promise.all(threads.map(thread => thread.close()))
+    },
+  }
+}
