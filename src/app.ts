@@ -62,6 +62,8 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
     routerOptions: { querystringParser: text => ({ ...parseQuery(text) }), ignoreTrailingSlash: true },
     // Its lines would hold whole addresses; ours, below, hold the path.
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request would cost more than most requests; ours says which request itself.
+    childLoggerFactory: logger => logger,
     logger: config.logLevel === 'silent' ? false : { level: config.logLevel },
     frameworkErrors: (error, request, reply) => {
       reply.headers(headers)

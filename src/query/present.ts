@@ -116,8 +116,7 @@ async function* framed(
 export function linkHeader(page: Page, total: number | undefined, address: string): string | undefined {
   const { limit, offset } = page
   if (limit === null) return undefined
-  const order = page.order.map(({ field, descending }) => (descending ? { field, order: 'desc' } : { field }))
-  const before = order.length === 0 ? '' : `order_by=${encodeURIComponent(JSON.stringify(order))}&`
+  const before = orderParameter(page.order)
   const behind = page.total ? '&include_total=true' : ''
   const to = (rel: string, at: number) =>
     `<${address}?${before}limit=${limit}&offset=${at}${behind}>; rel="${rel}"`
@@ -130,4 +129,19 @@ export function linkHeader(page: Page, total: number | undefined, address: strin
     links.push(to('last', total > start ? start + Math.floor((total - 1 - start) / limit) * limit : 0))
   }
   return links.join(', ')
+}
+
+/** Orders are the same object each time they are asked for (`parsePage`). */
+const printed = new WeakMap<Page['order'], string>()
+
+function orderParameter(order: Page['order']): string {
+  if (order.length === 0) return ''
+  const known = printed.get(order)
+  if (known !== undefined) return known
+  const json = JSON.stringify(
+    order.map(({ field, descending }) => (descending ? { field, order: 'desc' } : { field })),
+  )
+  const text = `order_by=${encodeURIComponent(json)}&`
+  printed.set(order, text)
+  return text
 }

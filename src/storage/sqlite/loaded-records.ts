@@ -5,7 +5,7 @@
 export interface LoadedRecords {
   /** Of record n, where it begins; one more at the end. */
   readonly starts: Uint32Array
-  readonly json: Uint8Array
+  readonly json: Buffer
 }
 
 /** A position must fit into 32 bits. */
@@ -14,7 +14,7 @@ export const mostLoadedBytes = 0xffff_ffff
 /** @param packed `count + 1` starts, then the records */
 export const unpackRecords = (packed: Uint8Array, count: number): LoadedRecords => ({
   starts: new Uint32Array(packed.buffer, packed.byteOffset, count + 1),
-  json: packed.subarray((count + 1) * Uint32Array.BYTES_PER_ELEMENT),
+  json: Buffer.from(packed.buffer, packed.byteOffset + (count + 1) * Uint32Array.BYTES_PER_ELEMENT),
 })
 
 /** @returns the records of these numbers, in this order, joined */
@@ -32,8 +32,7 @@ export function cutRecords(
     if (at > 0) result[at++] = between
     const start = starts[n] as number
     const end = starts[n + 1] as number
-    result.set(json.subarray(start, end), at)
-    at += end - start
+    at += json.copy(result, at, start, end)
   }
   return result
 }
