@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
+import { sendPieces } from '../http/send-pieces.ts'
 import { Problem } from '../problems.ts'
 import { csvHeader } from '../storage/shapes.ts'
 import type { Entity, Listing, Page, Shape } from '../storage/storage.ts'
@@ -66,13 +66,26 @@ export async function present(
     await pieces.return?.()
     return reply.send()
   }
-  // A failure from here on destroys the stream, and with it the connection: never an end that looks whole (Q10).
-  return reply.send(
-    Readable.from(framed(shape, entity, [first.value, second.value], pieces), {
-      objectMode: false,
-      highWaterMark: 64 * 1024,
-    }),
-  )
+  const [before, between, behind] = frame(shape, entity)
+  return sendPieces(reply, {
+    before,
+    between,
+    behind,
+    pieces: continued([first.value, second.value], pieces),
+  })
+}
+
+/** Pieces that were looked at already, and those that follow. */
+async function* continued(
+  start: readonly Uint8Array[],
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* start
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
+  } finally {
+    await rest.return?.()
+  }
 }
 
 /** Text before the first record, between two, and behind the last. */
@@ -86,30 +99,6 @@ function whole(shape: Shape, entity: Entity, records: Uint8Array): Buffer {
   const [before, , behind] = frame(shape, entity)
   const ending = records.length === 0 && shape !== 'json' ? '' : behind
   return Buffer.concat([Buffer.from(before), records, Buffer.from(ending)])
-}
-
-async function* framed(
-  shape: Shape,
-  entity: Entity,
-  start: readonly Uint8Array[],
-  rest: AsyncIterator<Uint8Array>,
-) {
-  const [before, between, behind] = frame(shape, entity)
-  try {
-    let text = before
-    const ready = start.values()
-    for (;;) {
-      const next = ready.next()
-      const piece = next.done ? await rest.next() : next
-      if (piece.done) break
-      yield Buffer.concat([Buffer.from(text), piece.value])
-      text = between
-    }
-    yield Buffer.from(behind)
-  } finally {
-    // Also when the client has gone away: the query ends.
-    await rest.return?.()
-  }
 }
 
 /** RFC 8288: where the first, previous, next and last page of this size are (Q9). */

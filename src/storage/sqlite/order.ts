@@ -14,24 +14,36 @@ export interface SortField {
  * @returns the record numbers in that order, ties in the order of the key
  */
 export function sortRecords(count: number, fields: readonly SortField[]): Uint32Array<ArrayBuffer> {
-  let from = new Uint32Array(count).map((_, n) => n)
+  let from = new Uint32Array(count)
+  for (let n = 0; n < count; n++) from[n] = n
   let to = new Uint32Array(count)
-  for (const { ranks, descending } of fields.toReversed()) {
-    const highest = ranks.reduce((most, rank) => Math.max(most, rank), 0)
-    // Turned ranks instead of a reversed result: equal values stay in the order of the later fields and the key.
-    const place = (n: number) => (descending ? highest - (ranks[n] as number) : (ranks[n] as number))
-    const starts = new Uint32Array(highest + 2)
-    for (let n = 0; n < count; n++) starts[place(n) + 1] = (starts[place(n) + 1] as number) + 1
-    for (let rank = 1; rank < starts.length; rank++)
-      starts[rank] = (starts[rank] as number) + (starts[rank - 1] as number)
-    for (let at = 0; at < count; at++) {
-      const n = from[at] as number
-      const rank = place(n)
-      const target = starts[rank] as number
-      to[target] = n
-      starts[rank] = target + 1
-    }
+  // The least significant first: a stable sort keeps what the ones before it have settled.
+  for (const field of fields.toReversed()) {
+    countingSort(from, to, field)
     ;[from, to] = [to, from]
   }
   return from
+}
+
+/** Typed indexes are within bounds here; `number` is what they hold. */
+function countingSort(from: Uint32Array, to: Uint32Array, { ranks, descending }: SortField): void {
+  const count = from.length
+  let highest = 0
+  for (let n = 0; n < count; n++) if ((ranks[n] as number) > highest) highest = ranks[n] as number
+  // Turned ranks instead of a reversed result: equal values stay in the order of the later fields and the key.
+  const [base, sign] = descending ? [highest, -1] : [0, 1]
+  const starts = new Uint32Array(highest + 2)
+  for (let n = 0; n < count; n++) {
+    const behind = base + sign * (ranks[n] as number) + 1
+    starts[behind] = (starts[behind] as number) + 1
+  }
+  for (let place = 1; place < starts.length; place++)
+    starts[place] = (starts[place] as number) + (starts[place - 1] as number)
+  for (let at = 0; at < count; at++) {
+    const n = from[at] as number
+    const place = base + sign * (ranks[n] as number)
+    const target = starts[place] as number
+    to[target] = n
+    starts[place] = target + 1
+  }
 }

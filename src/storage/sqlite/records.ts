@@ -9,7 +9,7 @@ import { recordsBetween, recordsNumbered } from './record-file.ts'
 /** A piece of a listing holds at most this many records, */
 const pieceRecords = 1_024
 /** and at most this many bytes, or one record that is larger. */
-const pieceBytes = 512 * 1024
+const pieceBytes = 128 * 1024
 /** A page of at most this many records is put together on the spot. */
 const shortPage = 100
 /** For such pages: bytes of a file that are mapped into memory, which the operating system shares and takes back. */

@@ -1,0 +1,100 @@
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { scratch } from './support/folder.ts'
+import { importGenerated } from './support/generated.ts'
+import { median } from './support/load.ts'
+import { memory, startCarrel } from './support/processes.ts'
+
+/** The whole listing of 1,000,000 records: rate, first byte, memory; and what slow readers cost. */
+const folder = scratch()
+await importGenerated(folder, 1_000_000)
+const service = await startCarrel(folder)
+const { hostname, port } = new URL(service.address)
+const path = '/api/query/v4/generated'
+
+interface Read {
+  readonly bytes: number
+  readonly firstByte: number
+  readonly seconds: number
+}
+
+/** Reads an answer without looking at it. @param most bytes to read before the connection is left */
+const read = (to: string, target: string): Promise<Read> =>
+  new Promise((resolve, reject) => {
+    const { hostname: host, port: at } = new URL(to)
+    const start = performance.now()
+    let firstByte = 0
+    let bytes = 0
+    const socket = connect(Number(at), host, () =>
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+    )
+    socket.on('data', chunk => {
+      if (bytes === 0) firstByte = performance.now() - start
+      bytes += chunk.length
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve({ bytes, firstByte, seconds: (performance.now() - start) / 1000 }))
+  })
+
+/** A server that writes as many bytes, in pieces of 64 kB, as fast as the client takes them. */
+async function bareStream(bytes: number): Promise<{ address: string; close(): void }> {
+  const piece = Buffer.alloc(65_536, 'x')
+  const server = createServer((_, response) => {
+    let left = bytes
+    const more = () => {
+      while (left > 0) {
+        left -= piece.length
+        if (!response.write(piece)) return response.once('drain', more)
+      }
+      return response.end()
+    }
+    more()
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const address = server.address()
+  return {
+    address: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : ''}`,
+    close: () => server.close(),
+  }
+}
+
+await read(service.address, `${path}?limit=1`)
+for (const [name, query] of [
+  ['in the order of the key', ''],
+  [
+    'in another order',
+    `?order_by=${encodeURIComponent('[{"field":"place"},{"field":"year","order":"desc"}]')}`,
+  ],
+] as const) {
+  const before = memory(service.pid).now
+  const runs: Read[] = []
+  let peak = 0
+  const watch = setInterval(() => {
+    peak = Math.max(peak, memory(service.pid).now)
+  }, 20)
+  for (let round = 0; round < 3; round++) runs.push(await read(service.address, path + query))
+  clearInterval(watch)
+  const bytes = runs[0]?.bytes ?? 0
+  const bare = await bareStream(bytes)
+  const baseline = await read(bare.address, '/')
+  bare.close()
+  const rate = median(runs.map(one => one.bytes / 1e6 / one.seconds))
+  console.log(
+    `1,000,000 records ${name}: ${rate.toFixed(0)} MB/s (${(rate / (baseline.bytes / 1e6 / baseline.seconds)).toFixed(2)} of bare), ` +
+      `first byte ${runs.map(one => one.firstByte.toFixed(0)).join(', ')} ms, memory grew by ${(peak - before).toFixed(0)} MB`,
+  )
+}
+
+// Twenty readers that take 64 kB and then nothing more for five seconds.
+const before = memory(service.pid).now
+const slow = Array.from({ length: 20 }, () => {
+  const socket = connect(Number(port), hostname, () =>
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`),
+  )
+  socket.once('data', () => socket.pause())
+  return socket
+})
+await new Promise(resolve => setTimeout(resolve, 5_000))
+console.log(`20 slow readers: memory grew by ${(memory(service.pid).now - before).toFixed(0)} MB together`)
+for (const socket of slow) socket.destroy()
+await service.stop()
