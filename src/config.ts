@@ -143,9 +143,10 @@ export const settings = {
   CARREL_CSRF_COOKIE: setting('a cookie name (letters, digits, -)', 'DSPACE-XSRF-COOKIE', headerName),
   CARREL_CSRF_HEADER: setting('a header name (letters, digits, -)', 'DSPACE-XSRF-TOKEN', headerName),
   CARREL_PASSWORD_CONCURRENCY: setting(
-    'how many passwords are hashed at once, 1 to 64',
-    String(Math.max(1, Math.min(4, availableParallelism() - 1))),
-    wholeNumber(1, 64),
+    'how many passwords are hashed at once, 1 to 64, or automatic: one less than the processors, 1 to 4',
+    'automatic',
+    text =>
+      text === 'automatic' ? Math.max(1, Math.min(4, availableParallelism() - 1)) : wholeNumber(1, 64)(text),
   ),
   CARREL_PASSWORD_QUEUE: setting(
     'how many logins may wait for that, 0 to 100000',

@@ -1,0 +1,54 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { settings, structuredSettings } from '../src/config.ts'
+import { problems } from '../src/problems.ts'
+
+/**
+ * The parts of docs/reference/ that are made from the code: `npm run docs` writes them, a test compares. What is said
+ * of a setting or a problem is said once, where it is decided.
+ */
+const note = '<!-- Made by `npm run docs` from the code. -->'
+
+export const references: Readonly<Record<string, () => string>> = {
+  'settings.md': () => `${note}
+# Settings
+
+Every setting has a default that works. It is taken from the environment, or else from the JSON file that
+\`CARREL_CONFIG\` names, under the same key. A wrong one stops the start and says what it takes.
+
+| Key | Takes | Default |
+|---|---|---|
+${Object.entries(settings)
+  .map(([key, { takes, fallback }]) => `| \`${key}\` | ${takes} | ${fallback ? `\`${fallback}\`` : 'not set'} |`)
+  .join('\n')}
+
+\`CARREL_BASE_URL\` is \`http://localhost:<port>\` when it is not set.
+
+## In the file only
+
+| Key | Takes |
+|---|---|
+${Object.entries(structuredSettings)
+  .map(([key, takes]) => `| \`${key}\` | \`${takes}\` |`)
+  .join('\n')}
+`,
+  'problems.md': () => `${note}
+# Problems
+
+Every refusal is \`application/problem+json\` (RFC 9457): \`type\` (the address of the problem's page at the service itself,
+\`{base_url}/api/problems/<code>\`), \`title\`, \`status\`, \`code\`, \`detail\`, \`message\` (the same as \`detail\`), \`path\`, and
+what helps to mend it: \`parameter\`, \`value\`, \`position\`, \`legal\`, \`nearest\`.
+
+| Code | Status | Title | What helps |
+|---|---|---|---|
+${Object.entries(problems)
+  .map(([code, { status, title, help }]) => `| \`${code}\` | ${status} | ${title} | ${help} |`)
+  .join('\n')}
+`,
+}
+
+/** Where a reference lies. */
+export const referencePath = (name: string): string => fileURLToPath(new URL(`../docs/reference/${name}`, import.meta.url))
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const [name, make] of Object.entries(references)) writeFileSync(referencePath(name), make())
