@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { exactText, parseExact } from '../json.ts'
+import { exactText } from '../json.ts'
 import { type Database, openDatabase, type Value } from '../storage/sqlite/open.ts'
 import type { Field } from '../storage/storage.ts'
 import type { ReadRecord } from './json-lines.ts'
@@ -47,12 +47,8 @@ export function createStaging(file: string): Staging {
   const places = new Map<string, number>()
   let count = 0
   let insert = insertStatement(db, 0)
-  // Orders that SQLite has no words for.
+  // The one order that SQLite has no words for.
   db.define('instant', text => (text === null ? null : instant(String(text))))
-  db.define('member', (json, place) => {
-    const record = parseExact(String(json)) as Record<string, unknown>
-    return JSON.stringify(record[statistics[Number(place)]?.name ?? '']) ?? null
-  })
 
   function placeOf(name: string, line: number): number {
     const known = places.get(name)
@@ -112,15 +108,6 @@ export function createStaging(file: string): Staging {
           return ranksOf(db, sortExpression(fields[place] as Field, place), numbers)
         },
       }
-
-      /** What the field is sorted by, as SQL. */
-      function sortExpression(field: Field, place: number): string {
-        if (field.type === 'date-time') return `instant(c${place})`
-        // Values of different kinds are in the order of their JSON texts; those of one kind are stored so already.
-        if (field.type === 'json' && (statistics[place]?.kinds.size ?? 0) > 1)
-          return `iif(c${place} IS NULL, NULL, member(json, ${place}))`
-        return `c${place}`
-      }
     },
     close: () => {
       db.close()
@@ -133,12 +120,19 @@ export function createStaging(file: string): Staging {
   }
 }
 
-/** As SQLite compares it: numbers by value, text by code point, what is nested by its JSON text. */
+/** What the field is sorted by, as SQL. */
+const sortExpression = (field: Field, place: number) => (field.type === 'date-time' ? `instant(c${place})` : `c${place}`)
+
+/**
+ * A value as SQLite puts it in order (https://sqlite.org/datatype3.html#sort_order): numbers by value, then text by
+ * code point, then blobs, which here are false and true and behind them what is nested, by its JSON text. So a field
+ * with values of several kinds has an order too.
+ */
 function sortable(value: unknown): Value {
   if (typeof value === 'number' || typeof value === 'string') return value
-  if (typeof value === 'boolean') return value ? 1 : 0
+  if (typeof value === 'boolean') return Uint8Array.of(value ? 1 : 0)
   const exact = exactText(value)
-  if (exact === undefined) return JSON.stringify(value)
+  if (exact === undefined) return Buffer.from(`\u0002${JSON.stringify(value)}`)
   const whole = /^-?\d{1,19}$/.test(exact) ? BigInt(exact) : undefined
   // Integers beyond 64 bits, and decimals beyond a double, sort as the nearest double.
   return whole !== undefined && BigInt.asIntN(64, whole) === whole ? whole : Number(exact)
