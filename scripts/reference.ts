@@ -19,7 +19,9 @@ Every setting has a default that works. It is taken from the environment, or els
 | Key | Takes | Default |
 |---|---|---|
 ${Object.entries(settings)
-  .map(([key, { takes, fallback }]) => `| \`${key}\` | ${takes} | ${fallback ? `\`${fallback}\`` : 'not set'} |`)
+  .map(
+    ([key, { takes, fallback }]) => `| \`${key}\` | ${takes} | ${fallback ? `\`${fallback}\`` : 'not set'} |`,
+  )
   .join('\n')}
 
 \`CARREL_BASE_URL\` is \`http://localhost:<port>\` when it is not set.
@@ -48,7 +50,8 @@ ${Object.entries(problems)
 }
 
 /** Where a reference lies. */
-export const referencePath = (name: string): string => fileURLToPath(new URL(`../docs/reference/${name}`, import.meta.url))
+export const referencePath = (name: string): string =>
+  fileURLToPath(new URL(`../docs/reference/${name}`, import.meta.url))
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
   for (const [name, make] of Object.entries(references)) writeFileSync(referencePath(name), make())

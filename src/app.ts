@@ -13,7 +13,7 @@ import { createTokens } from './authn/tokens.ts'
 import { loginMethods } from './caller.ts'
 import type { Config } from './config.ts'
 import { addressesOf, pathOf, withoutPrefix } from './http/addresses.ts'
-import { answerProblems } from './http/answer-problems.ts'
+import { answerClientErrors, answerProblems } from './http/answer-problems.ts'
 import { createCors } from './http/cors.ts'
 import { createCsrf } from './http/csrf.ts'
 import { securityHeaders } from './http/headers.ts'
@@ -65,6 +65,9 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
     // A logger for each request would cost more than most requests; ours says which request itself.
     childLoggerFactory: logger => logger,
     logger: config.logLevel === 'silent' ? false : { level: config.logLevel },
+    clientErrorHandler: answerClientErrors(addresses, headers),
+    // Requests that come on open connections while the service stops are still answered (D4).
+    return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       reply.headers(headers)
       answer(error, request, reply)

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, problems } from '../problems.ts'
 import { StoreUnavailable } from '../storage/storage.ts'
@@ -14,34 +16,64 @@ interface Parts {
 export function answerProblems({ addresses, challenge }: Parts) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const problem = error instanceof Problem ? error : translate(error)
-    const { status, title } = problems[problem.code]
+    const path = pathOf(request.originalUrl)
     let members = problem.members
-    if (status >= 500 && problem.code !== 'busy') {
+    if (problem.status >= 500 && problem.code !== 'busy') {
       const id = randomUUID()
       if (problem.code === 'internal-error') members = { ...members, id }
-      request.log.error({ id, path: pathOf(request.originalUrl), err: problem.cause }, problem.message)
+      request.log.error({ id, path, err: problem.cause }, problem.message)
     }
-    if (status === 401) reply.header('www-authenticate', challenge)
+    if (problem.status === 401) reply.header('www-authenticate', challenge)
     reply
-      .code(status)
+      .code(problem.status)
       .headers(problem.headers)
-      .type('application/problem+json')
-      .send(
-        // Bytes, so that nothing is added to the media type.
-        Buffer.from(
-          JSON.stringify({
-            type: addresses.problem(problem.code),
-            title,
-            status,
-            code: problem.code,
-            detail: problem.message,
-            message: problem.message,
-            path: pathOf(request.originalUrl),
-            ...members,
-          }),
-        ),
-      )
+      .type(mediaType)
+      // Bytes, so that nothing is added to the media type.
+      .send(Buffer.from(JSON.stringify({ ...bodyOf(problem, addresses), path, ...members })))
   }
+}
+
+const mediaType = 'application/problem+json'
+
+const bodyOf = ({ code, message }: Problem, addresses: Addresses) => ({
+  type: addresses.problem(code),
+  title: problems[code].title,
+  status: problems[code].status,
+  code,
+  detail: message,
+  message,
+})
+
+/**
+ * What is no HTTP request never becomes one: Node's parser hands over the bare connection. The answer has the same
+ * shape as every other, without a path that nobody could read.
+ */
+export function answerClientErrors(addresses: Addresses, headers: Readonly<Record<string, string>>) {
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const problem = clientProblem(error.code)
+    const body = JSON.stringify(bodyOf(problem, addresses))
+    const lines = Object.entries({
+      ...headers,
+      'content-type': mediaType,
+      'content-length': Buffer.byteLength(body),
+      connection: 'close',
+    })
+    socket.end(
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+    )
+  }
+}
+
+function clientProblem(code: string | undefined): Problem {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('request-timeout', 'The request did not arrive in time.')
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new Problem('headers-too-large', 'The headers are larger than 64 kB.')
+  return new Problem('bad-request', 'The request is not well-formed HTTP.')
 }
 
 /** Errors of the framework and of the store, by what they mean for the client. */

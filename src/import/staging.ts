@@ -121,7 +121,8 @@ export function createStaging(file: string): Staging {
 }
 
 /** What the field is sorted by, as SQL. */
-const sortExpression = (field: Field, place: number) => (field.type === 'date-time' ? `instant(c${place})` : `c${place}`)
+const sortExpression = (field: Field, place: number) =>
+  field.type === 'date-time' ? `instant(c${place})` : `c${place}`
 
 /**
  * A value as SQLite puts it in order (https://sqlite.org/datatype3.html#sort_order): numbers by value, then text by

@@ -8,7 +8,7 @@ export interface Readers {
 }
 
 export function createReaders(): Readers {
-  const threads: Thread<ReaderHandlers>[] = []
+  let threads: Thread<ReaderHandlers>[] = []
   const start = () => {
     const thread = startThread<ReaderHandlers>('reader', null)
     threads.push(thread)
@@ -16,6 +16,7 @@ export function createReaders(): Readers {
   }
   return {
     leastBusy: () => {
+      threads = threads.filter(thread => !thread.hasEnded)
       const [first, second] = threads
       if (!first) return start()
       if (first.busy === 0) return first

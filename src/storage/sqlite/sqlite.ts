@@ -60,7 +60,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
  * @param beforeAnswer called when changes are on disk and nobody has been told yet
  */
 function groupingWriter(file: string, beforeAnswer: () => void) {
-  const thread = startThread<WriterHandlers>('writer', { file })
+  let thread = startThread<WriterHandlers>('writer', { file })
   type Waiting = { call: WriteCall; resolve: (result: never) => void; reject: (error: unknown) => void }
   let gathered: Waiting[] = []
   let running: Promise<void> | undefined
@@ -71,6 +71,7 @@ function groupingWriter(file: string, beforeAnswer: () => void) {
     while (gathered.length > 0) {
       const batch = gathered
       gathered = []
+      if (thread.hasEnded) thread = startThread<WriterHandlers>('writer', { file })
       try {
         const replies = await thread.call(
           'commit',

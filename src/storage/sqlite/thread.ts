@@ -16,6 +16,8 @@ export interface Thread<H extends Handlers> {
   call<K extends keyof H & string>(name: K, ...args: Parameters<H[K]>): Promise<Awaited<ReturnType<H[K]>>>
   /** Calls that have no answer yet. */
   readonly busy: number
+  /** It ended by a fault of its own; start another. */
+  readonly hasEnded: boolean
   close(): Promise<void>
 }
 
@@ -59,6 +61,9 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Th
     },
     get busy() {
       return waiting.size
+    },
+    get hasEnded() {
+      return ended !== undefined
     },
     close: async () => {
       await worker.terminate()

@@ -31,7 +31,7 @@ export const writes = {
       login.uuid,
       login.passwordHash,
     )
-    writes.recordEvent(db, changed === 0 ? { ...event, outcome: 'failure' } : event)
+    writes.recordEvent(db, changed === 0 ? { ...event, outcome: 'failure', actor: null } : event)
     return changed === 0 ? undefined : readSession(db, login.uuid)
   },
 
