@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { settings, structuredSettings } from '../src/config.ts'
 import { problems } from '../src/problems.ts'
+import { settings, structuredSettings } from '../src/settings.ts'
 
 /**
  * The parts of docs/reference/ that are made from the code: `npm run docs` writes them, a test compares. What is said

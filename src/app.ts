@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { authenticate } from './authn/authenticate.ts'
 import { challengeOf } from './authn/challenge.ts'
 import { epersonRoutes } from './authn/eperson.ts'
@@ -18,7 +18,8 @@ import { createCors } from './http/cors.ts'
 import { createCsrf } from './http/csrf.ts'
 import { securityHeaders } from './http/headers.ts'
 import { healthRoutes } from './http/health.ts'
-import { parseQuery } from './http/parameters.ts'
+import { knowEveryMethod } from './http/methods.ts'
+import { parseQuery, type Query } from './http/parameters.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { rootRoutes } from './http/root.ts'
 import type { Keyring } from './keys.ts'
@@ -31,6 +32,13 @@ const bodyLimit = 16 * 1024
 const headerLimit = 64 * 1024
 /** Milliseconds for a whole request to arrive. */
 const requestTimeout = 30_000
+
+/** What the framework lets through although it is wrong on any address. */
+function malformed({ raw, query }: FastifyRequest): string | null {
+  // RFC 9112 §3.2.
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1') return 'The request has no Host header.'
+  return (query as Query).malformed
+}
 
 /**
  * The wiring, all of it and in order. A request walks: headers → CORS → CSRF (on POST) → caller → route.
@@ -55,7 +63,8 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   const app = Fastify({
     bodyLimit,
     requestTimeout,
-    http: { maxHeaderSize: headerLimit },
+    // Node would refuse a request without Host with an answer that is empty; ours says why.
+    http: { maxHeaderSize: headerLimit, requireHostHeader: false },
     forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     rewriteUrl: request => withoutPrefix(config.basePath, request.url ?? '/'),
@@ -73,6 +82,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
       answer(error, request, reply)
     },
   })
+  knowEveryMethod(app)
   // `null` reserves the place in the object; the hook below fills it before anything reads it.
   app.decorateRequest('caller', null as never)
 
@@ -87,6 +97,8 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
         throw problem
       }
     } else if (isQueryOrApi(request.url) && !csrf.hasCookie(request)) csrf.issue(request, reply)
+    const fault = malformed(request)
+    if (fault !== null) throw new Problem('bad-request', fault)
     next()
   })
   const isQueryOrApi = (url: string) => url.startsWith('/api') || url.startsWith(config.queryBase)

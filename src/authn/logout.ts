@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Csrf } from '../http/csrf.ts'
+import { ignoreBody } from '../http/ignore-body.ts'
 import { allowOnly } from '../http/methods.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
@@ -16,18 +17,22 @@ interface Parts {
  * change nothing, and nothing is ever redirected to what a client sends.
  */
 export function logoutRoutes(app: FastifyInstance, { accounts, config, csrf }: Parts): void {
-  app.post('/logout', { config: { actsOnlyAsItself: true } }, async (request, reply) => {
-    const { caller } = request
-    csrf.issue(request, reply)
-    if (caller.kind === 'anonymous') return reply.code(204).send()
-    // Not before the new session key is on disk: from then on no node accepts an earlier token (T4).
-    await accounts.logout(
-      caller.session.eperson.uuid,
-      eventOf(caller, request, { event: 'logout', outcome: 'success' }),
-    )
-    return config.logoutPageUrl === null
-      ? reply.code(204).send()
-      : reply.code(302).header('location', config.logoutPageUrl).send()
-  })
+  app.post(
+    '/logout',
+    { config: { actsOnlyAsItself: true }, preParsing: ignoreBody },
+    async (request, reply) => {
+      const { caller } = request
+      csrf.issue(request, reply)
+      if (caller.kind === 'anonymous') return reply.code(204).send()
+      // Not before the new session key is on disk: from then on no node accepts an earlier token (T4).
+      await accounts.logout(
+        caller.session.eperson.uuid,
+        eventOf(caller, request, { event: 'logout', outcome: 'success' }),
+      )
+      return config.logoutPageUrl === null
+        ? reply.code(204).send()
+        : reply.code(302).header('location', config.logoutPageUrl).send()
+    },
+  )
   allowOnly(app, '/logout', ['POST'])
 }

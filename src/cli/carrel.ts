@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config-file.ts'
 import { ImportError } from '../import/source.ts'
 import { StoreUnavailable } from '../storage/storage.ts'
 import { entityCommand } from './entity.ts'
@@ -16,7 +16,6 @@ import { version } from './version.ts'
 const program = new Command('carrel')
   .description('A self-hosted, token-authenticated repository API.')
   .version(version)
-  .helpCommand(false)
   .addCommand(serveCommand())
   .addCommand(epersonCommand())
   .addCommand(groupCommand())
@@ -33,8 +32,15 @@ function prepare(command: Command): void {
   command
     .exitOverride()
     .allowExcessArguments(false)
+    .helpCommand(false)
     .configureOutput({
-      outputError: (text, write) => write(`carrel: ${text.replace(/^error: /, '').trim()}\n`),
+      outputError: (text, write) =>
+        write(
+          `carrel: ${text
+            .replace(/^error: /, '')
+            .trim()
+            .replace(/\s*\n\s*/g, ' ')}\n`,
+        ),
     })
   for (const sub of command.commands) prepare(sub)
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
@@ -26,7 +27,9 @@ export function serveCommand(): Command {
       try {
         const created = demo ? await createDemo(storage) : undefined
         const app = await buildApp(config, storage)
-        await listen(app, config.host, config.port)
+        await app.listen({ host: config.host, port: config.port }).catch(error => {
+          throw listenFailure(error, config.host, config.port)
+        })
         stopOnSignal(app, storage)
         say(`Carrel answers at ${config.baseUrl}/api (listening on ${config.host}:${config.port}).`)
         if (created)
@@ -44,37 +47,31 @@ export function serveCommand(): Command {
     })
 }
 
-async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
-  try {
-    await app.listen({ host, port })
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EADDRINUSE')
-      throw new Failure(
-        `port ${port} on ${host} is taken; set CARREL_PORT to another, or stop what listens there`,
-      )
-    if (code === 'EACCES')
-      throw new Failure(`port ${port} is not ours to take; set CARREL_PORT to one above 1023`)
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new Failure(`this machine has no address ${host}; set CARREL_HOST to one that it has`)
-    throw error
-  }
+/** What the operating system says when an address can't be listened on, with what helps. */
+function listenFailure(error: unknown, host: string, port: number): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE')
+    return new Failure(
+      `port ${port} on ${host} is taken; set CARREL_PORT to another, or stop what listens there`,
+    )
+  if (code === 'EACCES')
+    return new Failure(`port ${port} is not ours to take; set CARREL_PORT to one above 1023`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new Failure(`this machine has no address ${host}; set CARREL_HOST to one that it has`)
+  return error
 }
 
 /** Port 0 is any free one; links need its number before the service listens. */
 async function withFreePort(env: NodeJS.ProcessEnv) {
   const config = toConfig(env)
   if (config.port !== 0) return config
-  const probe = createServer()
-  const port = await new Promise<number>((resolve, reject) => {
-    probe.once('error', reject)
-    probe.listen(0, config.host, () => {
-      const address = probe.address()
-      resolve(typeof address === 'object' && address ? address.port : 0)
-    })
+  const probe = createServer().listen(0, config.host)
+  await once(probe, 'listening').catch(error => {
+    throw listenFailure(error, config.host, 0)
   })
-  await new Promise(resolve => probe.close(resolve))
-  return toConfig({ ...env, CARREL_PORT: String(port) })
+  const address = probe.address()
+  probe.close()
+  return toConfig({ ...env, CARREL_PORT: String(typeof address === 'object' && address ? address.port : 0) })
 }
 
 function stopOnSignal(app: FastifyInstance, storage: Storage): void {

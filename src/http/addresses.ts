@@ -22,18 +22,25 @@ export const addressesOf = ({ baseUrl, queryBase }: Pick<Config, 'baseUrl' | 'qu
 /**
  * Requests are answered under `/api`, the same under `/server/api`, and below the path of the base URL (P1).
  * @param basePath without a trailing slash
- * @param url as the client sent it
+ * @param target as the client sent it
  * @returns the url without such a prefix
  */
-export function withoutPrefix(basePath: string, url: string): string {
+export function withoutPrefix(basePath: string, target: string): string {
+  const url = originForm(target)
   for (const prefix of [basePath, '/server'])
     if (prefix !== '' && url.startsWith(`${prefix}/`)) return url.slice(prefix.length)
   return url
 }
 
 /** The path prefix of the API that the client used, for the cookie's Path (C2). */
-export const prefixInUse = (basePath: string, url: string): string =>
-  `${url.slice(0, url.length - withoutPrefix(basePath, url).length)}/api`
+export function prefixInUse(basePath: string, target: string): string {
+  const url = originForm(target)
+  return `${url.slice(0, url.length - withoutPrefix(basePath, url).length)}/api`
+}
 
 /** The path of a request without its query, which may hold a token. */
-export const pathOf = (url: string): string => url.split('?', 1)[0] ?? ''
+export const pathOf = (target: string): string => originForm(target).split('?', 1)[0] ?? ''
+
+/** A request may name the whole address (RFC 9112 §3.2.2); whose it is, is not for the client to say. */
+const originForm = (target: string): string =>
+  target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '') || '/'

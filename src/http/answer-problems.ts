@@ -21,7 +21,7 @@ export function answerProblems({ addresses, challenge }: Parts) {
     if (problem.status >= 500 && problem.code !== 'busy') {
       const id = randomUUID()
       if (problem.code === 'internal-error') members = { ...members, id }
-      request.log.error({ id, path, err: problem.cause }, problem.message)
+      request.log.error({ id, path, fault: describeFault(problem.cause) }, problem.message)
     }
     if (problem.status === 401) reply.header('www-authenticate', challenge)
     reply
@@ -30,6 +30,19 @@ export function answerProblems({ addresses, challenge }: Parts) {
       .type(mediaType)
       // Bytes, so that nothing is added to the media type.
       .send(Buffer.from(JSON.stringify({ ...bodyOf(problem, addresses), path, ...members })))
+  }
+}
+
+/** For the log: what and where, without a stack, whose frames may quote what was worked on (E2). */
+function describeFault(cause: unknown) {
+  if (!(cause instanceof Error)) return { message: String(cause) }
+  const at = cause.stack?.split('\n').find(line => /\/(src|dist)\//.test(line))
+  const root = cause.cause instanceof Error ? { cause: cause.cause.message } : {}
+  return {
+    name: cause.name,
+    message: cause.message.split('\n')[0],
+    at: at?.replace(/^.*\/(src|dist)\//, '$1/'),
+    ...root,
   }
 }
 
@@ -55,7 +68,7 @@ export function answerClientErrors(addresses: Addresses, headers: Readonly<Recor
       return
     }
     const problem = clientProblem(error.code)
-    const body = JSON.stringify(bodyOf(problem, addresses))
+    const body = JSON.stringify({ ...bodyOf(problem, addresses), path: '' })
     const lines = Object.entries({
       ...headers,
       'content-type': mediaType,

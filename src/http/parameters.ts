@@ -41,13 +41,12 @@ function decode(text: string): string | undefined {
 /**
  * The parameters of a request where each may be given once.
  * @param legal the names that the endpoint knows
- * @throws Problem for bad encoding, an unknown name or one that is given twice
+ * @throws Problem for an unknown name or one that is given twice
  */
 export function singleParameters<Name extends string>(
   query: Query,
   legal: readonly Name[],
 ): Partial<Record<Name, string>> {
-  if (query.malformed !== null) throw new Problem('bad-request', query.malformed)
   const result: Partial<Record<Name, string>> = {}
   for (const [name, values] of query.values) {
     // Every endpoint takes it (T10); its value is nobody else's business.

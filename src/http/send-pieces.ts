@@ -39,7 +39,10 @@ export async function sendPieces(
     if (!gone.signal.aborted) raw.end(behind)
   } catch (error) {
     if (!gone.signal.aborted) {
-      reply.log.error({ err: error }, 'an answer broke off')
+      reply.log.error(
+        { fault: error instanceof Error ? error.message : String(error) },
+        'an answer broke off',
+      )
       raw.socket?.resetAndDestroy()
     }
   } finally {

@@ -55,6 +55,11 @@ export class Client {
     return this.post('/api/authn/login', new URLSearchParams({ user, password }))
   }
 
+  /** A POST of an encoded form, byte by byte as it stands. */
+  postForm(path: string, form: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.post(path, form, { 'content-type': 'application/x-www-form-urlencoded', ...headers })
+  }
+
   /** Logs in with the password that `addEperson` gave. @returns the token, which is sent from now on */
   async login(email: string): Promise<string> {
     this.token = undefined
@@ -67,10 +72,29 @@ export class Client {
     return this.token
   }
 
-  async shortLivedToken(): Promise<string> {
-    const response = await this.post('/api/authn/shortlivedtokens')
+  /** A new token for the client's own, which it goes on using. */
+  async refresh(): Promise<string> {
+    const response = await this.post('/api/authn/login')
+    assert.equal(response.status, 200, await response.text())
+    return bearerOf(response)
+  }
+
+  async shortLivedToken(headers: Readonly<Record<string, string>> = {}): Promise<string> {
+    const response = await this.post('/api/authn/shortlivedtokens', undefined, headers)
     assert.equal(response.status, 200)
     return ((await response.json()) as { token: string }).token
+  }
+
+  async status(path = '/api/authn/status', headers: Readonly<Record<string, string>> = {}): Promise<Status> {
+    const response = await this.get(path, headers)
+    assert.equal(response.status, 200)
+    return (await response.json()) as Status
+  }
+
+  /** The names of the special groups that the status shows. */
+  async specialGroups(headers: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+    const { _embedded } = await this.status('/api/authn/status', headers)
+    return _embedded.specialGroups._embedded.specialGroups.map(group => group.name).sort()
   }
 
   /** Whether the service takes this token (or the client's own) for a logged-in eperson. */
@@ -78,6 +102,19 @@ export class Client {
     const response = await this.get('/api/authn/status', token ? { authorization: `Bearer ${token}` } : {})
     assert.equal(response.status, 200)
     return ((await response.json()) as { authenticated: boolean }).authenticated
+  }
+}
+
+/** The body of the status, as far as tests look into it. */
+export interface Status {
+  readonly authenticated: boolean
+  readonly _embedded: {
+    readonly eperson?: { readonly uuid: string; readonly email: string }
+    readonly specialGroups: {
+      readonly _embedded: {
+        readonly specialGroups: readonly { readonly uuid: string; readonly name: string }[]
+      }
+    }
   }
 }
 

@@ -30,10 +30,19 @@ export interface Service {
   readonly app: FastifyInstance
   /** A client of its own, without cookies and token. */
   client(): Client
-  /** An eperson with the password `secret of <email>`. */
-  addEperson(email: string, options?: { admin?: boolean; groups?: readonly string[] }): Promise<Eperson>
+  /** An eperson with the password `secret of <email>`, unless told otherwise. */
+  addEperson(email: string, options?: NewPerson): Promise<Eperson>
   /** Replaces the entity's records. */
   addRecords(entity: string, key: string, records: readonly object[], read?: ReadRule): Promise<void>
+  /** Before the end of the test, such as to start another one on the same data folder. */
+  stop(): Promise<void>
+}
+
+interface NewPerson {
+  readonly admin?: boolean
+  readonly groups?: readonly string[]
+  /** null: an account without a password. */
+  readonly password?: Uint8Array | string | null
 }
 
 export const passwordOf = (email: string): string => `secret of ${email}`
@@ -57,11 +66,17 @@ export async function startService(t: TestContext, options: Options = {}): Promi
   const storage = await openStore(config)
   const app = await buildApp(config, storage)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
-  t.after(async () => {
+  let stopping: Promise<void> | undefined
+  const stop = async () => {
     app.server.closeAllConnections()
     await app.close()
     await storage.close()
-  })
+  }
+  const stopOnce = () => {
+    stopping ??= stop()
+    return stopping
+  }
+  t.after(stopOnce)
   return {
     address,
     dataFolder,
@@ -69,13 +84,13 @@ export async function startService(t: TestContext, options: Options = {}): Promi
     storage,
     app,
     client: () => new Client(address),
-    addEperson: async (email, { admin = false, groups = [] } = {}) => {
+    addEperson: async (email, { admin = false, groups = [], password = passwordOf(email) } = {}) => {
       const added = await storage.accounts.addEperson(
         {
           email,
           firstName: 'Test',
           lastName: 'Person',
-          passwordHash: await passwords.hash(Buffer.from(passwordOf(email))),
+          passwordHash: password === null ? null : await hashOf(password),
           administrator: admin,
         },
         commandEvent('eperson.add'),
@@ -96,10 +111,13 @@ export async function startService(t: TestContext, options: Options = {}): Promi
         () => {},
       )
     },
+    stop: stopOnce,
   }
 }
 
 const passwords = createPasswords({ atOnce: 2, waiting: 100 })
+export const hashOf = (password: Uint8Array | string): Promise<string> =>
+  passwords.hash(Buffer.from(password))
 
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-test-'))

@@ -19,7 +19,7 @@ export function sqliteAccounts({ db, turn, write }: Parts): Accounts {
   return {
     stampOf: uuid => {
       turn.enter()
-      return (stamp.get(uuid) as unknown as [number] | undefined)?.[0]
+      return stamp.get(uuid)?.[0] as number | undefined
     },
     session: uuid => readSession(db, uuid),
     eperson: uuid => {

@@ -40,7 +40,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     const current = turn.enter()
     if (current === lookedInTurn) return entities
     lookedInTurn = current
-    const [now] = changes.get() as unknown as [number]
+    const [now] = changes.get() as [number]
     if (now !== seen) {
       const imported = importedEntities(db)
       entities = new Map([...builtInEntities, ...imported].map(entity => [entity.name, entity]))

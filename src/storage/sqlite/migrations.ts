@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../storage.ts'
 import { type Database, transaction } from './open.ts'
 
 /** Forward only: entry n brings a store of version n to n + 1. Never edit one that was released. */
@@ -71,7 +72,7 @@ const migrations = [
 
 /**
  * Brings the store to this version's schema.
- * @throws Error when a newer Carrel wrote it
+ * @throws StoreUnavailable when a newer Carrel wrote it
  */
 export function migrate(db: Database): void {
   db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
@@ -79,7 +80,7 @@ export function migrate(db: Database): void {
   transaction(db, () => {
     const from = version(db)
     if (from > migrations.length)
-      throw new Error(
+      throw new StoreUnavailable(
         `the store has schema version ${from}, this Carrel knows ${migrations.length}: use a newer Carrel`,
       )
     for (const sql of migrations.slice(from)) db.exec(sql)

@@ -12,13 +12,19 @@ export interface Database {
   run(sql: string, ...values: Value[]): number
   get<T extends Row>(sql: string, ...values: Value[]): T | undefined
   all<T extends Row>(sql: string, ...values: Value[]): T[]
-  /** One statement, for the places where even looking it up counts. Rows are arrays. */
-  prepare(sql: string): StatementSync
+  /** One statement, for the places where even looking it up counts. */
+  prepare(sql: string): Prepared
   /** Rows one at a time, as arrays; not shared, so that several may be open. */
   iterate(sql: string, ...values: Value[]): IterableIterator<unknown[]>
   /** Makes a function of SQL that gives the same for the same values. */
   define(name: string, work: (...values: Value[]) => Value): void
   close(): void
+}
+
+export interface Prepared {
+  run(...values: Value[]): void
+  /** The first row, as an array. */
+  get(...values: Value[]): unknown[] | undefined
 }
 
 export interface OpenOptions {
@@ -59,7 +65,12 @@ export function openDatabase(path: string, options: OpenOptions): Database {
     prepare: sql => {
       const prepared = guard(() => db.prepare(sql))
       prepared.setReturnArrays(true)
-      return prepared
+      return {
+        run: (...values) => {
+          guard(() => prepared.run(...values))
+        },
+        get: (...values) => guard(() => prepared.get(...values) as unknown as unknown[] | undefined),
+      }
     },
     iterate: (sql, ...values) => {
       const prepared = guard(() => db.prepare(sql))
@@ -77,8 +88,10 @@ const unavailable = new Map([
   [6, 'the database is locked'],
   [8, 'the database can not be written'],
   [10, 'the disk fails'],
+  [11, 'the database is damaged; restore it from a backup'],
   [13, 'the disk is full'],
   [14, 'the database file can not be opened'],
+  [26, 'the file is not a database; restore it from a backup'],
 ])
 
 /** Translates the driver's errors at the border, once. */
@@ -86,8 +99,9 @@ export function guard<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-    const reason = unavailable.get(code)
+    const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+    const reason =
+      code === 'ERR_INVALID_STATE' ? 'the store is closed' : unavailable.get(Number(errcode) & 0xff)
     if (reason !== undefined) throw new StoreUnavailable(reason, { cause: error })
     throw error
   }

@@ -19,7 +19,11 @@ export function createReadTurn(db: Database): ReadTurn {
   const end = () => {
     if (!open) return
     open = false
-    commit.run()
+    try {
+      commit.run()
+    } catch {
+      // A store that fails says so at the next read, to somebody who can be told.
+    }
   }
   return {
     enter: () => {

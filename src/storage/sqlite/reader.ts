@@ -1,4 +1,4 @@
-import { csvLines, joinPieces, separators } from '../shapes.ts'
+import { csvLines, joinPieces, separators } from '../../shapes.ts'
 import type { Field, Shape } from '../storage.ts'
 import type { Statement } from './compile.ts'
 import { type Database, openDatabase } from './open.ts'
@@ -87,7 +87,7 @@ const handlers = {
     // A connection of its own: the cursor keeps the state that it began with, and others read the newest.
     const db = openDatabase(file, { mode: 'read', cache: 2_000 })
     db.exec('BEGIN')
-    const count = total && (db.prepare(total.sql).get(...total.values) as unknown as [number])[0]
+    const count = total && (db.prepare(total.sql).get(...total.values) as [number])[0]
     const rows = db.iterate(page.sql, ...page.values)
     const cursor = nextCursor++
     const take = (json: string[]) =>

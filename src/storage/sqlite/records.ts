@@ -1,4 +1,4 @@
-import { separators } from '../shapes.ts'
+import { separators } from '../../shapes.ts'
 import type { Entity, Listing, Page, Shape } from '../storage.ts'
 import { cutRecords, type LoadedRecords, mostLoadedBytes, unpackRecords } from './loaded-records.ts'
 import { Memory } from './memory.ts'

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { Secrets } from '../storage.ts'
+import { type Secrets, StoreUnavailable } from '../storage.ts'
 import type { Write } from './sqlite.ts'
 
 /** Secrets that went out of use longer ago than this are dropped at the next rotation. */
@@ -91,10 +91,10 @@ function read(file: string) {
     const [text = '', made = ''] = line.split(' ')
     const secret = Buffer.from(text, 'base64url')
     if (secret.length < 32)
-      throw new Error(`${file} is damaged: every line must begin with 256 bits in base64url`)
+      throw new StoreUnavailable(`${file} is damaged: every line must begin with 256 bits in base64url`)
     return { secret, made, line }
   })
   if (secrets.length === 0)
-    throw new Error(`${file} is empty: restore it from a backup, or remove it to log everyone out`)
+    throw new StoreUnavailable(`${file} is empty: restore it from a backup, or remove it to log everyone out`)
   return secrets
 }

@@ -26,7 +26,15 @@ type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer 
 
 /** Opens the embedded store, creating it where there is none. */
 export async function openSqlite(options: SqliteOptions): Promise<Storage> {
-  mkdirSync(join(options.dataFolder, 'entities'), { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(join(options.dataFolder, 'entities'), { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code
+    throw new StoreUnavailable(
+      `the data folder ${options.dataFolder} can't be used (${why}); set CARREL_DATA`,
+      { cause: error },
+    )
+  }
   const file = join(options.dataFolder, 'carrel.db')
   const migrating = openDatabase(file, { mode: 'write' })
   try {

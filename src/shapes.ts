@@ -1,5 +1,5 @@
-import { parseExact } from '../json.ts'
-import type { Field, Shape } from './storage.ts'
+import { parseExact } from './json.ts'
+import type { Field, Shape } from './storage/storage.ts'
 
 /** How records follow each other in each shape. CSV is made from a JSON array, so its records are joined as such. */
 export const separators: Readonly<Record<Shape, ',' | '\n'>> = { json: ',', ndjson: '\n', csv: ',' }

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { administratorGroup, type LoginMethod, loginMethods } from './caller.ts'
+import { isRange, settings, structuredSettings } from './settings.ts'
+
+/** A setting that is wrong: names the key and what it takes, and stops the start. */
+export class ConfigError extends Error {}
+
+/** Clients from these ranges are in the group (G1). `!` in front of a range takes it out again. */
+export type IpGroup = Readonly<{ group: string; ranges: readonly string[] }>
+/** Everyone who logs in by the method is in the group (G2). */
+export type MethodGroup = Readonly<{ group: string; method: LoginMethod }>
+
+export interface ConfigFile {
+  readonly values: Readonly<Record<string, string>>
+  readonly structured: Readonly<Record<string, unknown>>
+}
+
+/** Reads the file that CARREL_CONFIG names. @throws ConfigError */
+export function readConfigFile(path: string | undefined): ConfigFile {
+  if (!path) return { values: {}, structured: {} }
+  let content: unknown
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    // The parser's message would quote the file, which may hold a secret.
+    const why =
+      error instanceof SyntaxError
+        ? `it is not valid JSON${error.message.match(/ at position \d+/)?.[0] ?? ''}`
+        : `it can't be read (${(error as NodeJS.ErrnoException).code})`
+    throw new ConfigError(`CARREL_CONFIG: the file ${path}: ${why}`, { cause: error })
+  }
+  if (!isObject(content)) throw new ConfigError(`CARREL_CONFIG: the file ${path} must hold one JSON object`)
+  const values: Record<string, string> = {}
+  const structured: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(content)) {
+    if (key in structuredSettings) structured[key] = value
+    else if (!(key in settings) || key === 'CARREL_CONFIG')
+      throw new ConfigError(
+        `${key} (in ${path}) is not a setting; the settings are ${[...Object.keys(settings), ...Object.keys(structuredSettings)].join(', ')}`,
+      )
+    else if (Array.isArray(value) && value.every(one => typeof one === 'string'))
+      values[key] = value.join(',')
+    else if (['string', 'number', 'boolean'].includes(typeof value)) values[key] = String(value)
+    else
+      throw new ConfigError(`${key} (in ${path}) must be a text, a number, true or false, or a list of texts`)
+  }
+  return { values, structured }
+}
+
+/** @throws ConfigError saying where a group is wrong */
+export function specialGroups(structured: ConfigFile['structured']): {
+  readonly ipGroups: readonly IpGroup[]
+  readonly methodGroups: readonly MethodGroup[]
+} {
+  const wrong = (what: string) =>
+    new ConfigError(`specialGroups: ${what}; it takes ${structuredSettings.specialGroups}`)
+  const given = structured.specialGroups ?? {}
+  if (!isObject(given)) throw wrong('not an object')
+  const unknown = Object.keys(given).find(key => key !== 'ip' && key !== 'method')
+  if (unknown !== undefined) throw wrong(`${JSON.stringify(unknown)} is not known`)
+  const entries = (key: 'ip' | 'method') => {
+    const rows = given[key] ?? []
+    if (!Array.isArray(rows)) throw wrong(`${key} is not a list`)
+    return rows.map((row: unknown, at) => {
+      if (!isObject(row) || typeof row.group !== 'string' || row.group === '')
+        throw wrong(`${key}[${at}] needs a group`)
+      // A way of arriving must never make an administrator: whoever reaches the network would be one.
+      if (row.group === administratorGroup) throw wrong(`${key}[${at}] may not name ${administratorGroup}`)
+      return { row, group: row.group, at }
+    })
+  }
+  return {
+    ipGroups: entries('ip').map(({ row, group, at }) => {
+      const ranges = row.ranges
+      if (!Array.isArray(ranges) || ranges.length === 0) throw wrong(`ip[${at}] needs ranges`)
+      for (const range of ranges)
+        if (typeof range !== 'string' || !isRange(range.replace(/^!/, '')))
+          throw wrong(`ip[${at}] has the range ${JSON.stringify(range)}, which is no address or network`)
+      return { group, ranges: ranges as string[] }
+    }),
+    methodGroups: entries('method').map(({ row, group, at }) => {
+      const method = loginMethods.find(one => one === row.method)
+      if (method === undefined) throw wrong(`method[${at}] must name one of ${loginMethods.join(', ')}`)
+      return { group, method }
+    }),
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,134 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import { availableParallelism } from 'node:os'
+
+/** Settings (contract D3): every key has one line here that says what it takes, its default and how it is read. */
+interface Setting<T> {
+  readonly takes: string
+  /** Shown in the documentation; `null`: not set. */
+  readonly fallback: string | null
+  readonly read: (text: string) => T | undefined
+}
+
+const setting = <T>(
+  takes: string,
+  fallback: string | null,
+  read: (text: string) => T | undefined,
+): Setting<T> => ({ takes, fallback, read })
+
+const wholeNumber = (least: number, most: number) => (text: string) => {
+  const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
+  return value >= least && value <= most ? value : undefined
+}
+const decimal = (least: number, most: number) => (text: string) => {
+  const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN
+  return value >= least && value <= most ? value : undefined
+}
+const oneOf =
+  <const T extends string>(...legal: T[]) =>
+  (text: string) =>
+    legal.find(one => one === text)
+const list = (text: string) =>
+  text
+    .split(',')
+    .map(part => part.trim())
+    .filter(part => part !== '')
+const listOf = (legal: (part: string) => boolean) => (text: string) => {
+  const parts = list(text)
+  return parts.every(legal) ? parts : undefined
+}
+const httpUrl = (text: string) => {
+  const url = URL.parse(text)
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) return undefined
+  return text.replace(/\/+$/, '')
+}
+const isOrigin = (text: string) => URL.parse(text)?.origin === text && /^https?:/.test(text)
+const headerName = (text: string) => (/^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined)
+const textOf = (text: string) => text
+
+export const settings = {
+  CARREL_DATA: setting('a folder', './data', text => text || undefined),
+  CARREL_DATABASE_URL: setting<string>(
+    'nothing: this version has the embedded store only',
+    null,
+    () => undefined,
+  ),
+  CARREL_HOST: setting('an address to listen on', '127.0.0.1', text => text || undefined),
+  CARREL_PORT: setting('a port number, 0 to 65535 (0: any free one)', '8080', wholeNumber(0, 65_535)),
+  CARREL_BASE_URL: setting(
+    'the public http(s) address of the service, without query or fragment',
+    null,
+    httpUrl,
+  ),
+  CARREL_QUERY_BASE: setting(
+    'a path that ends in the segment v4, such as /pdb/query/v4',
+    '/api/query/v4',
+    text => (/^(\/[A-Za-z0-9._~-]+)*\/v4$/.test(text) ? text : undefined),
+  ),
+  CARREL_TOKEN_LIFETIME: setting('seconds, 1 to 31536000', '1800', decimal(1, 31_536_000)),
+  CARREL_SHORT_TOKEN_LIFETIME: setting('seconds, 1.9 to 2', '2', decimal(1.9, 2)),
+  CARREL_TOKEN_SECRET: setting(
+    'one or more secrets of at least 32 characters, separated by commas, the newest first',
+    null,
+    text => {
+      const parts = list(text)
+      return parts.length > 0 && parts.every(part => part.length >= 32) ? parts : undefined
+    },
+  ),
+  CARREL_LOGIN_ON_BEHALF_OF: setting('true or false', 'false', oneOf('true', 'false')),
+  CARREL_ON_BEHALF_OF_REASON: setting('optional or required', 'optional', oneOf('optional', 'required')),
+  CARREL_LOGOUT_PAGE_URL: setting('an http(s) address', null, text =>
+    /^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined,
+  ),
+  CARREL_ALLOWED_ORIGINS: setting(
+    'origins such as https://ui.example.edu, separated by commas',
+    '',
+    listOf(isOrigin),
+  ),
+  CARREL_TRUSTED_PROXIES: setting(
+    'IP addresses or networks (10.0.0.0/8) of reverse proxies, separated by commas',
+    '',
+    listOf(part => isRange(part)),
+  ),
+  CARREL_REALM: setting('a name in printable ASCII', 'Carrel', text =>
+    /^[ -~]{1,100}$/.test(text) ? text : undefined,
+  ),
+  CARREL_CSRF_COOKIE: setting('a cookie name (letters, digits, -)', 'DSPACE-XSRF-COOKIE', headerName),
+  CARREL_CSRF_HEADER: setting('a header name (letters, digits, -)', 'DSPACE-XSRF-TOKEN', headerName),
+  CARREL_PASSWORD_CONCURRENCY: setting(
+    'how many passwords are hashed at once, 1 to 64, or automatic: one less than the processors, 1 to 4',
+    'automatic',
+    text =>
+      text === 'automatic' ? Math.max(1, Math.min(4, availableParallelism() - 1)) : wholeNumber(1, 64)(text),
+  ),
+  CARREL_PASSWORD_QUEUE: setting(
+    'how many logins may wait for that, 0 to 100000',
+    '100',
+    wholeNumber(0, 100_000),
+  ),
+  CARREL_CACHE_SIZE: setting(
+    'megabytes of orders and records that are kept in memory, 1 to 100000',
+    '128',
+    wholeNumber(1, 100_000),
+  ),
+  CARREL_LOG_LEVEL: setting('silent, error, warn or info', 'warn', oneOf('silent', 'error', 'warn', 'info')),
+  CARREL_CONFIG: setting('the path of a JSON file with these keys and the structured ones', null, textOf),
+} satisfies Record<`CARREL_${string}`, Setting<unknown>>
+
+export type SettingKey = keyof typeof settings
+
+/** Structured keys, in the file only; `takes` is shown when one is wrong. */
+export const structuredSettings = {
+  specialGroups:
+    '{"ip": [{"group": "Campus", "ranges": ["10.0.0.0/8", "!10.9.0.0/16"]}], "method": [{"group": "Local", "method": "password"}]}',
+}
+
+/** An IPv4 or IPv6 address, alone or with a prefix length. */
+export function isRange(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const bits = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1
+  return (
+    bits > 0 &&
+    rest.length === 0 &&
+    (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
+  )
+}

@@ -1,0 +1,478 @@
+import assert from 'node:assert/strict'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { toConfig } from '../../src/config.ts'
+import { settings } from '../../src/settings.ts'
+import { carrel, environmentWithNode, type Finished, run } from '../support/process.ts'
+import { startService, temporaryFolder } from '../support/service.ts'
+
+const ruth = 'ruth@example.org'
+
+function assertDone({ code, stdout, stderr }: Finished): string {
+  assert.equal(code, 0, stdout + stderr)
+  assert.equal(stderr, '')
+  return stdout
+}
+
+/** One line on standard error, nothing on standard output (D1). */
+function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says: RegExp): void {
+  assert.equal(code, expected, stdout + stderr)
+  assert.equal(stdout, '')
+  assert.match(stderr, /^[^\n]+\n$/, 'one line')
+  assert.match(stderr, says)
+  assert.doesNotMatch(stderr, /\.ts:\d|node:internal/, 'no stack')
+}
+
+/** Two at a time: a start costs a third of a second, and others use the machine too. */
+async function each<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  const rest = list.values()
+  const worker = async () => {
+    for (const one of rest) await work(one)
+  }
+  await Promise.all([worker(), worker()])
+}
+
+test('D1 in a checkout npm run --silent carrel -- <command> works', async t => {
+  const env = environmentWithNode({ CARREL_DATA: temporaryFolder(t) })
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  const done = await run('npm', ['run', '--silent', 'carrel', '--', '--version'], { env })
+  assert.equal(assertDone(done), `${version}\n`)
+})
+
+const commands = ['serve', 'eperson', 'group', 'import', 'entity'] as const
+const subcommands: Readonly<Record<string, readonly string[]>> = {
+  eperson: ['add', 'list', 'disable', 'enable', 'delete', 'password'],
+  group: ['add', 'join', 'leave', 'list'],
+  entity: ['list', 'drop'],
+}
+
+test('D1 D2 --help works on every level, lists every command, and is exit code 0', async t => {
+  const folder = join(temporaryFolder(t), 'not-made')
+  const top = assertDone(await carrel(folder, ['--help']))
+  for (const name of commands) assert.match(top, new RegExp(`^  ${name}\\b`, 'm'))
+  await each(commands, async name => {
+    const help = assertDone(await carrel(folder, [name, '--help']))
+    assert.match(help, new RegExp(`^Usage: carrel ${name}\\b`))
+    for (const verb of subcommands[name] ?? []) assert.match(help, new RegExp(`^  ${verb}\\b`, 'm'))
+  })
+  const add = assertDone(await carrel(folder, ['eperson', 'add', '--help']))
+  assert.match(add, /^Usage: carrel eperson add\b/)
+  for (const option of ['--password-stdin', '--first-name', '--last-name', '--admin'])
+    assert.ok(add.includes(option), option)
+  assert.equal(statSync(folder, { throwIfNoEntry: false }), undefined, 'help touches no data')
+})
+
+test('D1 asking a command group for help is never wrong use', async t => {
+  const done = await carrel(temporaryFolder(t), ['eperson', 'help'])
+  // Either it is no command, or it helps: what is listed in the help must work.
+  const listed = /^ {2}help\b/m.test((await carrel(temporaryFolder(t), ['eperson', '--help'])).stdout)
+  if (listed) assert.equal(done.code, 0)
+  else assertRefused(done, 2, /help/)
+})
+
+const wrongUse: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+  [['nonsense'], /nonsense/],
+  [['servee'], /servee/],
+  [['eperson', 'add'], /email/],
+  [['eperson', 'add', 'not-an-address'], /not-an-address/],
+  [['eperson', 'add', ruth, '--frob'], /--frob/],
+  [['eperson', 'list', 'extra'], /argument/],
+  [['group', 'add', ' padded '], /spaces/],
+  [['import', 'file.csv', '--key', 'id'], /--entity/],
+  [['import', 'file.csv', '--entity', 'x', '--key', 'id', '--read', 'all'], /--read/],
+]
+
+for (const [args, says] of wrongUse)
+  test(`D1 wrong use is exit code 2 and one line: carrel ${args.join(' ')}`, async t => {
+    assertRefused(await carrel(temporaryFolder(t), args), 2, says)
+  })
+
+test('D1 no command is exit code 2 and shows the help on standard error', async t => {
+  await each([[], ['eperson']], async args => {
+    const { code, stdout, stderr } = await carrel(temporaryFolder(t), args)
+    assert.equal(code, 2)
+    assert.equal(stdout, '')
+    assert.match(stderr, /^Usage: carrel/)
+  })
+})
+
+test('D1 what can not be done is exit code 1, and one line with the mend', async t => {
+  const folder = temporaryFolder(t)
+  assertDone(await carrel(folder, ['eperson', 'add', ruth]))
+  assertDone(await carrel(folder, ['group', 'add', 'Readers']))
+  const cases: readonly (readonly [string[], RegExp])[] = [
+    [['eperson', 'add', ruth.toUpperCase()], /already.*carrel eperson password/],
+    [['eperson', 'disable', 'no@example.org'], /no@example\.org.*carrel eperson list/],
+    [['eperson', 'password', 'no@example.org'], /no@example\.org.*carrel eperson list/],
+    [['group', 'add', 'Readers'], /already/],
+    [['group', 'join', 'Nobodies', ruth], /Nobodies.*carrel group list/],
+    [['group', 'join', 'Readers', 'no@example.org'], /no@example\.org.*carrel eperson list/],
+    [['entity', 'drop', 'nothing'], /nothing.*carrel entity list/],
+  ]
+  await each(cases, async ([args, says]) => assertRefused(await carrel(folder, args), 1, says))
+})
+
+/** Data folders that no command can work on. */
+const brokenStores: Readonly<Record<string, (folder: string) => string>> = {
+  'a data folder that is a file': folder => {
+    writeFileSync(join(folder, 'file'), '')
+    return join(folder, 'file')
+  },
+  'a store that is no database': folder => {
+    writeFileSync(join(folder, 'carrel.db'), 'this is no database, whatever its name says')
+    return folder
+  },
+  'a store of a newer Carrel': folder => {
+    const db = new DatabaseSync(join(folder, 'carrel.db'))
+    db.exec('PRAGMA user_version = 4711')
+    db.close()
+    return folder
+  },
+  'a secret file that is empty': folder => {
+    writeFileSync(join(folder, 'secret'), '')
+    return folder
+  },
+}
+
+for (const [what, damage] of Object.entries(brokenStores))
+  test(`D1 ${what} is exit code 1 and one line, without a stack`, async t => {
+    const folder = damage(temporaryFolder(t))
+    assertRefused(await carrel(folder, ['eperson', 'list']), 1, /\S/)
+  })
+
+/** Logs in with a password of any bytes. */
+async function loginStatus(
+  t: TestContext,
+  dataFolder: string,
+  logins: readonly (readonly [string, Uint8Array])[],
+) {
+  const service = await startService(t, { dataFolder })
+  const statuses: number[] = []
+  for (const [user, password] of logins) {
+    const encoded = [...password].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')
+    const response = await service.client().post(`/api/authn/login`, `user=${user}&password=${encoded}`, {
+      'content-type': 'application/x-www-form-urlencoded',
+    })
+    statuses.push(response.status)
+  }
+  return statuses
+}
+
+test('D2 eperson add prints a generated password that logs in', async t => {
+  const folder = temporaryFolder(t)
+  const passwords = new Set<string>()
+  for (const email of [ruth, 'carl@example.org']) {
+    const stdout = assertDone(await carrel(folder, ['eperson', 'add', email]))
+    assert.match(stdout, /^Added eperson \S+ \([0-9a-f-]{36}\)\.\nPassword: [A-Za-z0-9]{16,}\n$/)
+    passwords.add(stdout.trim().split(' ').at(-1) ?? '')
+  }
+  assert.equal(passwords.size, 2)
+  const [first = '', second = ''] = passwords
+  assert.deepEqual(
+    await loginStatus(t, folder, [
+      [ruth, Buffer.from(first)],
+      ['carl@example.org', Buffer.from(second)],
+      [ruth, Buffer.from(second)],
+    ]),
+    [200, 200, 401],
+  )
+})
+
+test('D2 a password from standard input is taken byte by byte, without the one line end behind it', async t => {
+  const folder = temporaryFolder(t)
+  const invalidUtf8 = Buffer.from([0x20, 0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0d, 0x41, 0x20])
+  const cases: readonly (readonly [input: Uint8Array | string, password: Uint8Array | string])[] = [
+    ['with newline\n', 'with newline'],
+    ['with CRLF\r\n', 'with CRLF'],
+    ['in\nside, two newlines\n\n', 'in\nside, two newlines\n'],
+    ['pässwörd ☃ 🦉\n', 'pässwörd ☃ 🦉'],
+    [Buffer.concat([invalidUtf8, Buffer.from('\n')]), invalidUtf8],
+  ]
+  await each([...cases.entries()], async ([at, [input]]) => {
+    const args = ['eperson', 'add', `p${at}@example.org`, '--password-stdin']
+    const stdout = assertDone(await carrel(folder, args, { input }))
+    assert.doesNotMatch(stdout, /Password/)
+    if (typeof input === 'string') assert.ok(!stdout.includes(input.trim()))
+  })
+  const right = cases.map(([, password], at) => [`p${at}@example.org`, Buffer.from(password)] as const)
+  assert.deepEqual(
+    await loginStatus(t, folder, right),
+    cases.map(() => 200),
+  )
+})
+
+test('D2 an empty password from standard input is wrong use, and nothing is added', async t => {
+  const folder = temporaryFolder(t)
+  await each(['', '\r\n'], async input => {
+    const args = ['eperson', 'add', ruth, '--password-stdin']
+    assertRefused(await carrel(folder, args, { input }), 2, /standard input is empty/)
+  })
+  assert.equal(assertDone(await carrel(folder, ['eperson', 'list', '--json'])), '[]\n')
+})
+
+test('D2 epersons are added, listed, disabled, enabled, given passwords and deleted', async t => {
+  const folder = temporaryFolder(t)
+  const input = 'first password'
+  assertDone(
+    await carrel(
+      folder,
+      [
+        'eperson',
+        'add',
+        ruth,
+        '--password-stdin',
+        '--first-name',
+        'Ruth',
+        '--last-name',
+        'Reader-Łoś',
+        '--admin',
+      ],
+      { input },
+    ),
+  )
+  const list = async () =>
+    JSON.parse(assertDone(await carrel(folder, ['eperson', 'list', '--json']))) as {
+      email: string
+      firstName: string
+      lastName: string
+      enabled: boolean
+      groups: string[]
+    }[]
+  const [first] = await list()
+  assert.equal(first?.email, ruth)
+  assert.equal(first.firstName, 'Ruth')
+  assert.equal(first.lastName, 'Reader-Łoś')
+  assert.equal(first.enabled, true)
+  assert.deepEqual(first.groups, ['Administrator'])
+  const table = assertDone(await carrel(folder, ['eperson', 'list']))
+  assert.match(table, /ruth@example\.org +Ruth Reader-Łoś +yes +Administrator/)
+
+  const service = await startService(t, { dataFolder: folder })
+  const status = async (password: string) => (await service.client().tryLogin(ruth, password)).status
+  assert.equal(await status(input), 200)
+  assertDone(await carrel(folder, ['eperson', 'disable', 'RUTH@example.org']))
+  assert.equal((await list())[0]?.enabled, false)
+  assert.equal(await status(input), 401)
+  assertDone(await carrel(folder, ['eperson', 'enable', ruth]))
+  assert.equal(await status(input), 200)
+  assertDone(await carrel(folder, ['eperson', 'password', ruth, '--password-stdin'], { input: 'second\n' }))
+  assert.equal(await status(input), 401)
+  assert.equal(await status('second'), 200)
+  const generated = assertDone(await carrel(folder, ['eperson', 'password', ruth]))
+  assert.equal(await status(/Password: (\S+)/.exec(generated)?.[1] ?? ''), 200)
+  assertDone(await carrel(folder, ['eperson', 'delete', ruth]))
+  assert.deepEqual(await list(), [])
+  assert.equal(await status('second'), 401)
+})
+
+test('D2 groups are added and listed, epersons join and leave them', async t => {
+  const folder = temporaryFolder(t)
+  assertDone(await carrel(folder, ['eperson', 'add', ruth]))
+  assertDone(await carrel(folder, ['group', 'add', 'Lesesaal & Söhne']))
+  const members = async () => {
+    const groups = JSON.parse(assertDone(await carrel(folder, ['group', 'list', '--json']))) as {
+      name: string
+      uuid: string
+      members: number
+    }[]
+    for (const { uuid } of groups) assert.match(uuid, /^[0-9a-f-]{36}$/)
+    return Object.fromEntries(groups.map(group => [group.name, group.members]))
+  }
+  assert.deepEqual(await members(), { Administrator: 0, 'Lesesaal & Söhne': 0 })
+  assertDone(await carrel(folder, ['group', 'join', 'Lesesaal & Söhne', ruth]))
+  assert.match(assertDone(await carrel(folder, ['group', 'list'])), /Lesesaal & Söhne +1/)
+  assertDone(await carrel(folder, ['group', 'leave', 'Lesesaal & Söhne', ruth]))
+  assert.deepEqual(await members(), { Administrator: 0, 'Lesesaal & Söhne': 0 })
+})
+
+test('D2 an entity is imported, listed and dropped', async t => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'letters.ndjson')
+  writeFileSync(file, '{"id":1,"title":"a"}\n{"id":2,"title":null}\n')
+  const args = ['import', file, '--entity', 'letters', '--key', 'id', '--read', 'anonymous']
+  assert.equal((await carrel(folder, args)).code, 0)
+  const list = async () =>
+    JSON.parse(assertDone(await carrel(folder, ['entity', 'list', '--json']))) as {
+      name: string
+      key: string
+      read: string
+      records: number | null
+    }[]
+  const listed = await list()
+  const letters = listed.find(entity => entity.name === 'letters')
+  assert.equal(letters?.key, 'id')
+  assert.equal(letters.read, 'anonymous')
+  assert.equal(letters.records, 2)
+  for (const name of ['epersons', 'groups', 'events'])
+    assert.ok(
+      listed.some(entity => entity.name === name),
+      name,
+    )
+  assert.match(assertDone(await carrel(folder, ['entity', 'list'])), /^letters +id +anonymous/m)
+  assertDone(await carrel(folder, ['entity', 'drop', 'letters']))
+  assert.ok(!(await list()).some(entity => entity.name === 'letters'))
+})
+
+test('D3 a wrong setting stops every command with exit code 2, the key and what it takes', async t => {
+  const folder = temporaryFolder(t)
+  assertRefused(
+    await carrel(folder, ['eperson', 'list'], { env: { CARREL_PORT: 'http' } }),
+    2,
+    /CARREL_PORT.*a port number/,
+  )
+  assertRefused(
+    await carrel(folder, ['eperson', 'list'], { env: { CARREL_PROT: '80' } }),
+    2,
+    /CARREL_PROT.*CARREL_PORT/,
+  )
+})
+
+const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]])[] = [
+  ['CARREL_DATABASE_URL', ['postgres://user:verysecret@db/carrel']],
+  ['CARREL_PORT', ['-1', '65536', '80.5', 'eighty', ' 80']],
+  [
+    'CARREL_BASE_URL',
+    ['repo.example.edu', 'ftp://repo.example.edu', 'https://r.example/?x=1', 'https://r.example/#x'],
+  ],
+  ['CARREL_QUERY_BASE', ['/pdb/query/v3', 'pdb/query/v4', '/pdb/query/v4/', '/a b/v4']],
+  ['CARREL_TOKEN_LIFETIME', ['0', '-5', 'long', '1e3', 'Infinity']],
+  ['CARREL_SHORT_TOKEN_LIFETIME', ['1.8', '2.1', '0', 'short']],
+  ['CARREL_TOKEN_SECRET', ['verysecret', 'verysecret-verysecret-verysecret-1,verysecret']],
+  ['CARREL_LOGIN_ON_BEHALF_OF', ['yes', '1', 'TRUE']],
+  ['CARREL_ON_BEHALF_OF_REASON', ['true', 'always']],
+  ['CARREL_LOGOUT_PAGE_URL', ['/bye', 'javascript:alert(1)']],
+  ['CARREL_ALLOWED_ORIGINS', ['*', 'https://ui.example.edu/', 'ui.example.edu', 'https://a.example,null']],
+  ['CARREL_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '300.1.1.1', '10.0.0.1/8/8']],
+  ['CARREL_REALM', ['Söhne', 'two\nlines']],
+  ['CARREL_CSRF_COOKIE', ['a b', 'a=b', 'a;b']],
+  ['CARREL_CSRF_HEADER', ['a b', 'a:b']],
+  ['CARREL_PASSWORD_CONCURRENCY', ['0', '65', 'all']],
+  ['CARREL_PASSWORD_QUEUE', ['-1', '100001', '1.5']],
+  ['CARREL_CACHE_SIZE', ['0', 'all', '100001']],
+  ['CARREL_LOG_LEVEL', ['debug', 'INFO']],
+]
+
+test('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
+  const anything = ['CARREL_DATA', 'CARREL_HOST', 'CARREL_CONFIG']
+  assert.deepEqual(
+    [...wrongValues.map(([key]) => key), ...anything].toSorted(),
+    Object.keys(settings).toSorted(),
+    'every setting is in the table',
+  )
+  for (const [key, values] of wrongValues)
+    for (const value of values)
+      assert.throws(
+        () => toConfig({ [key]: value }),
+        (error: Error) =>
+          error.message.startsWith(key) &&
+          error.message.includes(settings[key].takes) &&
+          !error.message.includes('verysecret'),
+        `${key}=${value}`,
+      )
+})
+
+test('D3 every setting has a default that works', () => {
+  const config = toConfig({})
+  assert.equal(config.host, '127.0.0.1')
+  assert.equal(config.port, 8080)
+  assert.equal(config.baseUrl, 'http://localhost:8080')
+  assert.equal(config.queryBase, '/api/query/v4')
+  assert.equal(config.tokenLifetime, 1800)
+  assert.equal(config.shortTokenLifetime, 2)
+  assert.equal(config.loginOnBehalfOf, false)
+  assert.equal(config.logoutPageUrl, null)
+  assert.match(config.dataFolder, /\/data$/)
+  assert.equal(toConfig({ CARREL_PORT: '81' }).baseUrl, 'http://localhost:81')
+})
+
+function configFile(t: TestContext, content: unknown): string {
+  const file = join(temporaryFolder(t), 'carrel.json')
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
+}
+
+test('D3 the file takes the same keys, and the environment decides where both are set', t => {
+  const CARREL_CONFIG = configFile(t, {
+    CARREL_PORT: 81,
+    CARREL_LOGIN_ON_BEHALF_OF: true,
+    CARREL_ALLOWED_ORIGINS: ['https://a.example', 'https://b.example'],
+    CARREL_REALM: 'From the file',
+  })
+  const config = toConfig({ CARREL_CONFIG, CARREL_REALM: 'From outside' })
+  assert.equal(config.port, 81)
+  assert.equal(config.loginOnBehalfOf, true)
+  assert.deepEqual(config.allowedOrigins, ['https://a.example', 'https://b.example'])
+  assert.equal(config.realm, 'From outside')
+})
+
+for (const [what, content, says] of [
+  ['is not there', null, /CARREL_CONFIG/],
+  ['is no JSON', '{', /CARREL_CONFIG/],
+  ['is no object', '[]', /CARREL_CONFIG.*object/],
+  ['has an unknown key', { CARREL_PROT: 1 }, /CARREL_PROT.*CARREL_PORT/],
+  ['has a wrong value', { CARREL_PORT: 'x' }, /CARREL_PORT.*a port number/],
+  ['has a value of a wrong type', { CARREL_PORT: { a: 1 } }, /CARREL_PORT/],
+  ['has special groups of a wrong form', { specialGroups: [] }, /specialGroups.*it takes/],
+  ['has an unknown kind of special groups', { specialGroups: { dns: [] } }, /specialGroups.*dns/],
+  [
+    'has a special group without a name',
+    { specialGroups: { ip: [{ ranges: ['::1'] }] } },
+    /specialGroups.*ip\[0\]/,
+  ],
+  [
+    'has a wrong network',
+    { specialGroups: { ip: [{ group: 'Campus', ranges: ['10.0.0.0/40'] }] } },
+    /specialGroups.*10\.0\.0\.0\/40/,
+  ],
+  [
+    'has a wrong method',
+    { specialGroups: { method: [{ group: 'Local', method: 'magic' }] } },
+    /specialGroups.*method\[0\]/,
+  ],
+  [
+    'makes administrators',
+    { specialGroups: { ip: [{ group: 'Administrator', ranges: ['::/0'] }] } },
+    /specialGroups.*Administrator/,
+  ],
+] as const)
+  test(`D3 a file that ${what} stops the start by the name of the key`, t => {
+    const file = content === null ? '/nowhere/carrel.json' : configFile(t, content)
+    assert.throws(
+      () => toConfig({ CARREL_CONFIG: file }),
+      (error: Error) => says.test(error.message) && !error.message.includes('\n'),
+    )
+  })
+
+test('D3 a file that is no JSON does not bring a secret to light', async t => {
+  const secret = 'kR7vQ2mX9pL4wZ8tB6nY1cF5hJ3gD0sA'
+  for (const text of [
+    `{"CARREL_TOKEN_SECRET": '${secret}'}`,
+    `{"CARREL_TOKEN_SECRET": ${secret}}`,
+    `{"CARREL_TOKEN_SECRET": "${secret}" "CARREL_PORT": 1}`,
+  ]) {
+    const env = { CARREL_CONFIG: configFile(t, text) }
+    const done = await carrel(temporaryFolder(t), ['eperson', 'list'], { env })
+    assertRefused(done, 2, /CARREL_CONFIG/)
+    for (let at = 0; at + 6 <= secret.length; at++)
+      assert.ok(!done.stderr.includes(secret.slice(at, at + 6)), done.stderr)
+  }
+})
+
+test('D2 secret rotate keeps tokens valid and never shows the secret', async t => {
+  const dataFolder = temporaryFolder(t)
+  const before = await startService(t, { dataFolder })
+  await before.addEperson(ruth)
+  const token = await before.client().login(ruth)
+  const stdout = assertDone(await carrel(dataFolder, ['secret', 'rotate']))
+  const file = readFileSync(join(dataFolder, 'secret'), 'utf8')
+  assert.equal(file.trim().split('\n').length, 2)
+  for (const line of file.trim().split('\n')) assert.ok(!stdout.includes(line.split(' ')[0] ?? ''))
+  const after = await startService(t, { dataFolder })
+  assert.equal(await after.client().isLoggedIn(token), true)
+  const env = { CARREL_TOKEN_SECRET: 'verysecret-verysecret-verysecret-1' }
+  const refused = await carrel(dataFolder, ['secret', 'rotate'], { env })
+  assertRefused(refused, 1, /CARREL_TOKEN_SECRET/)
+  assert.ok(!refused.stderr.includes('verysecret'))
+})

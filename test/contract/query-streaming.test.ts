@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { closeSync, fstatSync, openSync, readdirSync, readlinkSync, writeSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { commandEvent } from '../../src/cli/store.ts'
+import { openDatabase } from '../../src/storage/sqlite/open.ts'
+import { until } from '../support/imports.ts'
+import { bodyOf, list, listPath, readCsv } from '../support/listings.ts'
+import { engines, type Service, startService } from '../support/service.ts'
+
+/** Much more than what the sockets of both sides hold. */
+const largeRecords = 3_000
+const padding = 'x'.repeat(16_000)
+
+for (const engine of engines)
+  describe(`streaming on ${engine}`, () => {
+    test('Q3 Q10 a listing of 50,000 records comes whole, in every format and order', async t => {
+      const service = await startService(t, { engine })
+      const records = Array.from({ length: 50_000 }, (_, id) => ({
+        id,
+        name: `Name of ${id % 977}`,
+        n: 50_000 - id,
+      }))
+      await service.addRecords('many', 'id', records)
+      assert.deepEqual(await list(service.client(), 'many'), records)
+      assert.deepEqual(
+        await list(service.client(), 'many', { order_by: [{ field: 'n' }] }),
+        records.toReversed(),
+      )
+      const ndjson = await bodyOf(service, listPath('many'), 'application/x-ndjson')
+      assert.equal(ndjson, records.map(record => `${JSON.stringify(record)}\n`).join(''))
+      const rows = readCsv(await bodyOf(service, listPath('many'), 'text/csv'))
+      assert.deepEqual(
+        rows.slice(1).map(row => row.map(cell => cell.text)),
+        records.map(record => Object.values(record).map(String)),
+      )
+    })
+
+    test('Q10 the service reads no further ahead than the client takes', async t => {
+      const service = await withLarge(t, engine)
+      const sockets = connectionsOf(service)
+      for (const query of ['', `?order_by=${JSON.stringify([{ field: 'n', order: 'desc' }])}`]) {
+        const response = await open(service, `${listPath('large')}${query}`)
+        const socket = sockets.at(-1)
+        assert.ok(socket)
+        await stalled(socket)
+        assert.ok(socket.bytesWritten < (largeRecords * padding.length) / 2, 'most of it was not read yet')
+        assert.ok(socket.writableLength < 4 * 1024 * 1024, 'little waits in the memory of the service')
+        // Other clients are answered meanwhile.
+        assert.equal((await list(service.client(), 'large', { limit: 3 })).length, 3)
+        const records = JSON.parse(await text(response)) as { id: number; text: string }[]
+        assert.equal(records.length, largeRecords)
+        assert.ok(records.every(record => record.text === padding))
+      }
+    })
+
+    test('Q10 a client that goes away ends the query, and the service goes on', async t => {
+      const service = await withLarge(t, engine)
+      const sockets = connectionsOf(service)
+      const paths = [
+        listPath('large'),
+        listPath('large', { order_by: [{ field: 'n' }] }),
+        listPath('large', { limit: largeRecords - 1 }),
+      ]
+      for (const path of paths) {
+        const responses = await Promise.all([open(service, path), open(service, path), open(service, path)])
+        const theirs = sockets.splice(0)
+        await Promise.all(theirs.map(stalled))
+        for (const response of responses) response.destroy()
+        await until(() => theirs.every(socket => socket.destroyed))
+        assert.equal((await list(service.client(), 'large', { limit: 200 })).length, 200)
+        sockets.splice(0)
+      }
+      await allClosed(t, service)
+    })
+
+    test('Q10 clients that go away before the answer begins leave nothing open', async t => {
+      const service = await withLarge(t, engine)
+      const sockets = connectionsOf(service)
+      await Promise.all(
+        Array.from({ length: 30 }, async (_, n) => {
+          const request = get(service.address + listPath('large', { order_by: [{ field: 'n' }] }), {
+            agent: false,
+          })
+          request.on('error', () => {})
+          request.on('response', response => response.on('error', () => {}))
+          await once(request, 'socket')
+          await sleep(n)
+          request.destroy()
+        }),
+      )
+      await until(() => sockets.every(socket => socket.destroyed))
+      assert.equal((await list(service.client(), 'large', { limit: 3 })).length, 3)
+      await allClosed(t, service)
+    })
+
+    test('Q10 Q13 a client that goes away from an entity that is always there ends the query, too', async t => {
+      const service = await startService(t, { engine })
+      await service.addEperson('root@example.org', { admin: true })
+      const client = service.client()
+      const token = await client.login('root@example.org')
+      // Long reasons, so that a listing is larger than what the sockets hold.
+      await Promise.all(
+        Array.from({ length: 1_500 }, () =>
+          service.storage.accounts.recordEvent(commandEvent('login', padding)),
+        ),
+      )
+      const sockets = connectionsOf(service)
+      const response = await open(service, listPath('events'), { authorization: `Bearer ${token}` })
+      const socket = sockets.at(-1)
+      assert.ok(socket)
+      await stalled(socket)
+      // What happens meanwhile is not part of the answer that has begun, and is not held up by it.
+      await service.storage.accounts.recordEvent(commandEvent('login', 'meanwhile'))
+      assert.equal(isReadByNobody(service), false)
+      response.destroy()
+      await until(() => socket.destroyed)
+      await until(() => isReadByNobody(service))
+      const [last] = await list(client, 'events', { order_by: [{ field: 'id', order: 'desc' }], limit: 1 })
+      assert.equal(last?.reason, 'meanwhile')
+    })
+
+    test('Q10 a disk that fails in the middle breaks the answer off, and the service goes on', async t => {
+      for (const query of ['', `?order_by=${encodeURIComponent('[{"field":"n"}]')}`]) {
+        const service = await withLarge(t, engine)
+        await service.addRecords('other', 'id', [{ id: 1 }])
+        const sockets = connectionsOf(service)
+        const response = await open(service, `${listPath('large')}${query}`)
+        assert.equal(response.statusCode, 200)
+        const socket = sockets.at(-1)
+        assert.ok(socket)
+        await stalled(socket)
+        damage(recordFile(service, 'large'))
+        await assert.rejects(text(response), { code: 'ECONNRESET' })
+        assert.equal(response.complete, false)
+        assert.deepEqual(await list(service.client(), 'other'), [{ id: 1 }])
+      }
+    })
+
+    test('Q10 an entity that is dropped or replaced while it is read is read to its end', async t => {
+      const service = await withLarge(t, engine)
+      const sockets = connectionsOf(service)
+      const responses = await Promise.all([
+        open(service, listPath('large')),
+        open(service, listPath('large', { order_by: [{ field: 'n' }] })),
+      ])
+      await Promise.all(sockets.slice(-2).map(stalled))
+      await service.addRecords('large', 'id', [{ id: 'new' }])
+      assert.deepEqual(await list(service.client(), 'large'), [{ id: 'new' }])
+      assert.equal(await service.storage.entities.drop('large', commandEvent('entity.drop')), true)
+      assert.equal((await service.client().get(listPath('large'))).status, 404)
+      for (const response of responses) {
+        const records = JSON.parse(await text(response)) as { text: string }[]
+        assert.equal(records.length, largeRecords)
+        assert.ok(records.every(record => record.text === padding))
+      }
+    })
+  })
+
+async function withLarge(t: TestContext, engine: (typeof engines)[number]): Promise<Service> {
+  const service = await startService(t, { engine })
+  const records = Array.from({ length: largeRecords }, (_, id) => ({ id, n: (id * 7) % 13, text: padding }))
+  await service.addRecords('large', 'id', records)
+  return service
+}
+
+/** The service's side of every connection that is made from now on, the newest last. */
+function connectionsOf(service: Service): Socket[] {
+  const sockets: Socket[] = []
+  service.app.server.on('connection', socket => sockets.push(socket))
+  return sockets
+}
+
+/** An answer of which nothing is read yet, on a connection of its own. */
+async function open(
+  service: Service,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<IncomingMessage> {
+  const request = get(service.address + path, { agent: false, headers })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  // Those who read the body see an error of the connection there.
+  request.on('error', () => {})
+  response.on('error', () => {})
+  return response
+}
+
+/** The client takes nothing and the service has stopped to send: it has nowhere to put more. */
+async function stalled(socket: Socket): Promise<void> {
+  let last = -1
+  let same = 0
+  await until(() => {
+    same = socket.bytesWritten === last ? same + 1 : 0
+    last = socket.bytesWritten
+    return same > 20 && socket.writableLength > 0
+  })
+}
+
+/** Every query has let go of the entity's file. */
+async function allClosed(t: TestContext, service: Service): Promise<void> {
+  if (process.platform === 'linux') {
+    // One that stays open is that of short pages.
+    await until(() => openFiles(service).filter(path => path.includes('/entities/')).length <= 1)
+  } else t.diagnostic('files that stay open can be seen on Linux only')
+}
+
+/** Whether every change has found its way into the main file, which a query that has begun before it prevents. */
+function isReadByNobody(service: Service): boolean {
+  const db = openDatabase(join(service.dataFolder, 'carrel.db'), { mode: 'write' })
+  const state = db.get<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)')
+  db.close()
+  return state !== undefined && state.log === state.checkpointed
+}
+
+function openFiles(service: Service): string[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc/self/fd').flatMap(fd => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`)
+      return path.startsWith(service.dataFolder) ? [path] : []
+    } catch {
+      // The folder was open while it was listed.
+      return []
+    }
+  })
+}
+
+function recordFile(service: Service, entity: string): string {
+  const folder = join(service.dataFolder, 'entities')
+  const [name] = readdirSync(folder).filter(file => file.startsWith(`${entity}.`))
+  assert.ok(name)
+  return join(folder, name)
+}
+
+/** What a broken disk gives back: everything behind the first half megabyte is gone. */
+function damage(file: string): void {
+  const handle = openSync(file, 'r+')
+  const junk = Buffer.alloc(1024 * 1024, 0xff)
+  const { size } = fstatSync(handle)
+  for (let at = 512 * 1024; at < size; at += junk.length)
+    writeSync(handle, junk, 0, Math.min(junk.length, size - at), at)
+  closeSync(handle)
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { Client } from '../support/client.ts'
+import { carrel, cleanEnvironment, run, type Served, serve } from '../support/process.ts'
+import { openSocket } from '../support/raw.ts'
+import { startService, temporaryFolder } from '../support/service.ts'
+
+const ruth = 'ruth@example.org'
+
+/** A data folder with ruth and with letters that are larger than what the network takes at once. */
+async function withLargeListing(t: TestContext): Promise<{ dataFolder: string; records: number }> {
+  const dataFolder = temporaryFolder(t)
+  const service = await startService(t, { dataFolder })
+  await service.addEperson(ruth)
+  const records = Array.from({ length: 3_000 }, (_, id) => ({ id, text: 'x'.repeat(10_000) }))
+  await service.addRecords('letters', 'id', records)
+  return { dataFolder, records: records.length }
+}
+
+/** Asks for all letters and stops reading after the first bytes. */
+async function startSlowListing(served: Served) {
+  const socket = openSocket(served.address)
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.write('GET /api/query/v4/letters HTTP/1.1\r\nHost: service.test\r\nConnection: close\r\n\r\n')
+  await once(socket, 'data')
+  socket.pause()
+  return {
+    socket,
+    /** Reads on to the end. @returns the records */
+    finish: async (): Promise<unknown> => {
+      socket.resume()
+      await once(socket, 'close')
+      const text = Buffer.concat(chunks).toString('latin1')
+      const at = text.indexOf('\r\n\r\n')
+      assert.match(text.slice(0, at), /^HTTP\/1\.1 200 /)
+      assert.match(text.slice(0, at), /transfer-encoding: chunked/i)
+      let body = ''
+      for (let from = at + 4; ; ) {
+        const line = text.indexOf('\r\n', from)
+        assert.ok(line > 0, 'the listing ends with its last chunk')
+        const size = Number.parseInt(text.slice(from, line), 16)
+        if (size === 0) return JSON.parse(body)
+        body += text.slice(line + 2, line + 2 + size)
+        from = line + 2 + size + 2
+      }
+    },
+  }
+}
+
+const refuses = async (served: Served) => {
+  for (;;) {
+    const socket = openSocket(served.address)
+    const accepted = await new Promise<boolean>(resolve => {
+      socket.on('connect', () => resolve(true))
+      socket.on('error', () => resolve(false))
+    })
+    socket.destroy()
+    if (!accepted) return
+  }
+}
+
+describe('serve', { concurrency: 2 }, () => {
+  test('D4 serve prints one line with the address, once it really answers', async t => {
+    const served = await serve(t, temporaryFolder(t))
+    const [line = ''] = served.output.stdout.split('\n')
+    const address = /http:\/\/localhost:\d+\/api/.exec(line)?.[0]
+    assert.ok(address, line)
+    const response = await fetch(address)
+    assert.equal(response.status, 200)
+    const body = (await response.json()) as { _links: { self: { href: string } } }
+    assert.equal(body._links.self.href, address)
+    assert.equal(await served.stop(), 0)
+    assert.equal(served.output.stdout, `${line}\n`)
+    assert.equal(served.output.stderr, '')
+  })
+
+  test('D4 SIGTERM lets a listing that is under way finish, takes nothing new, and is exit code 0', async t => {
+    const { dataFolder, records } = await withLargeListing(t)
+    const served = await serve(t, dataFolder)
+    const listing = await startSlowListing(served)
+    served.signal('SIGTERM')
+    await refuses(served)
+    const letters = (await listing.finish()) as { id: number }[]
+    assert.equal(letters.length, records)
+    assert.deepEqual(
+      letters.map(letter => letter.id),
+      Array.from({ length: records }, (_, id) => id),
+    )
+    assert.deepEqual(await served.ended, { code: 0, signal: null })
+    assert.equal(served.output.stderr, '')
+  })
+
+  test('D4 SIGTERM does not wait for ever for a client that does not read', async t => {
+    const { dataFolder } = await withLargeListing(t)
+    const served = await serve(t, dataFolder)
+    const listing = await startSlowListing(served)
+    listing.socket.on('error', () => {})
+    t.after(() => listing.socket.destroy())
+    served.signal('SIGTERM')
+    assert.deepEqual(await served.ended, { code: 0, signal: null })
+    listing.socket.resume()
+    await once(listing.socket, 'close')
+  })
+
+  test('D4 SIGTERM lets a login that is under way finish', async t => {
+    const dataFolder = temporaryFolder(t)
+    await (await startService(t, { dataFolder })).addEperson(ruth)
+    const served = await serve(t, dataFolder)
+    const client = new Client(served.address)
+    await client.csrfPair()
+    const logins = Array.from({ length: 6 }, () => client.tryLogin(ruth, `secret of ${ruth}`))
+    // The first answer shows that the others are under way: they came together and wait for their turn.
+    await Promise.race(logins)
+    served.signal('SIGTERM')
+    const answers = await Promise.all(logins)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      answers.map(() => 200),
+    )
+    assert.deepEqual(await served.ended, { code: 0, signal: null })
+  })
+
+  test('D4 SIGINT stops it, too', async t => {
+    const served = await serve(t, temporaryFolder(t))
+    served.signal('SIGINT')
+    assert.deepEqual(await served.ended, { code: 0, signal: null })
+  })
+
+  test('D4 a second start on the same data goes on where the first has stopped', async t => {
+    const dataFolder = temporaryFolder(t)
+    const first = await serve(t, dataFolder)
+    const { stdout } = await carrel(dataFolder, ['eperson', 'add', ruth])
+    const password = /Password: (\S+)/.exec(stdout)?.[1] ?? ''
+    const client = new Client(first.address)
+    const response = await client.tryLogin(ruth, password)
+    const token = response.headers.get('authorization')?.slice('Bearer '.length)
+    assert.equal(await client.isLoggedIn(token), true)
+    assert.equal(await first.stop(), 0)
+    const second = await serve(t, dataFolder)
+    const again = new Client(second.address)
+    assert.equal(await again.isLoggedIn(token), true)
+    assert.equal((await again.tryLogin(ruth, password)).status, 200)
+    assert.equal(await second.stop(), 0)
+  })
+
+  test('D1 a port that is taken stops the start with one line and exit code 1', async t => {
+    const other = createServer()
+    other.listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    t.after(() => other.close())
+    const address = other.address()
+    const port = typeof address === 'object' && address ? String(address.port) : ''
+    const done = await carrel(temporaryFolder(t), ['serve'], { env: { CARREL_PORT: port } })
+    assert.equal(done.code, 1)
+    assert.equal(done.stdout, '')
+    assert.match(done.stderr, /^carrel: [^\n]*CARREL_PORT[^\n]*\n$/)
+    assert.ok(done.stderr.includes(port))
+  })
+
+  for (const port of ['0', '48080'])
+    test(`D1 an address that the machine does not have stops the start with one line (port ${port})`, async t => {
+      // 192.0.2.0/24 is nobody's (RFC 5737).
+      const env = { CARREL_HOST: '192.0.2.1', CARREL_PORT: port }
+      const done = await carrel(temporaryFolder(t), ['serve'], { env })
+      assert.equal(done.code, 1)
+      assert.equal(done.stdout, '')
+      assert.match(done.stderr, /^carrel: [^\n]*CARREL_HOST[^\n]*\n$/)
+    })
+
+  test('D3 wrong settings stop the start with the name of the key and exit code 2', async t => {
+    const folder = temporaryFolder(t)
+    const CARREL_CONFIG = join(folder, 'carrel.json')
+    writeFileSync(CARREL_CONFIG, JSON.stringify({ specialGroups: { ip: [{ group: 'Campus' }] } }))
+    const dataFolder = join(folder, 'data')
+    for (const [env, says] of [
+      [{ CARREL_PORT: 'http' }, /CARREL_PORT.*port number/],
+      [{ CARREL_CONFIG }, /specialGroups.*ranges/],
+    ] as const) {
+      const done = await carrel(dataFolder, ['serve'], { env })
+      assert.equal(done.code, 2)
+      assert.equal(done.stdout, '')
+      assert.match(done.stderr, /^carrel: [^\n]+\n$/)
+      assert.match(done.stderr, says)
+    }
+    assert.equal(statSync(dataFolder, { throwIfNoEntry: false }), undefined, 'no data was touched')
+  })
+
+  test('D3 the file that CARREL_CONFIG names sets special groups', async t => {
+    const folder = temporaryFolder(t)
+    const CARREL_CONFIG = join(folder, 'carrel.json')
+    const specialGroups = {
+      ip: [
+        { group: 'Campus', ranges: ['127.0.0.0/8'] },
+        { group: 'Elsewhere', ranges: ['127.0.0.0/8', '!127.0.0.1'] },
+      ],
+    }
+    writeFileSync(CARREL_CONFIG, JSON.stringify({ CARREL_REALM: 'Of the file', specialGroups }))
+    const served = await serve(t, folder, { env: { CARREL_CONFIG } })
+    const response = await fetch(`${served.address}/api/authn/status`)
+    assert.equal(response.headers.get('www-authenticate'), 'password realm="Of the file"')
+    const status = (await response.json()) as {
+      _embedded: { specialGroups: { _embedded: { specialGroups: { name: string }[] } } }
+    }
+    assert.deepEqual(
+      status._embedded.specialGroups._embedded.specialGroups.map(group => group.name),
+      ['Campus'],
+    )
+  })
+
+  test('D3 the secret is never printed, neither a configured nor a generated one', async t => {
+    const secret = 'kR7vQ2mX9pL4wZ8tB6nY1cF5hJ3gD0sA'
+    const configured = await serve(t, temporaryFolder(t), {
+      env: { CARREL_TOKEN_SECRET: secret, CARREL_LOG_LEVEL: 'info' },
+    })
+    const dataFolder = temporaryFolder(t)
+    const generated = await serve(t, dataFolder, { env: { CARREL_LOG_LEVEL: 'info' } })
+    for (const { address } of [configured, generated]) await fetch(`${address}/api/authn/status`)
+    assert.equal(await configured.stop(), 0)
+    assert.equal(await generated.stop(), 0)
+    assert.ok(!JSON.stringify(configured.output).includes(secret))
+    const [line = ''] = readFileSync(join(dataFolder, 'secret'), 'utf8').split(' ')
+    assert.ok(line.length >= 43)
+    assert.ok(!JSON.stringify(generated.output).includes(line))
+    assert.equal(statSync(join(dataFolder, 'secret')).mode & 0o777, 0o600)
+    const short = await carrel(temporaryFolder(t), ['serve'], {
+      env: { CARREL_TOKEN_SECRET: `${secret},verysecret` },
+    })
+    assert.equal(short.code, 2)
+    assert.match(short.stderr, /CARREL_TOKEN_SECRET/)
+    assert.doesNotMatch(short.stderr, /verysecret/)
+    assert.ok(!short.stderr.includes(secret))
+  })
+
+  test('D4 serve --demo prints three commands that work in bash, and credentials at the first start only', async t => {
+    const folder = temporaryFolder(t)
+    const first = await serve(t, join(folder, 'one'), { args: ['--demo'] })
+    await first.said(introduction)
+    const credentials = credentialsIn(first.output.stdout)
+    assert.deepEqual(
+      credentials.map(({ email }) => email),
+      ['admin@example.org', 'reader@example.org', 'curator@example.org'],
+    )
+
+    const commands = first.output.stdout
+      .split('\n')
+      .filter(line => /^ {2}(CSRF=|TOKEN=|curl )/.test(line))
+      .map(line => line.trim())
+    assert.equal(commands.length, 3, first.output.stdout)
+    const cwd = join(folder, 'shell')
+    mkdirSync(cwd)
+    const env = cleanEnvironment()
+    const pasted = await run('bash', ['-s'], { env, cwd, input: `set -u\n${commands.join('\n')}\n` })
+    assert.equal(pasted.code, 0, pasted.stderr)
+    assert.equal(pasted.stderr, '')
+    const [, head = '', body = ''] = /^([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(pasted.stdout) ?? []
+    assert.match(head, /^HTTP\/1\.1 200 /)
+    assert.match(head, /^x-records: 10000\r?$/im)
+    const letters = JSON.parse(body) as { year: number | null }[]
+    assert.equal(letters.length, 3)
+
+    const logins = async (served: Served) => {
+      const statuses: number[] = []
+      for (const { email, password } of credentials)
+        statuses.push((await new Client(served.address).tryLogin(email, password)).status)
+      return statuses
+    }
+    assert.deepEqual(await logins(first), [200, 200, 200])
+    assert.equal(await first.stop(), 0)
+
+    const again = await serve(t, join(folder, 'one'), { args: ['--demo'] })
+    assert.deepEqual(await logins(again), [200, 200, 200])
+    assert.equal(await again.stop(), 0)
+    assert.match(again.output.stdout, /^[^\n]+\n$/, 'one line and no credentials')
+
+    const other = await serve(t, join(folder, 'two'), { args: ['--demo'] })
+    await other.said(introduction)
+    const all = [...credentials, ...credentialsIn(other.output.stdout)].map(({ password }) => password)
+    assert.equal(new Set(all).size, 6, 'six passwords, all different')
+    assert.equal(await other.stop(), 0)
+  })
+})
+
+/** The last of the three commands. */
+const introduction = /^ {2}curl -siG .*\n/m
+
+const credentialsIn = (text: string) =>
+  [...text.matchAll(/^ {2}(\S+@example\.org) +(\S+) +\S+$/gm)].map(([, email = '', password = '']) => ({
+    email,
+    password,
+  }))

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { problems } from '../../src/problems.ts'
+import { settings, structuredSettings } from '../../src/settings.ts'
+import { carrel, repository } from '../support/process.ts'
+import { startService, temporaryFolder } from '../support/service.ts'
+
+/** What the code has, `docs/reference` describes; each thing in the spelling that these tests look for. */
+const reference = (name: string) => readFileSync(join(repository, 'docs/reference', name), 'utf8')
+
+/** The paths in Fastify's tree of routes, such as `/api/problems/:code`. */
+function pathsIn(tree: string): string[] {
+  const open: string[] = []
+  return tree.split('\n').flatMap(line => {
+    const [, indent = '', segment = ''] = /^(.*?)[├└]── (\S+)/.exec(line) ?? []
+    if (segment === '') return []
+    const depth = indent.length / 4
+    open.length = depth
+    open.push(segment)
+    return line.includes('(') ? [open.join('')] : []
+  })
+}
+
+const literally = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+
+/** The methods of a route are what it allows: all others are routes too, which refuse. */
+async function allowed(address: string, path: string): Promise<string[]> {
+  const response = await fetch(address + path.replaceAll(/:\w+/g, 'x'), { method: 'OPTIONS' })
+  assert.equal(response.status, 405, path)
+  return (response.headers.get('allow') ?? '').split(', ').filter(method => method !== 'HEAD')
+}
+
+test('every route is in docs/reference/http.md, as METHOD, space and path', async t => {
+  const service = await startService(t)
+  const paths = pathsIn(service.app.printRoutes({ commonPrefix: false }))
+  for (const known of [
+    '/api',
+    '/api/authn/login',
+    '/api/problems/:code',
+    '/health/ready',
+    '/api/query/v4/:entity',
+  ])
+    assert.ok(paths.includes(known), `${known} in ${paths.join(' ')}`)
+  const missing: string[] = []
+  const text = reference('http.md')
+  for (const path of paths)
+    for (const method of await allowed(service.address, path)) {
+      const shown = path.replaceAll(/:(\w+)/g, '{$1}')
+      const spellings = [shown, shown.replace('/api/query/v4', '{query_base}')]
+      const found = spellings.some(spelling =>
+        new RegExp(`\\b${method} ${literally(spelling)}(?![\\w/{-])`).test(text),
+      )
+      if (!found) missing.push(`${method} ${shown}`)
+    }
+  assert.deepEqual(missing, [])
+})
+
+test('E1 every entry of the catalogue of errors is in docs/reference/problems.md, with its status', () => {
+  const text = reference('problems.md')
+  const missing = Object.entries(problems).filter(
+    ([code, { status }]) =>
+      !text.split('\n').some(line => line.includes(`\`${code}\``)) || !text.includes(String(status)),
+  )
+  assert.deepEqual(
+    missing.map(([code]) => code),
+    [],
+  )
+})
+
+test('E1 docs/reference/problems.md names no error that there is not', () => {
+  const described = [...reference('problems.md').matchAll(/^#+ .*`([a-z-]+)`|^\| *`([a-z-]+)` *\|/gm)]
+  for (const [, heading, cell] of described) assert.ok(Object.hasOwn(problems, heading ?? cell ?? ''))
+})
+
+test('D3 every setting is in docs/reference/settings.md, with its default', () => {
+  const text = reference('settings.md')
+  const missing = [...Object.keys(settings), ...Object.keys(structuredSettings)].filter(
+    key => !text.includes(`\`${key}\``),
+  )
+  assert.deepEqual(missing, [])
+  // How many passwords are hashed at once depends on the machine.
+  for (const [key, { fallback }] of Object.entries(settings))
+    if (fallback !== null && fallback !== '' && key !== 'CARREL_PASSWORD_CONCURRENCY')
+      assert.ok(text.includes(fallback), `the default ${fallback} of ${key}`)
+})
+
+test('D3 docs/reference/settings.md names no setting that there is not', () => {
+  for (const [key] of reference('settings.md').matchAll(/\bCARREL_[A-Z_]+\b/g))
+    assert.ok(Object.hasOwn(settings, key), key)
+})
+
+/** Names under «Commands:» and long options in a help text. */
+const commandsIn = (help: string) =>
+  [...(/^Commands:\n([\s\S]*)/m.exec(help)?.[1] ?? '').matchAll(/^ {2}(\w[\w-]*)/gm)]
+    .map(([, name = '']) => name)
+    .filter(name => name !== 'help')
+const optionsIn = (help: string) =>
+  [...help.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)]
+    .map(([, name = '']) => name)
+    .filter(name => name !== '--help' && name !== '--version')
+
+test('D2 every command and option is in docs/reference/commands.md, as `carrel eperson add` and `--admin`', async t => {
+  const folder = temporaryFolder(t)
+  const text = reference('commands.md')
+  const missing: string[] = []
+  let commands = 0
+  async function visit(path: readonly string[]): Promise<void> {
+    const { stdout } = await carrel(folder, [...path, '--help'])
+    const below = commandsIn(stdout)
+    for (const name of below) await visit([...path, name])
+    if (below.length > 0) return
+    commands++
+    const command = ['carrel', ...path].join(' ')
+    if (!text.includes(command)) missing.push(command)
+    for (const option of optionsIn(stdout)) if (!text.includes(option)) missing.push(`${command} ${option}`)
+  }
+  await visit([])
+  assert.ok(commands >= 14, `${commands} commands`)
+  assert.deepEqual(missing, [])
+})

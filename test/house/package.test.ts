@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Client } from '../support/client.ts'
+import { environmentWithNode, type Finished, repository, run, serve } from '../support/process.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+interface Packed {
+  readonly filename: string
+  readonly version: string
+  readonly files: readonly { readonly path: string }[]
+}
+
+function assertQuiet({ code, stdout, stderr }: Finished): string {
+  assert.equal(code, 0, stdout + stderr)
+  assert.equal(stderr, '', 'no warning')
+  return stdout
+}
+
+test('D1 the package that npm makes installs into an empty folder, and works there', async t => {
+  const folder = temporaryFolder(t)
+  const env = environmentWithNode()
+  const pack = await run('npm', ['pack', '--json', '--silent', '--pack-destination', folder], {
+    env,
+    cwd: repository,
+  })
+  assert.equal(pack.code, 0, pack.stdout + pack.stderr)
+  const [packed] = JSON.parse(pack.stdout) as Packed[]
+  assert.ok(packed)
+  const paths = packed.files.map(file => file.path)
+  assert.ok(paths.includes('dist/cli/carrel.js'))
+  assert.ok(paths.includes('LICENSE'))
+  for (const path of paths)
+    assert.doesNotMatch(path, /^(src|test|bench|data|node_modules)\/|\.ts$|secret$|\.db$/)
+
+  writeFileSync(join(folder, 'package.json'), '{"private": true}')
+  const install = await run(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--prefer-offline', '--omit=dev', `./${packed.filename}`],
+    { env, cwd: folder },
+  )
+  assert.equal(install.code, 0, install.stderr)
+  // What npm says of this machine's own configuration is not about the package.
+  assert.doesNotMatch(install.stderr, /EBADENGINE|deprecated|ERESOLVE|peer/i)
+
+  const program = join(folder, 'node_modules/.bin/carrel')
+  const dataFolder = join(folder, 'data')
+  const options = { env: environmentWithNode({ CARREL_DATA: dataFolder }), cwd: folder }
+  assert.equal(assertQuiet(await run(program, ['--version'], options)), `${packed.version}\n`)
+  const added = assertQuiet(await run(program, ['eperson', 'add', 'ruth@example.org', '--admin'], options))
+  const password = /Password: (\S+)/.exec(added)?.[1] ?? ''
+  writeFileSync(join(folder, 'letters.csv'), 'id,title\n1,a\n2,b\n')
+  const args = ['import', 'letters.csv', '--entity', 'letters', '--key', 'id']
+  assert.equal((await run(program, args, options)).code, 0)
+
+  const served = await serve(t, dataFolder, { program: [program] })
+  const client = new Client(served.address)
+  const login = await client.tryLogin('ruth@example.org', password)
+  assert.equal(login.status, 200)
+  client.token = login.headers.get('authorization')?.slice('Bearer '.length)
+  const response = await client.get('/api/query/v4/letters?order_by=[{"field":"id","order":"desc"}]')
+  assert.deepEqual(await response.json(), [
+    { id: 2, title: 'b' },
+    { id: 1, title: 'a' },
+  ])
+  assert.equal(await served.stop(), 0)
+  assert.equal(served.output.stderr, '')
+})

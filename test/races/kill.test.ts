@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { test } from 'node:test'
+import { bearerOf, Client } from '../support/client.ts'
+import { type Served, serve } from '../support/process.ts'
+import { passwordOf, startService, temporaryFolder } from '../support/service.ts'
+
+/** SIGKILL at any moment loses nothing that was acknowledged (D4, T4). */
+
+const rounds = 4
+const epersons = ['a', 'b', 'c', 'd'].map(name => `${name}@example.org`)
+const admin = 'admin@example.org'
+
+/** What one client was told before the service was killed. */
+interface Acknowledged {
+  readonly email: string
+  logins: number
+  refreshes: number
+  logouts: number
+  /** Tokens from before a logout that was acknowledged. */
+  ended: string[]
+  /** Tokens since then; nothing is known about them once a logout is on its way. */
+  valid: string[]
+}
+
+/** Logs in, refreshes and logs out until the service is gone. */
+async function keepBusy(served: Served, told: Acknowledged, acknowledge: () => void): Promise<void> {
+  const client = new Client(served.address)
+  try {
+    for (let round = 0; ; round++) {
+      client.token = undefined
+      const login = await client.tryLogin(told.email, passwordOf(told.email))
+      assert.equal(login.status, 200)
+      client.token = bearerOf(login)
+      told.valid.push(client.token)
+      told.logins++
+      acknowledge()
+      for (let refresh = 0; refresh < 2; refresh++) {
+        const refreshed = await client.post('/api/authn/login')
+        assert.equal(refreshed.status, 200)
+        told.valid.push(bearerOf(refreshed))
+        told.refreshes++
+        acknowledge()
+      }
+      if (round % 2 === 0) continue
+      const inDoubt = told.valid
+      told.valid = []
+      const logout = await client.post('/api/authn/logout')
+      assert.equal(logout.status, 204)
+      told.ended.push(...inDoubt)
+      told.logouts++
+      acknowledge()
+    }
+  } catch (error) {
+    // The connection that breaks off is the end; everything else is a fault.
+    if (!(error instanceof TypeError && /fetch failed|terminated/.test(error.message))) throw error
+  }
+}
+
+interface TrailEvent {
+  readonly id: number
+  readonly event: string
+  readonly outcome: string
+  readonly eperson: string
+}
+
+test('D4 SIGKILL during logins, refreshes and logouts loses nothing that was acknowledged', async t => {
+  const dataFolder = temporaryFolder(t)
+  const uuids = new Map<string, string>()
+  await t.test('prepare', async prepare => {
+    const service = await startService(prepare, { dataFolder })
+    for (const email of epersons) uuids.set(email, (await service.addEperson(email)).uuid)
+    await service.addEperson(admin, { admin: true })
+  })
+  const all = epersons.map((email): Acknowledged => {
+    return { email, logins: 0, refreshes: 0, logouts: 0, ended: [], valid: [] }
+  })
+  let adminToken: string | undefined
+  let served = await serve(t, dataFolder)
+
+  for (let round = 0; round < rounds; round++) {
+    let left = randomInt(10, 60)
+    const running = served
+    await Promise.all(
+      all.map(told =>
+        keepBusy(running, told, () => {
+          if (--left === 0) running.signal('SIGKILL')
+        }),
+      ),
+    )
+    assert.equal((await running.ended).signal, 'SIGKILL')
+
+    served = await serve(t, dataFolder)
+    const client = new Client(served.address)
+    for (const { email, ended, valid } of all) {
+      for (const token of ended) assert.equal(await client.isLoggedIn(token), false, `logged out: ${email}`)
+      for (const token of valid) assert.equal(await client.isLoggedIn(token), true, `logged in: ${email}`)
+    }
+
+    if (adminToken === undefined) adminToken = await client.login(admin)
+    assert.equal(await client.isLoggedIn(adminToken), true)
+    const response = await client.get('/api/query/v4/events', { authorization: `Bearer ${adminToken}` })
+    assert.equal(response.status, 200)
+    const events = (await response.json()) as TrailEvent[]
+    assert.equal(new Set(events.map(event => event.id)).size, events.length)
+    for (const { email, logins, refreshes, logouts } of all) {
+      const count = (name: string) =>
+        events.filter(
+          one => one.event === name && one.outcome === 'success' && one.eperson === uuids.get(email),
+        ).length
+      assert.ok(count('login') >= logins, `${count('login')} of ${logins} logins of ${email}`)
+      assert.ok(count('refresh') >= refreshes, `${count('refresh')} of ${refreshes} refreshes of ${email}`)
+      assert.ok(count('logout') >= logouts, `${count('logout')} of ${logouts} logouts of ${email}`)
+      // One request of each client may have been on its way at each kill, no more.
+      assert.ok(
+        count('login') + count('refresh') + count('logout') <= logins + refreshes + logouts + round + 1,
+      )
+    }
+    // Tokens whose logout was on its way may be either; the next round begins without them.
+    for (const told of all) told.ended = told.ended.slice(-20)
+  }
+  assert.equal(await served.stop(), 0)
+})

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+
+/** What tests ask of an answer. */
+export interface ProblemBody {
+  readonly type: string
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly message: string
+}
+
+/** The answer is this problem (section 8). */
+export async function assertProblem(response: Response, status: number, code: string): Promise<ProblemBody> {
+  const text = await response.text()
+  assert.equal(response.status, status, text)
+  assert.equal(response.headers.get('content-type'), 'application/problem+json')
+  const problem = JSON.parse(text) as ProblemBody
+  assert.equal(problem.code, code)
+  return problem
+}
+
+/** 401 as L4 wants it. */
+export async function assertUnauthorized(
+  response: Response,
+  code = 'authentication-required',
+): Promise<void> {
+  await assertProblem(response, 401, code)
+  assert.equal(response.headers.get('www-authenticate'), 'password realm="Carrel"')
+}
+
+const different = new Set(['date', 'set-cookie', 'dspace-xsrf-token'])
+
+/** The answer without what is fresh in every one, to compare two whole. */
+export async function wholeAnswer(response: Response) {
+  const headers = [...response.headers].filter(([name]) => !different.has(name))
+  return { status: response.status, headers, body: await response.text() }
+}
+
+/** The CSRF pair that came with the answer, if any. */
+export function pairOf(
+  response: Response,
+): { cookie: string; value: string; attributes: string } | undefined {
+  const value = response.headers.get('dspace-xsrf-token')
+  const [cookie, ...more] = response.headers.getSetCookie()
+  if (value === null && cookie === undefined) return undefined
+  assert.ok(value && cookie && more.length === 0, 'header and cookie come together, once')
+  const [pair = '', ...attributes] = cookie.split('; ')
+  assert.equal(pair, `DSPACE-XSRF-COOKIE=${value}`)
+  return { cookie: pair, value, attributes: attributes.join('; ') }
+}
