@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { authenticate } from './authn/authenticate.ts'
 import { challengeOf } from './authn/challenge.ts'
 import { epersonRoutes } from './authn/eperson.ts'
@@ -18,8 +18,9 @@ import { createCors } from './http/cors.ts'
 import { createCsrf } from './http/csrf.ts'
 import { securityHeaders } from './http/headers.ts'
 import { healthRoutes } from './http/health.ts'
+import { refuseMalformed } from './http/malformed.ts'
 import { knowEveryMethod } from './http/methods.ts'
-import { parseQuery, type Query } from './http/parameters.ts'
+import { parseQuery } from './http/parameters.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { rootRoutes } from './http/root.ts'
 import type { Keyring } from './keys.ts'
@@ -32,13 +33,6 @@ const bodyLimit = 16 * 1024
 const headerLimit = 64 * 1024
 /** Milliseconds for a whole request to arrive. */
 const requestTimeout = 30_000
-
-/** What the framework lets through although it is wrong on any address. */
-function malformed({ raw, query }: FastifyRequest): string | null {
-  // RFC 9112 §3.2.
-  if (raw.headers.host === undefined && raw.httpVersion === '1.1') return 'The request has no Host header.'
-  return (query as Query).malformed
-}
 
 /**
  * The wiring, all of it and in order. A request walks: headers → CORS → CSRF (on POST) → caller → route.
@@ -60,6 +54,17 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   const tokens = createTokens({ accounts, keyring })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
+  /** What comes before everything else on every request, even one that the framework can't route (C5). */
+  const isQueryOrApi = (url: string) => url.startsWith('/api') || url.startsWith(config.queryBase)
+  function admit(request: FastifyRequest, reply: FastifyReply): 'answered' | 'go on' {
+    reply.headers(headers)
+    if (cors(request, reply) === 'answered') return 'answered'
+    if (request.method === 'POST') csrf.require(request, reply)
+    else if (isQueryOrApi(request.url) && !csrf.hasCookie(request)) csrf.issue(request, reply)
+    refuseMalformed(request)
+    return 'go on'
+  }
+
   const app = Fastify({
     bodyLimit,
     requestTimeout,
@@ -68,7 +73,11 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
     forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     rewriteUrl: request => withoutPrefix(config.basePath, request.url ?? '/'),
-    routerOptions: { querystringParser: text => ({ ...parseQuery(text) }), ignoreTrailingSlash: true },
+    routerOptions: {
+      querystringParser: text => ({ ...parseQuery(text) }),
+      ignoreTrailingSlash: true,
+      maxParamLength: headerLimit,
+    },
     // Its lines would hold whole addresses; ours, below, hold the path.
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request would cost more than most requests; ours says which request itself.
@@ -78,30 +87,22 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
     // Requests that come on open connections while the service stops are still answered (D4).
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
-      reply.headers(headers)
-      answer(error, request, reply)
+      try {
+        if (admit(request, reply) === 'go on') answer(error, request, reply)
+      } catch (problem) {
+        answer(problem, request, reply)
+      }
     },
   })
   knowEveryMethod(app)
+  // Node would answer other expectations than 100-continue with an empty 417.
+  app.server.on('checkExpectation', app.routing)
   // `null` reserves the place in the object; the hook below fills it before anything reads it.
   app.decorateRequest('caller', null as never)
 
   app.addHook('onRequest', (request, reply, next) => {
-    reply.headers(headers)
-    if (cors(request, reply) === 'answered') return
-    if (request.method === 'POST') {
-      try {
-        csrf.check(request)
-      } catch (problem) {
-        csrf.issue(request, reply)
-        throw problem
-      }
-    } else if (isQueryOrApi(request.url) && !csrf.hasCookie(request)) csrf.issue(request, reply)
-    const fault = malformed(request)
-    if (fault !== null) throw new Problem('bad-request', fault)
-    next()
+    if (admit(request, reply) === 'go on') next()
   })
-  const isQueryOrApi = (url: string) => url.startsWith('/api') || url.startsWith(config.queryBase)
 
   // Bodies stay bytes; each handler that reads one says which media types it takes.
   app.removeAllContentTypeParsers()
@@ -141,14 +142,6 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
     })
 
   healthRoutes(app, storage)
-  await app.register(
-    async api => {
-      rootRoutes(api, { addresses, csrf })
-      problemPages(api, addresses)
-    },
-    { prefix: '/api' },
-  )
-
   // Everything inside knows who is asking.
   await app.register(async inside => {
     inside.addHook('onRequest', authenticate({ accounts, tokens, specialGroups, onBehalfOf }))
@@ -161,7 +154,14 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
       },
       { prefix: '/api/authn' },
     )
-    await inside.register(async api => epersonRoutes(api, { accounts, addresses }), { prefix: '/api' })
+    await inside.register(
+      async api => {
+        rootRoutes(api, { addresses, csrf })
+        problemPages(api, addresses)
+        epersonRoutes(api, { accounts, addresses })
+      },
+      { prefix: '/api' },
+    )
     await inside.register(async query => queryRoutes(query, { addresses, entities }), {
       prefix: config.queryBase,
     })

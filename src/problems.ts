@@ -116,6 +116,11 @@ export const problems = {
     title: 'The media type of the body is not supported',
     help: 'Credentials are sent as `application/x-www-form-urlencoded`; an empty body or `{}` may also be called JSON.',
   },
+  'expectation-failed': {
+    status: 417,
+    title: 'The expectation can not be met',
+    help: 'The header Expect takes 100-continue only.',
+  },
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',

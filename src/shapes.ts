@@ -14,7 +14,11 @@ export const joinPieces = (json: readonly string[], separator: string): Uint8Arr
 export function csvLines(json: string, fields: readonly Field[]): Uint8Array<ArrayBuffer> {
   const records = parseExact(`[${json}]`) as Record<string, unknown>[]
   return new TextEncoder().encode(
-    records.map(record => fields.map(field => csvCell(record[field.name])).join(',')).join('\r\n'),
+    records
+      .map(record =>
+        fields.map(field => csvCell(Object.hasOwn(record, field.name) ? record[field.name] : null)).join(','),
+      )
+      .join('\r\n'),
   )
 }
 

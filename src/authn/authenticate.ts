@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Authenticated, Caller } from '../caller.ts'
+import { countHeader } from '../http/malformed.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts } from '../storage/storage.ts'
@@ -52,14 +53,7 @@ function verifiedToken(tokens: Tokens, request: FastifyRequest) {
 
 /** RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). Two headers are none (T9). */
 export function bearerToken(request: FastifyRequest): string | undefined {
-  // Node keeps the first of two Authorization headers and drops the other; the raw list still shows both.
-  let found = 0
-  const raw = request.raw.rawHeaders
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at] as string
-    if (name.length === 13 && name.toLowerCase() === 'authorization') found++
-  }
-  if (found !== 1) return undefined
+  if (countHeader(request.raw, 'authorization') !== 1) return undefined
   return /^bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(request.headers.authorization ?? '')?.[1]
 }
 

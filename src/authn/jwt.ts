@@ -20,10 +20,12 @@ const header = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 const longest = 8 * 1024
 
 export function signJwt(claims: Claims, key: Mac): string {
-  const payload = JSON.stringify({ eid: claims.eid, sg: claims.sg, exp: claims.exp })
-  const input = `${header}.${Buffer.from(payload).toString('base64url')}`
+  const input = `${header}.${encodeClaims(claims)}`
   return `${input}.${signature(input, key)}`
 }
+
+const encodeClaims = ({ eid, sg, exp }: Claims) =>
+  Buffer.from(JSON.stringify({ eid, sg, exp })).toString('base64url')
 
 /** A token whose form is right and whose signature is still to be checked. */
 export interface UnverifiedJwt {
@@ -37,7 +39,8 @@ export function readJwt(token: string): UnverifiedJwt | undefined {
   const [first, second, third, ...rest] = token.split('.')
   if (first !== header || !second || !third || rest.length > 0) return undefined
   const claims = readClaims(Buffer.from(second, 'base64url'))
-  if (!claims) return undefined
+  // Whoever has a key writes the payload as we do: no other member, none twice, no other spelling.
+  if (!claims || encodeClaims(claims) !== second) return undefined
   // The whole encoded signature is compared: another spelling of the same bytes is another token (RFC 7515 §2).
   return { claims, isSignedWith: key => sameText(signature(`${first}.${second}`, key), third) }
 }

@@ -84,7 +84,7 @@ async function byPassword(
   if (right && known && hash !== null) {
     const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password) : null
     session = await accounts.recordLogin(
-      { uuid: known.uuid, passwordHash: hash, renewedHash },
+      { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash },
       loginEvent(request, known.uuid, 'password', 'success'),
     )
   } else await accounts.recordEvent(loginEvent(request, known?.uuid ?? null, 'password', 'failure'))

@@ -34,14 +34,15 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
       )
 
     const reason = readReason(request)
-    const record = (outcome: AuditEvent['outcome'], target: string) =>
+    const record = (outcome: AuditEvent['outcome'], target: string | null) =>
       accounts.recordEvent({
         ...eventOf(caller, request, { event: 'on-behalf-of', outcome, reason }),
         eperson: target,
       })
     // Written down only where somebody is behind it: anonymous noise would drown the trail.
     const refuse = async (why: string) => {
-      if (caller.kind !== 'anonymous') await record('failure', wanted.toLowerCase())
+      const target = await accounts.eperson(wanted.toLowerCase())
+      if (caller.kind !== 'anonymous') await record('failure', target?.uuid ?? null)
       return new Problem('on-behalf-of-refused', why)
     }
     // In this order, so that only an administrator learns whether an eperson exists (B2).

@@ -30,9 +30,8 @@ export async function createSpecialGroups(
   return {
     ofAddress: ip => {
       if (networks.length === 0 || ip === null) return none
-      const family = isIPv4(ip) ? 'ipv4' : 'ipv6'
       const found = networks
-        .filter(({ inside, outside }) => inside.check(ip, family) && !outside.check(ip, family))
+        .filter(({ inside, outside }) => inside(ip) && !outside(ip))
         .map(({ group }) => group)
       return withoutRepeats(found)
     },
@@ -47,16 +46,19 @@ const none: readonly Group[] = []
 export const withoutRepeats = (groups: readonly Group[]): readonly Group[] =>
   groups.length < 2 ? groups : [...new Map(groups.map(group => [group.uuid, group])).values()]
 
-function networkOf(ranges: readonly string[]): BlockList {
-  const network = new BlockList()
+/** Each family by itself: to one list, `::/0` would be every IPv4 address as well. */
+function networkOf(ranges: readonly string[]): (ip: string) => boolean {
+  const networks = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const [address = '', prefix] = range.split('/')
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
-    if (prefix === undefined) network.addAddress(address, family)
-    else network.addSubnet(address, Number(prefix), family)
+    const family = familyOf(address)
+    if (prefix === undefined) networks[family].addAddress(address, family)
+    else networks[family].addSubnet(address, Number(prefix), family)
   }
-  return network
+  return ip => networks[familyOf(ip)].check(ip, familyOf(ip))
 }
+
+const familyOf = (ip: string) => (isIPv4(ip) ? 'ipv4' : 'ipv6')
 
 /**
  * The client's address as one spelling. IPv4 in IPv6 (::ffff:192.0.2.1, RFC 4291 §2.5.5.2) is IPv4: a listener on `::`
@@ -64,7 +66,12 @@ function networkOf(ranges: readonly string[]): BlockList {
  * @returns null when a trusted proxy said something that is no address
  */
 export function clientAddress(ip: string): string | null {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
-  if (mapped !== undefined && isIPv4(mapped)) return mapped
-  return isIPv4(ip) || isIPv6(ip) ? ip : null
+  if (isIPv4(ip)) return ip
+  if (!isIPv6(ip)) return null
+  // The URL parser knows every spelling of an address (https://url.spec.whatwg.org/#concept-ipv6-serializer).
+  const canonical = URL.parse(`http://[${ip.split('%')[0]}]/`)?.hostname.slice(1, -1) ?? ip
+  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? []
+  if (high === undefined || low === undefined) return canonical
+  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)]
+  return [a >> 8, a & 255, b >> 8, b & 255].join('.')
 }

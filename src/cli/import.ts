@@ -68,9 +68,12 @@ function showProgress(): { update: Progress; stop(): void } {
     hideCursor: true,
     clearOnComplete: true,
   })
+  const begun = performance.now()
   let started = false
   return {
     update: (step, share) => {
+      // What is done in a moment needs no progress.
+      if (!started && performance.now() - begun < 1_000) return
       if (started) bar.update(Math.round(share * 100), { step })
       else bar.start(100, Math.round(share * 100), { step })
       started = true

@@ -81,7 +81,10 @@ function stopOnSignal(app: FastifyInstance, storage: Storage): void {
     if (stopping) process.exit(1)
     stopping = true
     const impatience = setTimeout(() => app.server.closeAllConnections(), graceToFinish)
+    // Connections that are kept alive end with the answer that is under way, not when their client thinks of it.
+    const idle = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()
+    clearInterval(idle)
     clearTimeout(impatience)
     await storage.close()
     process.exit(0)

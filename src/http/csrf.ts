@@ -12,8 +12,8 @@ import { prefixInUse } from './addresses.ts'
 export interface Csrf {
   /** Sets a fresh cookie and header on the answer. */
   issue(request: FastifyRequest, reply: FastifyReply): void
-  /** @throws Problem saying which of the four ways it is wrong (C4) */
-  check(request: FastifyRequest): void
+  /** @throws Problem saying which of the four ways it is wrong; the answer carries a fresh pair then (C4) */
+  require(request: FastifyRequest, reply: FastifyReply): void
   hasCookie(request: FastifyRequest): boolean
 }
 
@@ -66,28 +66,32 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
       .filter(part => part.startsWith(start))
       .map(part => part.slice(start.length))
 
+  function issue(request: FastifyRequest, reply: FastifyReply): void {
+    const key = currentKeys()[0]
+    if (!key) throw new Error('there is no secret to sign with')
+    const random = nextRandom()
+    const value = Buffer.concat([random, key(random)]).toString('base64url')
+    // Fastify adds to this header; one answer carries one pair.
+    reply.removeHeader('set-cookie')
+    reply.header(
+      'set-cookie',
+      `${start}${value}; Path=${prefixInUse(basePath, request.originalUrl)}; ${attributes}`,
+    )
+    reply.header(csrfHeader, value)
+  }
+
   return {
-    issue: (request, reply) => {
-      const key = currentKeys()[0]
-      if (!key) throw new Error('there is no secret to sign with')
-      const random = nextRandom()
-      const value = Buffer.concat([random, key(random)]).toString('base64url')
-      // Fastify adds to this header; one answer carries one pair.
-      reply.removeHeader('set-cookie')
-      reply.header(
-        'set-cookie',
-        `${start}${value}; Path=${prefixInUse(basePath, request.originalUrl)}; ${attributes}`,
-      )
-      reply.header(csrfHeader, value)
-    },
-    check: request => {
+    issue,
+    require: (request, reply) => {
       const given = cookies(request)
       const header = request.headers['x-xsrf-token']
-      const refuse = (code: ProblemCode, why: string) =>
-        new Problem(
+      const refuse = (code: ProblemCode, why: string) => {
+        issue(request, reply)
+        return new Problem(
           code,
           `Invalid CSRF token: ${why}. Repeat the request with the pair that comes with this answer.`,
         )
+      }
       if (given.length === 0) throw refuse('csrf-cookie-missing', `the cookie ${csrfCookie} is missing`)
       if (typeof header !== 'string' || header === '')
         throw refuse('csrf-header-missing', 'the header X-XSRF-TOKEN is missing')

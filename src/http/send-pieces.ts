@@ -24,6 +24,8 @@ export async function sendPieces(
   raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders)
   const gone = new AbortController()
   raw.once('close', () => gone.abort())
+  // It may have gone while the first piece was read.
+  if (raw.destroyed) gone.abort()
   try {
     if (before !== '') raw.write(before)
     for (
@@ -48,6 +50,13 @@ export async function sendPieces(
   } finally {
     await pieces.return?.()
   }
+  return reply
+}
+
+/** The headers of a body whose length nobody knows: HEAD says no more about it than GET does (RFC 9110 §9.3.2). */
+export function sendHead(reply: FastifyReply): FastifyReply {
+  reply.hijack()
+  reply.raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders).end()
   return reply
 }
 

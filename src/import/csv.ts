@@ -1,7 +1,8 @@
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { parseExact } from '../json.ts'
 import type { ReadRecord } from './json-lines.ts'
+import { readLines } from './lines.ts'
 import { ImportError, type Source } from './source.ts'
 
 /**
@@ -78,6 +79,10 @@ function toValue(column: Column, cell: string): unknown {
   return cell
 }
 
+async function* textOf(source: Source): AsyncIterable<string> {
+  for await (const { text } of readLines(source.open())) yield text
+}
+
 interface Row {
   readonly line: number
   readonly cells: readonly string[]
@@ -86,7 +91,12 @@ interface Row {
 const rowsAtOnce = 1_000
 
 async function* readRows(source: Source): AsyncIterable<Row[]> {
-  const parser = Readable.from(source.open()).pipe(parse({ bom: true, info: true, skip_empty_lines: true }))
+  // What goes wrong on the way comes out of the parser; the callback has nothing left to do.
+  const parser = pipeline(
+    Readable.from(textOf(source)),
+    parse({ info: true, skip_empty_lines: true }),
+    () => {},
+  )
   let rows: Row[] = []
   let line = 1
   try {

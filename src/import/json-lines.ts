@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { parseExact } from '../json.ts'
+import { badEncoding, longestLine, readLines } from './lines.ts'
 import { ImportError } from './source.ts'
 
 /** A record as it was read, and the line it began on, counted from 1. */
@@ -8,46 +9,14 @@ export interface ReadRecord {
   readonly record: Readonly<Record<string, unknown>>
 }
 
-/** A record larger than this is more likely a missing line end. */
-const longestLine = 16 * 1024 * 1024
-
 /** NDJSON (https://github.com/ndjson/ndjson-spec): a JSON object a line; empty lines are passed over. */
 export async function* readNdjson(chunks: AsyncIterable<Buffer>): AsyncIterable<ReadRecord[]> {
-  let rest: Buffer<ArrayBufferLike> = Buffer.alloc(0)
-  let line = 1
-  const parse = (bytes: Buffer): ReadRecord[] => {
-    if (!isUtf8(bytes)) throw badEncoding(bytes, line)
+  for await (const { first, text } of readLines(chunks)) {
     const records: ReadRecord[] = []
-    for (const text of bytes.toString().split('\n')) {
-      const json = line === 1 ? text.replace(/^\ufeff/, '') : text
-      if (json !== '' && json.trim() !== '') records.push({ line, record: parseRecord(json, line) })
-      line++
-    }
-    return records
+    for (const [at, json] of text.split('\n').entries())
+      if (json.trim() !== '') records.push({ line: first + at, record: parseRecord(json, first + at) })
+    yield records
   }
-  for await (const chunk of chunks) {
-    const end = chunk.lastIndexOf(0x0a)
-    if (end < 0) {
-      rest = Buffer.concat([rest, chunk])
-      if (rest.length > longestLine)
-        throw new ImportError(`line ${line}: longer than 16 MB; is a line end missing?`)
-      continue
-    }
-    yield parse(Buffer.concat([rest, chunk.subarray(0, end)]))
-    rest = chunk.subarray(end + 1)
-  }
-  if (rest.length > 0) yield parse(rest)
-}
-
-function badEncoding(bytes: Buffer, firstLine: number): ImportError {
-  let line = firstLine
-  for (let from = 0; from <= bytes.length; line++) {
-    const end = bytes.indexOf(0x0a, from)
-    if (!isUtf8(bytes.subarray(from, end < 0 ? bytes.length : end))) break
-    if (end < 0) break
-    from = end + 1
-  }
-  return new ImportError(`line ${line}: not UTF-8; convert the file first, for instance with iconv`)
 }
 
 /** @throws ImportError naming the line */
@@ -56,7 +25,7 @@ export function parseRecord(json: string, line: number): Record<string, unknown>
   try {
     value = parseExact(json)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
     throw new ImportError(
       `line ${line}: not valid JSON (${why}); expected one JSON object a line, or one array of objects`,
     )

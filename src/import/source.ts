@@ -1,7 +1,7 @@
-import { createReadStream, createWriteStream, rmSync, statSync } from 'node:fs'
+import { closeSync, createReadStream, createWriteStream, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { pipeline } from 'node:stream'
+import { pipeline as pipelined } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 
 /** A problem with what is imported; the message names the line and what would be right. */
@@ -24,7 +24,7 @@ export async function openSource(
 ): Promise<Source> {
   // Standard input can be read once; what is read twice waits in a file.
   const spool = path === '-' ? join(scratchFolder, `import-${process.pid}.input`) : null
-  if (spool) await pipeline(process.stdin, createWriteStream(spool, { mode: 0o600 }))
+  if (spool) await pipelined(process.stdin, createWriteStream(spool, { mode: 0o600 }))
   const file = spool ?? path
   const size = fileSize(file, path)
   const start = await firstBytes(read(file, () => {}))
@@ -46,22 +46,14 @@ function fileSize(file: string, path: string): number {
 
 /** @param seen called with how many bytes of the file were read, before unpacking */
 async function* read(file: string, seen: (bytes: number) => void): AsyncIterable<Buffer> {
-  const handle = createReadStream(file, { highWaterMark: 256 * 1024 })
-  const input = handle[Symbol.asyncIterator]() as AsyncIterableIterator<Buffer>
+  const input = createReadStream(file, { highWaterMark: 256 * 1024 })
+  // What goes wrong on the way comes out of the last stream; the callback has nothing left to do.
+  const output = isGzip(file) ? pipeline(input, createGunzip(), () => {}) : input
   try {
-    const first = await input.next()
-    if (first.done) return
-    async function* counted() {
-      let bytes = 0
-      for (let next = first; !next.done; next = await input.next()) {
-        bytes += next.value.length
-        seen(bytes)
-        yield next.value
-      }
+    for await (const chunk of output as AsyncIterable<Buffer>) {
+      seen(input.bytesRead)
+      yield chunk
     }
-    // RFC 1952 §2.3.1: the two bytes that every gzip file begins with.
-    if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) yield* counted()
-    else yield* Readable.from(counted()).compose(createGunzip()) as AsyncIterable<Buffer>
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
       throw new ImportError(`${basename(file)} is damaged: it can't be unpacked (${error.message})`, {
@@ -69,7 +61,20 @@ async function* read(file: string, seen: (bytes: number) => void): AsyncIterable
       })
     throw error
   } finally {
-    handle.destroy()
+    output.destroy()
+    input.destroy()
+  }
+}
+
+/** RFC 1952 §2.3.1: the two bytes that every gzip file begins with. */
+function isGzip(file: string): boolean {
+  const handle = openSync(file, 'r')
+  try {
+    const start = Buffer.alloc(2)
+    readSync(handle, start)
+    return start[0] === 0x1f && start[1] === 0x8b
+  } finally {
+    closeSync(handle)
   }
 }
 

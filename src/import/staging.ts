@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
-import { exactText } from '../json.ts'
+import { parseExact } from '../json.ts'
 import { type Database, openDatabase, type Value } from '../storage/sqlite/open.ts'
 import type { Field } from '../storage/storage.ts'
 import type { ReadRecord } from './json-lines.ts'
+import { needsBytes, sortable, sortableBytes } from './sortable.ts'
 import { ImportError } from './source.ts'
 import { type FieldStatistics, fieldOf, instant, kindOf } from './types.ts'
 
@@ -47,8 +48,18 @@ export function createStaging(file: string): Staging {
   const places = new Map<string, number>()
   let count = 0
   let insert = insertStatement(db, 0)
-  // The one order that SQLite has no words for.
+  // Orders that SQLite has no words for.
   db.define('instant', text => (text === null ? null : instant(String(text))))
+
+  db.define('bytes', (json, place) => {
+    const record = parseExact(String(json)) as Record<string, unknown>
+    return sortableBytes(record[statistics[Number(place)]?.name ?? ''])
+  })
+  /** What a field is sorted by, as SQL. */
+  function sortExpression({ type }: Field, place: number): string {
+    if (statistics[place]?.needsBytes) return `iif(c${place} IS NULL, NULL, bytes(json, ${place}))`
+    return type === 'date-time' ? `instant(c${place})` : `c${place}`
+  }
 
   function placeOf(name: string, line: number): number {
     const known = places.get(name)
@@ -56,11 +67,18 @@ export function createStaging(file: string): Staging {
     const place = statistics.length
     if (place === mostFields) throw new ImportError(`line ${line}: more than ${mostFields} different fields`)
     // The records before this one don't have it.
-    statistics.push({ name, kinds: new Set(), nulls: count })
+    statistics.push({ name, kinds: new Set(), nulls: count, needsBytes: false })
     places.set(name, place)
     db.exec(`ALTER TABLE staged ADD COLUMN c${place}`)
     insert = insertStatement(db, statistics.length)
     return place
+  }
+
+  function placeOfKey(key: string): number {
+    const place = places.get(key)
+    if (place !== undefined) return place
+    const known = statistics.map(field => field.name).join(', ') || 'no fields'
+    throw new ImportError(`no record has the key field ${JSON.stringify(key)}; there are ${known}`)
   }
 
   function addOne({ line, record }: ReadRecord): void {
@@ -70,7 +88,9 @@ export function createStaging(file: string): Staging {
       const value = record[name]
       const kind = kindOf(value)
       if (kind === undefined) continue
-      statistics[place]?.kinds.add(kind)
+      const field = statistics[place] as FieldStatistics
+      field.kinds.add(kind)
+      field.needsBytes ||= needsBytes(value)
       values[place] = sortable(value)
     }
     for (const [place, field] of statistics.entries()) if ((values[place] ?? null) === null) field.nulls++
@@ -88,9 +108,10 @@ export function createStaging(file: string): Staging {
     },
     finish: key => {
       const fields = statistics.map(fieldOf)
-      const keyPlace = checkKey(db, key, fields, places)
+      const keyPlace = placeOfKey(key)
       const numbers = new Uint32Array(count)
       const keyOrder = sortExpression(fields[keyPlace] as Field, keyPlace)
+      checkKey(db, fields[keyPlace] as Field, keyPlace, keyOrder)
       let number = 0
       for (const [at] of db.iterate(`SELECT at FROM staged ORDER BY ${keyOrder}`))
         numbers[at as number] = number++
@@ -120,55 +141,26 @@ export function createStaging(file: string): Staging {
   }
 }
 
-/** What the field is sorted by, as SQL. */
-const sortExpression = (field: Field, place: number) =>
-  field.type === 'date-time' ? `instant(c${place})` : `c${place}`
-
-/**
- * A value as SQLite puts it in order (https://sqlite.org/datatype3.html#sort_order): numbers by value, then text by
- * code point, then blobs, which here are false and true and behind them what is nested, by its JSON text. So a field
- * with values of several kinds has an order too.
- */
-function sortable(value: unknown): Value {
-  if (typeof value === 'number' || typeof value === 'string') return value
-  if (typeof value === 'boolean') return Uint8Array.of(value ? 1 : 0)
-  const exact = exactText(value)
-  if (exact === undefined) return Buffer.from(`\u0002${JSON.stringify(value)}`)
-  const whole = /^-?\d{1,19}$/.test(exact) ? BigInt(exact) : undefined
-  // Integers beyond 64 bits, and decimals beyond a double, sort as the nearest double.
-  return whole !== undefined && BigInt.asIntN(64, whole) === whole ? whole : Number(exact)
-}
-
-function checkKey(
-  db: Database,
-  key: string,
-  fields: readonly Field[],
-  places: ReadonlyMap<string, number>,
-): number {
-  const place = places.get(key)
-  const field = place === undefined ? undefined : fields[place]
-  if (place === undefined || !field)
-    throw new ImportError(
-      `no record has the key field ${JSON.stringify(key)}; there are ${fields.map(one => one.name).join(', ') || 'no fields'}`,
-    )
+/** @throws ImportError naming the line of a key that is null, there twice, or no key at all */
+function checkKey(db: Database, { name, type }: Field, place: number, order: string): void {
   const missing = db.get<{ line: number }>(
     `SELECT line FROM staged WHERE c${place} IS NULL ORDER BY at LIMIT 1`,
   )
   if (missing)
-    throw new ImportError(`line ${missing.line}: the key field ${JSON.stringify(key)} is missing or null`)
-  if (field.type === 'json' || field.type === 'boolean')
+    throw new ImportError(`line ${missing.line}: the key field ${JSON.stringify(name)} is missing or null`)
+  if (type === 'json' || type === 'boolean')
     throw new ImportError(
-      `the field ${JSON.stringify(key)} can't be the key: its values are ${field.type}, not all numbers or all text`,
+      `the field ${JSON.stringify(name)} can't be the key: its values are ${type}, not all numbers or all text`,
     )
-  const double = db.get<{ first: number; second: number; value: unknown }>(
-    `SELECT min(line) first, max(line) second, CAST(c${place} AS TEXT) value FROM staged
-     GROUP BY ${field.type === 'date-time' ? `instant(c${place})` : `c${place}`} HAVING count(*) > 1 ORDER BY second LIMIT 1`,
+  const double = db.get<{ first: number; second: number; json: string }>(
+    `SELECT d.*, s.json FROM (SELECT min(line) first, max(line) second FROM staged GROUP BY ${order}
+     HAVING count(*) > 1 ORDER BY second LIMIT 1) d JOIN staged s ON s.line = d.second`,
   )
-  if (double)
-    throw new ImportError(
-      `line ${double.second}: the key ${JSON.stringify(key)} has the value ${JSON.stringify(double.value)} of line ${double.first} again; a key is unique`,
-    )
-  return place
+  if (!double) return
+  const value = JSON.stringify((parseExact(double.json) as Record<string, unknown>)[name])
+  throw new ImportError(
+    `line ${double.second}: the key ${JSON.stringify(name)} has the value ${value} of line ${double.first} again; a key is unique`,
+  )
 }
 
 /** @param numbers of the records, by the order they came in */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
-import { sendPieces } from '../http/send-pieces.ts'
+import { sendHead, sendPieces } from '../http/send-pieces.ts'
 import { Problem } from '../problems.ts'
 import { csvHeader } from '../shapes.ts'
 import type { Entity, Listing, Page, Shape } from '../storage/storage.ts'
@@ -23,7 +23,9 @@ export function chooseShape(accept: string | undefined): Shape {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json')
     return 'json'
   const legal = Object.keys(mediaTypes) as (keyof typeof mediaTypes)[]
-  const chosen = new Negotiator({ headers: { accept } }).mediaType([...legal]) as
+  // The character set of all of them is UTF-8; asked for with it, a type is still that type.
+  const types = accept.replace(/;\s*charset=("[^"]*"|[^,;]*)/gi, '')
+  const chosen = new Negotiator({ headers: { accept: types } }).mediaType([...legal]) as
     | keyof typeof mediaTypes
     | undefined
   if (chosen === undefined)
@@ -64,7 +66,7 @@ export async function present(
   if (second.done) return reply.send(whole(shape, entity, first.done ? new Uint8Array() : first.value))
   if (reply.request.method === 'HEAD') {
     await pieces.return?.()
-    return reply.send()
+    return sendHead(reply)
   }
   const [before, between, behind] = frame(shape, entity)
   return sendPieces(reply, {

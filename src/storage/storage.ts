@@ -64,12 +64,14 @@ export interface Credentials {
   readonly enabled: boolean
   /** In PHC string format; null: an account without a password. */
   readonly passwordHash: string | null
+  /** Another one when the password was changed. */
+  readonly passwordStamp: number
 }
 
 export interface Login {
   readonly uuid: string
-  /** The hash that the password was checked against. */
-  readonly passwordHash: string
+  /** As `credentials` gave it: the password that was checked. */
+  readonly passwordStamp: number
   /** With today's parameters, when the old one had weaker ones. */
   readonly renewedHash: string | null
 }

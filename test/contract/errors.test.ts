@@ -174,6 +174,7 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'internal-error',
   'busy',
   'store-unavailable',
+  'expectation-failed',
 ]
 
 /** Needs a client that takes longer than 30 seconds, and so a test that does. */

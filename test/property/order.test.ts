@@ -97,7 +97,8 @@ async function everyEntity(service: Service, words: fc.Arbitrary<string>, numRun
           await checkPage(service, name, entity, fields, pageOf(plan, fields), accept)
       },
     ),
-    { numRuns },
+    // A failure is made small for so long, and no longer.
+    { numRuns, interruptAfterTimeLimit: 20_000 },
   )
 }
 

@@ -247,4 +247,5 @@ async function restarted(t: Parameters<typeof startService>[0], { stop, dataFold
   await stop()
   const again = await startService(t, { dataFolder })
   assert.equal(await bodyOf(again, listPath('thing')), body)
+  await again.stop()
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { delimiter } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { atEnd } from './service.ts'
 
 /** The command line and `serve` as real processes, with nothing of the outer environment's settings. */
 
@@ -111,7 +112,7 @@ export async function serve(
     code: code as number | null,
     signal: signal as NodeJS.Signals | null,
   }))
-  t.after(async () => {
+  atEnd(t, async () => {
     child.kill('SIGKILL')
     await ended
   })

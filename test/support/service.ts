@@ -76,7 +76,7 @@ export async function startService(t: TestContext, options: Options = {}): Promi
     stopping ??= stop()
     return stopping
   }
-  t.after(stopOnce)
+  atEnd(t, stopOnce)
   return {
     address,
     dataFolder,
@@ -121,6 +121,22 @@ export const hashOf = (password: Uint8Array | string): Promise<string> =>
 
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-test-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  atEnd(t, () => rmSync(folder, { recursive: true, force: true }))
   return folder
+}
+
+const endings = new WeakMap<TestContext, (() => unknown)[]>()
+
+/** The runner's own `after` goes first to last: folders would go before what still writes to them. This goes backwards. */
+export function atEnd(t: TestContext, work: () => unknown): void {
+  const known = endings.get(t)
+  if (known) {
+    known.push(work)
+    return
+  }
+  const stack = [work]
+  endings.set(t, stack)
+  t.after(async () => {
+    for (const one of stack.toReversed()) await one()
+  })
 }

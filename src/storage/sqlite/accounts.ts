@@ -27,11 +27,23 @@ export function sqliteAccounts({ db, turn, write }: Parts): Accounts {
       return row && toEperson(row)
     },
     credentials: email => {
-      const row = db.get<{ uuid: string; enabled: number; password_hash: string | null }>(
-        'SELECT uuid, enabled, password_hash FROM eperson WHERE email_key = ?',
+      const row = db.get<{
+        uuid: string
+        enabled: number
+        password_hash: string | null
+        password_stamp: number
+      }>(
+        'SELECT uuid, enabled, password_hash, password_stamp FROM eperson WHERE email_key = ?',
         emailKey(email),
       )
-      return row && { uuid: row.uuid, enabled: row.enabled === 1, passwordHash: row.password_hash }
+      return (
+        row && {
+          uuid: row.uuid,
+          enabled: row.enabled === 1,
+          passwordHash: row.password_hash,
+          passwordStamp: row.password_stamp,
+        }
+      )
     },
     groupsByUuid: uuids =>
       uuids.flatMap(

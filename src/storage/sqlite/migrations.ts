@@ -12,6 +12,8 @@ const migrations = [
     last_name TEXT,
     enabled INTEGER NOT NULL,
     password_hash TEXT,
+    -- Grows when the password changes, not when its hash is renewed.
+    password_stamp INTEGER NOT NULL,
     session_key BLOB NOT NULL,
     stamp INTEGER NOT NULL,
     created TEXT NOT NULL,

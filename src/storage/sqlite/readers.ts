@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../storage.ts'
 import type { ReaderHandlers } from './reader.ts'
 import { startThread, type Thread } from './thread.ts'
 
@@ -9,6 +10,7 @@ export interface Readers {
 
 export function createReaders(): Readers {
   let threads: Thread<ReaderHandlers>[] = []
+  let closed = false
   const start = () => {
     const thread = startThread<ReaderHandlers>('reader', null)
     threads.push(thread)
@@ -16,6 +18,7 @@ export function createReaders(): Readers {
   }
   return {
     leastBusy: () => {
+      if (closed) throw new StoreUnavailable('the store is closed')
       threads = threads.filter(thread => !thread.hasEnded)
       const [first, second] = threads
       if (!first) return start()
@@ -24,6 +27,7 @@ export function createReaders(): Readers {
       return second.busy < first.busy ? second : first
     },
     close: async () => {
+      closed = true
       await Promise.all(threads.map(thread => thread.close()))
     },
   }

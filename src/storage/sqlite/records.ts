@@ -116,7 +116,8 @@ export function createRecords({ readers, fileOf, cacheSize }: Parts): Records {
         yield now
       }
     } finally {
-      await reader.call('release', file)
+      // A thread that has ended holds nothing any more.
+      await reader.call('release', file).catch(() => {})
     }
   }
 

@@ -22,7 +22,8 @@ export async function listTable(
         yield piece
       }
     } finally {
-      await reader.call('close', cursor)
+      // A thread that has ended holds nothing any more.
+      await reader.call('close', cursor).catch(() => {})
     }
   }
   return { total: total ?? undefined, body: pieces() }

@@ -25,11 +25,12 @@ export const writes = {
 
   recordLogin(db: Database, login: Login, event: AuditEvent): Session | undefined {
     const changed = db.run(
-      'UPDATE eperson SET last_login = ?, password_hash = ? WHERE uuid = ? AND password_hash = ? AND enabled = 1',
+      `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
+       WHERE uuid = ? AND password_stamp = ? AND enabled = 1`,
       now(),
-      login.renewedHash ?? login.passwordHash,
+      login.renewedHash,
       login.uuid,
-      login.passwordHash,
+      login.passwordStamp,
     )
     writes.recordEvent(db, changed === 0 ? { ...event, outcome: 'failure', actor: null } : event)
     return changed === 0 ? undefined : readSession(db, login.uuid)
@@ -44,8 +45,8 @@ export const writes = {
     if (find(db, eperson.email)) return 'exists' as const
     const uuid = randomUUID()
     db.run(
-      `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, session_key, stamp, created)
-       VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)`,
+      `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp, session_key, stamp, created)
+       VALUES (?, ?, ?, ?, ?, 1, ?, 0, ?, ?, ?)`,
       uuid,
       eperson.email,
       emailKey(eperson.email),
@@ -77,7 +78,8 @@ export const writes = {
   setPassword(db: Database, email: string, passwordHash: string, event: AuditEvent): Changed {
     const eperson = find(db, email)
     if (!eperson) return 'no-eperson'
-    db.run('UPDATE eperson SET password_hash = ? WHERE uuid = ?', passwordHash, eperson.uuid)
+    const sql = 'UPDATE eperson SET password_hash = ?, password_stamp = ? WHERE uuid = ?'
+    db.run(sql, passwordHash, nextStamp(db), eperson.uuid)
     endTokens(db, eperson.uuid)
     writes.recordEvent(db, { ...event, eperson: eperson.uuid })
     return 'changed'
