@@ -1,13 +1,22 @@
 import type { Awaitable } from '../storage.ts'
 
+interface Kept {
+  readonly version: string
+  readonly bytes: number
+  /** The number of its last use. */
+  used: number
+  value: Awaitable<unknown>
+}
+
 /**
  * What was worked out from versions of entities, as long as there is room: what was not used for longest goes first.
  * A version never changes, so nothing here is ever stale.
  */
 export class Memory {
-  readonly #kept = new Map<string, { version: string; bytes: number; value: Awaitable<unknown> }>()
+  readonly #kept = new Map<string, Kept>()
   readonly #most: number
   #bytes = 0
+  #uses = 0
 
   /** @param most bytes to keep */
   constructor(most: number) {
@@ -28,13 +37,11 @@ export class Memory {
     const key = `${version} ${what}`
     const known = this.#kept.get(key)
     if (known) {
-      // A Map keeps the order of insertion: the newest use is the last.
-      this.#kept.delete(key)
-      this.#kept.set(key, known)
+      known.used = ++this.#uses
       return known.value as Awaitable<T>
     }
     const making = make()
-    const entry = { version, bytes, value: making as Awaitable<unknown> }
+    const entry: Kept = { version, bytes, used: ++this.#uses, value: making }
     this.#kept.set(key, entry)
     this.#bytes += bytes
     making.then(
@@ -43,7 +50,9 @@ export class Memory {
       },
       () => this.#forget(key),
     )
-    for (const oldest of this.#kept.keys()) {
+    // Using is frequent and making rare: what was not used for longest is looked for here.
+    const byUse = this.#bytes > this.#most ? [...this.#kept].sort(([, a], [, b]) => a.used - b.used) : []
+    for (const [oldest] of byUse) {
       if (this.#bytes <= this.#most || oldest === key) break
       this.#forget(oldest)
     }

@@ -47,17 +47,11 @@ export function createRecords({ readers, fileOf, cacheSize }: Parts): Records {
 
   /** The numbers of all records in this order; undefined: the order of the key. */
   function order(entity: RecordEntity, page: Page) {
-    if (page.order.length === 0) return undefined
-    const keyAt = page.order.findIndex(one => one.field === entity.key)
-    if (keyAt === 0 && page.order[0]?.descending === false) return undefined
-    // The key leaves no ties: what comes behind it decides nothing.
-    const entries = keyAt < 0 ? page.order : page.order.slice(0, keyAt + 1)
-    const fields = entries.map(
-      one => [entity.fields.findIndex(field => field.name === one.field), one.descending] as const,
-    )
+    const sort = sortOf(entity, page.order)
+    if (sort === null) return undefined
     const { version, count } = entity.source
-    return memory.get(version, fields.join(), count * Uint32Array.BYTES_PER_ELEMENT, () =>
-      readers.leastBusy().call('sort', fileOf(version), count, fields),
+    return memory.get(version, sort.name, count * Uint32Array.BYTES_PER_ELEMENT, () =>
+      readers.leastBusy().call('sort', fileOf(version), count, sort.fields),
     )
   }
 
@@ -151,3 +145,26 @@ export function createRecords({ readers, fileOf, cacheSize }: Parts): Records {
 }
 
 const range = (from: number, before: number) => Array.from({ length: before - from }, (_, at) => from + at)
+
+interface Sort {
+  readonly name: string
+  readonly fields: readonly (readonly [field: number, descending: boolean])[]
+}
+
+/** An order is the same object each time it is asked for (`parsePage`), and belongs to one entity. */
+const sorts = new WeakMap<Page['order'], Sort | null>()
+
+/** @returns null for the order of the key */
+function sortOf(entity: RecordEntity, order: Page['order']): Sort | null {
+  if (order.length === 0) return null
+  const known = sorts.get(order)
+  if (known !== undefined) return known
+  const keyAt = order.findIndex(one => one.field === entity.key)
+  // The key leaves no ties: what comes behind it decides nothing.
+  const fields = (keyAt < 0 ? order : order.slice(0, keyAt + 1)).map(
+    one => [entity.fields.findIndex(field => field.name === one.field), one.descending] as const,
+  )
+  const sort = keyAt === 0 && fields[0]?.[1] === false ? null : { name: fields.join(), fields }
+  sorts.set(order, sort)
+  return sort
+}
