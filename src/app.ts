@@ -54,8 +54,8 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   const tokens = createTokens({ accounts, keyring })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
-  /** What comes before everything else on every request, even one that the framework can't route (C5). */
   const isQueryOrApi = (url: string) => url.startsWith('/api') || url.startsWith(config.queryBase)
+  /** What comes before everything else on every request, even one that the framework can't route (C5). */
   function admit(request: FastifyRequest, reply: FastifyReply): 'answered' | 'go on' {
     reply.headers(headers)
     if (cors(request, reply) === 'answered') return 'answered'

@@ -6,13 +6,13 @@ import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.
 import type { Write } from './sqlite.ts'
 import { emailKey } from './writes.ts'
 
-/** Accounts on the embedded store: reads at once on the caller's thread, writes through the one writer. */
 interface Parts {
   readonly db: Database
   readonly turn: ReadTurn
   readonly write: Write
 }
 
+/** Accounts on the embedded store: reads at once on the caller's thread, writes through the one writer. */
 export function sqliteAccounts({ db, turn, write }: Parts): Accounts {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
 
