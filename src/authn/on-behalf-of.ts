@@ -41,8 +41,8 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
       })
     // Written down only where somebody is behind it: anonymous noise would drown the trail.
     const refuse = async (why: string) => {
-      const target = await accounts.eperson(wanted.toLowerCase())
-      if (caller.kind !== 'anonymous') await record('failure', target?.uuid ?? null)
+      if (caller.kind !== 'anonymous')
+        await record('failure', (await accounts.eperson(wanted.toLowerCase()))?.uuid ?? null)
       return new Problem('on-behalf-of-refused', why)
     }
     // In this order, so that only an administrator learns whether an eperson exists (B2).

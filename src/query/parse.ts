@@ -66,12 +66,8 @@ function parseBoolean(parameter: string, text: string): boolean {
 /** More entries than that no one needs; fewer than would be work to refuse. */
 const mostEntries = 100
 
-/** An order is nested two deep; the parser would not survive thousands. @returns undefined for what is no order */
-function readTree(text: string, errors: ParseError[]): Node | undefined {
-  // Brackets in texts are counted as well: nobody's field is called by a hundred of them.
-  if ((text.match(/[[{]/g)?.length ?? 0) > 2 * mostEntries) return undefined
-  return parseTree(text, errors, { disallowComments: true, allowEmptyContent: false })
-}
+/** An order has a bracket for each entry and one more; the parser would not survive thousands, one in another. */
+const mostBrackets = 2 * mostEntries
 
 function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): readonly Order[] {
   if (text === '') return []
@@ -84,7 +80,10 @@ function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): read
     })
 
   const errors: ParseError[] = []
-  const tree = readTree(text, errors)
+  // Brackets in texts are counted as well: nobody's field is called by a hundred of them.
+  if ((text.match(/[[{]/g)?.length ?? 0) > mostBrackets)
+    throw wrong(`nested too deep, or more than ${mostEntries} entries. ${form}`, 0)
+  const tree = parseTree(text, errors, { disallowComments: true, allowEmptyContent: false })
   const [error] = errors
   if (error) throw wrong(`malformed JSON (${printParseErrorCode(error.error)}). ${form}`, error.offset)
   if (tree?.type !== 'array') throw wrong(`not an array. ${form}`, tree?.offset ?? 0)
