@@ -53,7 +53,7 @@ export async function present(
   { entity, page, shape, listing, address }: Presented,
 ): Promise<FastifyReply> {
   if (page.total) reply.header('x-records', String(listing.total))
-  const link = linkHeader(page, listing.total, address)
+  const link = linkHeader(page, listing, address)
   if (link !== undefined) reply.header('link', link)
   reply.header('vary', 'Origin, Accept').type(contentTypes[shape])
 
@@ -104,7 +104,11 @@ function whole(shape: Shape, entity: Entity, records: Uint8Array): Buffer {
 }
 
 /** RFC 8288: where the first, previous, next and last page of this size are (Q9). */
-export function linkHeader(page: Page, total: number | undefined, address: string): string | undefined {
+export function linkHeader(
+  page: Page,
+  { total, more }: Pick<Listing, 'total' | 'more'>,
+  address: string,
+): string | undefined {
   const { limit, offset } = page
   if (limit === null) return undefined
   const before = orderParameter(page.order)
@@ -113,7 +117,7 @@ export function linkHeader(page: Page, total: number | undefined, address: strin
     `<${address}?${before}limit=${limit}&offset=${at}${behind}>; rel="${rel}"`
   const links = [to('first', 0)]
   if (offset > 0) links.push(to('prev', Math.max(0, offset - limit)))
-  if (total !== undefined && offset + limit < total) links.push(to('next', offset + limit))
+  if (more) links.push(to('next', offset + limit))
   if (total !== undefined && page.total) {
     // The last page in steps of this size from where the client is.
     const start = offset % limit

@@ -195,8 +195,10 @@ export interface Page {
 export type Shape = 'json' | 'ndjson' | 'csv'
 
 export interface Listing {
-  /** Records that the caller may see, without limit and offset; known when it was asked for or a limit is set. */
+  /** Records that the caller may see, without limit and offset; known when it was asked for. */
   readonly total: number | undefined
+  /** Whether records follow this page; known when a limit is set. */
+  readonly more: boolean | undefined
   /** Records joined by the separator of the shape (`,` or a line end), whole or in pieces. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>
 }

@@ -10,8 +10,11 @@ const page = (limit: number | null, offset: number, total = false): Page => ({
   offset,
   total,
 })
+/** What a store says that knows the total. */
+const moreThan = ({ limit, offset }: Page, total: number | undefined) =>
+  total === undefined || limit === null ? undefined : offset + limit < total
 const links = (one: Page, total: number | undefined) =>
-  linkHeader(one, total, address)
+  linkHeader(one, { total, more: moreThan(one, total) }, address)
     ?.split(', ')
     .map(link => link.replace(`<${address}?`, '').replace('&include_total=true', ''))
 
@@ -59,7 +62,7 @@ test('Q9 links repeat the order and whether the total was asked for', () => {
     { field: 'a "b"&c', descending: true },
     { field: 'ä', descending: false },
   ]
-  const header = linkHeader({ ...page(1, 0, true), order }, 1, address) ?? ''
+  const header = linkHeader({ ...page(1, 0, true), order }, { total: 1, more: false }, address) ?? ''
   const url = new URL(/<([^>]+)>/.exec(header)?.[1] ?? '')
   assert.deepEqual(JSON.parse(url.searchParams.get('order_by') ?? ''), [
     { field: 'a "b"&c', order: 'desc' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cutRecords, unpackRecords } from '../../src/storage/sqlite/loaded-records.ts'
+import { cutRecords, unpackRecords } from '../../src/storage/records/loaded-records.ts'
 
 function pack(records: readonly string[]) {
   const bytes = records.map(record => Buffer.from(record))

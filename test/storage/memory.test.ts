@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Memory } from '../../src/storage/sqlite/memory.ts'
+import { Memory } from '../../src/storage/records/memory.ts'
 
 /** Makes values and counts how often. */
 function maker() {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sortRecords } from '../../src/storage/sqlite/order.ts'
+import { sortRecords } from '../../src/storage/records/order.ts'
 
 const ranks = (...values: number[]) => Uint32Array.from(values)
 

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtInEntities } from '../built-in.ts'
+import { createRecords, type RecordEntity } from '../records/records.ts'
 import type { Entities, Entity, Field, ReadRule } from '../storage.ts'
 import type { Database } from './open.ts'
 import type { ReadTurn } from './read-turn.ts'
 import { createReaders } from './readers.ts'
 import { writeRecordFile } from './record-file.ts'
-import { createRecords, type RecordEntity } from './records.ts'
+import { recordFiles } from './record-files.ts'
 import type { SqliteOptions, Write } from './sqlite.ts'
 import { listTable } from './tables.ts'
 
@@ -29,7 +30,8 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
   const readers = createReaders()
-  const records = createRecords({ readers, fileOf, cacheSize })
+  const files = recordFiles({ readers, fileOf })
+  const records = createRecords(files, cacheSize)
 
   const changes = db.prepare('SELECT entities FROM state')
   let lookedInTurn = -1
@@ -45,7 +47,9 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       const imported = importedEntities(db)
       entities = new Map([...builtInEntities, ...imported].map(entity => [entity.name, entity]))
       seen = now
-      records.keepOnly(new Set(imported.map(({ source }) => source.version)))
+      const versions = new Set(imported.map(({ source }) => source.version))
+      records.keepOnly(versions)
+      files.keepOnly(versions)
     }
     return entities
   }
@@ -92,7 +96,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     close: async () => {
       clearInterval(sweeping)
       await readers.close()
-      records.close()
+      files.close()
     },
   }
 }

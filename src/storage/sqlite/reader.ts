@@ -1,10 +1,11 @@
 import { csvLines, joinPieces, separators } from '../../shapes.ts'
+import { sortRecords } from '../records/order.ts'
+import type { Numbers, SortField } from '../records/records.ts'
 import type { Field, Shape } from '../storage.ts'
+import { serveThread, stepBack } from '../thread.ts'
 import type { Statement } from './compile.ts'
 import { type Database, openDatabase } from './open.ts'
-import { sortRecords } from './order.ts'
 import { packRecords, recordsBetween, recordsNumbered } from './record-file.ts'
-import { serveThread, stepBack } from './thread.ts'
 
 /**
  * Reads that take long, away from the thread that answers requests: sorting, listings, everything on tables.
@@ -38,7 +39,7 @@ const handlers = {
     known.db.close()
   },
 
-  sort(file: string, count: number, fields: readonly (readonly [field: number, descending: boolean])[]) {
+  sort(file: string, count: number, fields: readonly SortField[]) {
     const db = openDatabase(file, { mode: 'immutable' })
     try {
       return sortRecords(
@@ -67,12 +68,7 @@ const handlers = {
   },
 
   /** @param numbers of the records, in the order wanted; or the first and the one behind the last */
-  records(
-    file: string,
-    numbers: Uint32Array | readonly [number, number],
-    shape: Shape,
-    fields: readonly Field[],
-  ) {
+  records(file: string, numbers: Numbers, shape: Shape, fields: readonly Field[]) {
     const db = held.get(file)?.db
     if (!db) throw new Error('records of a file that is not held')
     const json =

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../storage.ts'
+import { startThread, type Thread } from '../thread.ts'
 import type { ReaderHandlers } from './reader.ts'
-import { startThread, type Thread } from './thread.ts'
 
 /** The reader threads: two at most, each started when it is first needed. */
 export interface Readers {
@@ -12,7 +12,7 @@ export function createReaders(): Readers {
   let threads: Thread<ReaderHandlers>[] = []
   let closed = false
   const start = () => {
-    const thread = startThread<ReaderHandlers>('reader', null)
+    const thread = startThread<ReaderHandlers>('sqlite/reader', null)
     threads.push(thread)
     return thread
   }

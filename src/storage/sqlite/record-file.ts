@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { unpackRecords } from '../records/loaded-records.ts'
 import type { NewEntity } from '../storage.ts'
-import { unpackRecords } from './loaded-records.ts'
 import { type Database, openDatabase } from './open.ts'
 
 /**

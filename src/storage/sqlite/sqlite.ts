@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Storage, StoreUnavailable } from '../storage.ts'
+import { startThread } from '../thread.ts'
 import { sqliteAccounts } from './accounts.ts'
 import { sqliteEntities } from './entities.ts'
 import { migrate } from './migrations.ts'
 import { openDatabase } from './open.ts'
 import { createReadTurn } from './read-turn.ts'
 import { fileSecrets } from './secrets.ts'
-import { startThread } from './thread.ts'
 import type { WriteCall, WriterHandlers } from './writer.ts'
 import type { writes } from './writes.ts'
 
@@ -68,7 +68,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
  * @param beforeAnswer called when changes are on disk and nobody has been told yet
  */
 function groupingWriter(file: string, beforeAnswer: () => void) {
-  let thread = startThread<WriterHandlers>('writer', { file })
+  let thread = startThread<WriterHandlers>('sqlite/writer', { file })
   type Waiting = { call: WriteCall; resolve: (result: never) => void; reject: (error: unknown) => void }
   let gathered: Waiting[] = []
   let running: Promise<void> | undefined
@@ -79,7 +79,7 @@ function groupingWriter(file: string, beforeAnswer: () => void) {
     while (gathered.length > 0) {
       const batch = gathered
       gathered = []
-      if (thread.hasEnded) thread = startThread<WriterHandlers>('writer', { file })
+      if (thread.hasEnded) thread = startThread<WriterHandlers>('sqlite/writer', { file })
       try {
         const replies = await thread.call(
           'commit',

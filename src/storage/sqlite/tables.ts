@@ -26,5 +26,6 @@ export async function listTable(
       await reader.call('close', cursor).catch(() => {})
     }
   }
-  return { total: total ?? undefined, body: pieces() }
+  const more = total === null || page.limit === null ? undefined : page.offset + page.limit < total
+  return { total: total ?? undefined, more, body: pieces() }
 }

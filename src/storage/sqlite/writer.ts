@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
+import { serveThread } from '../thread.ts'
 import { openDatabase, transaction } from './open.ts'
-import { serveThread } from './thread.ts'
 import { writes } from './writes.ts'
 
 /**

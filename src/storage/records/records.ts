@@ -1,10 +1,7 @@
 import { separators } from '../../shapes.ts'
-import type { Entity, Listing, Page, Shape } from '../storage.ts'
+import type { Awaitable, Entity, Field, Listing, Page, Shape } from '../storage.ts'
 import { cutRecords, type LoadedRecords, mostLoadedBytes, unpackRecords } from './loaded-records.ts'
 import { Memory } from './memory.ts'
-import { type Database, openDatabase } from './open.ts'
-import type { Readers } from './readers.ts'
-import { recordsBetween, recordsNumbered } from './record-file.ts'
 
 /** A piece of a listing holds at most this many records, */
 const pieceRecords = 1_024
@@ -12,38 +9,44 @@ const pieceRecords = 1_024
 const pieceBytes = 128 * 1024
 /** A page of at most this many records is put together on the spot. */
 const shortPage = 100
-/** For such pages: bytes of a file that are mapped into memory, which the operating system shares and takes back. */
-const mappedBytes = 256 * 1024 * 1024
 
 export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }
 
-interface Parts {
-  readonly readers: Readers
-  readonly fileOf: (version: string) => string
-  /** Bytes of orders and records to keep. */
-  readonly cacheSize: number
+/** Numbers of records: those of a list, in its order, or from one to before another. */
+export type Numbers = Uint32Array | readonly [from: number, before: number]
+
+/** A field to sort by, as its place in the entity's list. */
+export type SortField = readonly [field: number, descending: boolean]
+
+/** Where an engine keeps the records of versions: a version never changes, and records have numbers in the order of its key. */
+export interface RecordSource {
+  /** The numbers of all records in this order; the first field is the most significant. */
+  sort(entity: RecordEntity, fields: readonly SortField[]): Promise<Uint32Array>
+  /** All records, as `unpackRecords` takes them. */
+  load(entity: RecordEntity): Promise<Uint8Array>
+  /** A few records, joined by the separator. */
+  cut(entity: RecordEntity, numbers: Numbers, separator: string): Awaitable<Uint8Array>
+  /** Keeps the version where it is until it is closed, for a listing that takes its time. */
+  open(entity: RecordEntity): Awaitable<OpenRecords>
+}
+
+export interface OpenRecords {
+  piece(numbers: Numbers, shape: Shape, fields: readonly Field[]): Promise<Uint8Array>
+  close(): Promise<void>
 }
 
 export interface Records {
   list(entity: RecordEntity, page: Page, shape: Shape): Promise<Listing>
   /** Lets go of versions that are not among these. */
   keepOnly(versions: ReadonlySet<string>): void
-  close(): void
 }
 
-/** Listings of imported entities: any order is a list of record numbers, any page a piece of it. */
-export function createRecords({ readers, fileOf, cacheSize }: Parts): Records {
+/**
+ * Listings of imported entities (docs/decisions/0003): any order is a list of record numbers, any page a piece of it.
+ * @param cacheSize bytes of orders and records to keep
+ */
+export function createRecords(source: RecordSource, cacheSize: number): Records {
   const memory = new Memory(cacheSize)
-  /** Files that this thread reads short pages from. */
-  const open = new Map<string, Database>()
-
-  function opened(version: string): Database {
-    const known = open.get(version)
-    if (known) return known
-    const database = openDatabase(fileOf(version), { mode: 'immutable', map: mappedBytes })
-    open.set(version, database)
-    return database
-  }
 
   /** The numbers of all records in this order; undefined: the order of the key. */
   function order(entity: RecordEntity, page: Page) {
@@ -51,53 +54,43 @@ export function createRecords({ readers, fileOf, cacheSize }: Parts): Records {
     if (sort === null) return undefined
     const { version, count } = entity.source
     return memory.get(version, sort.name, count * Uint32Array.BYTES_PER_ELEMENT, () =>
-      readers.leastBusy().call('sort', fileOf(version), count, sort.fields),
+      source.sort(entity, sort.fields),
     )
   }
 
   /** All records in memory, if there is room for them and they have been read by now. */
-  function loaded({ version, count, bytes }: RecordEntity['source']): LoadedRecords | undefined {
+  function loaded(entity: RecordEntity): LoadedRecords | undefined {
+    const { version, count, bytes } = entity.source
     const size = bytes + (count + 1) * Uint32Array.BYTES_PER_ELEMENT
     if (!memory.hasRoomFor(size) || bytes > mostLoadedBytes) return undefined
     const records = memory.get(version, 'records', size, async () =>
-      unpackRecords(await readers.leastBusy().call('load', fileOf(version), count, bytes), count),
+      unpackRecords(await source.load(entity), count),
     )
     if (!(records instanceof Promise)) return records
-    // A failure shows when the page is read from the file instead.
+    // A failure shows when the page is read from the store instead.
     records.catch(() => {})
     return undefined
   }
 
-  function shortBody(
-    entity: RecordEntity,
-    numbers: Uint32Array | undefined,
-    from: number,
-    before: number,
-    separator: string,
-  ) {
-    const records = loaded(entity.source)
-    if (records) return cutRecords(records, numbers?.subarray(from, before) ?? range(from, before), separator)
-    const database = opened(entity.source.version)
-    return numbers
-      ? recordsNumbered(database, numbers.subarray(from, before), separator)
-      : recordsBetween(database, from, before, separator)
+  function shortBody(entity: RecordEntity, numbers: Numbers, separator: string) {
+    const records = loaded(entity)
+    if (!records) return source.cut(entity, numbers, separator)
+    return cutRecords(records, numbers instanceof Uint32Array ? numbers : range(...numbers), separator)
   }
 
   async function* longBody(
     entity: RecordEntity,
-    numbers: Uint32Array | undefined,
+    sorted: Uint32Array | undefined,
     from: number,
     before: number,
     step: number,
     shape: Shape,
   ) {
-    const reader = readers.leastBusy()
-    const file = fileOf(entity.source.version)
+    const open = await source.open(entity)
     const piece = (at: number) => {
       const end = Math.min(at + step, before)
-      return reader.call('records', file, numbers ? numbers.slice(at, end) : [at, end], shape, entity.fields)
+      return open.piece(sorted ? sorted.slice(at, end) : [at, end], shape, entity.fields)
     }
-    await reader.call('hold', file)
     try {
       let ahead = piece(from)
       for (let at = from; at < before; at += step) {
@@ -110,8 +103,7 @@ export function createRecords({ readers, fileOf, cacheSize }: Parts): Records {
         yield now
       }
     } finally {
-      // A thread that has ended holds nothing any more.
-      await reader.call('release', file).catch(() => {})
+      await open.close()
     }
   }
 
@@ -120,27 +112,19 @@ export function createRecords({ readers, fileOf, cacheSize }: Parts): Records {
       const { count, largest } = entity.source
       const from = Math.min(page.offset, count)
       const before = page.limit === null ? count : Math.min(from + page.limit, count)
+      const found = { total: count, more: before < count }
       // Nothing to read: not worth an order.
-      if (from === before) return { total: count, body: new Uint8Array() }
-      const sorted = order(entity, page)
-      const numbers = sorted instanceof Promise ? await sorted : sorted
+      if (from === before) return { ...found, body: new Uint8Array() }
+      const ordered = order(entity, page)
+      const sorted = ordered instanceof Promise ? await ordered : ordered
       const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
-      // What is longer, or needs work on each record, is for the reader threads.
-      if (before - from <= Math.min(step, shortPage) && shape !== 'csv')
-        return { total: count, body: shortBody(entity, numbers, from, before, separators[shape]) }
-      return { total: count, body: longBody(entity, numbers, from, before, step, shape) }
+      // What is longer, or needs work on each record, is read in pieces.
+      if (before - from > Math.min(step, shortPage) || shape === 'csv')
+        return { ...found, body: longBody(entity, sorted, from, before, step, shape) }
+      const body = shortBody(entity, sorted?.subarray(from, before) ?? [from, before], separators[shape])
+      return { ...found, body: body instanceof Promise ? await body : body }
     },
-    keepOnly: versions => {
-      for (const [version, database] of open) {
-        if (versions.has(version)) continue
-        open.delete(version)
-        database.close()
-      }
-      memory.keepOnly(versions)
-    },
-    close: () => {
-      for (const database of open.values()) database.close()
-    },
+    keepOnly: versions => memory.keepOnly(versions),
   }
 }
 
@@ -148,7 +132,7 @@ const range = (from: number, before: number) => Array.from({ length: before - fr
 
 interface Sort {
   readonly name: string
-  readonly fields: readonly (readonly [field: number, descending: boolean])[]
+  readonly fields: readonly SortField[]
 }
 
 /** An order is the same object each time it is asked for (`parsePage`), and belongs to one entity. */

@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { extname } from 'node:path'
 import { parentPort, Worker } from 'node:worker_threads'
-import { StoreUnavailable } from '../storage.ts'
+import { StoreUnavailable } from './storage.ts'
 
 /** Calls between the main thread and a worker, typed by the worker's handlers. */
 export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>
@@ -22,7 +22,7 @@ export interface Thread<H extends Handlers> {
 }
 
 /**
- * @param name the file beside this one, without its ending
+ * @param name the file below this folder, without its ending
  * @param data handed to the worker
  */
 export function startThread<H extends Handlers>(name: string, data: unknown): Thread<H> {
