@@ -7,6 +7,7 @@ import { type SettingKey, settings } from './settings.ts'
  * what the rest of the code uses. They come from the environment and, for keys that it leaves out, from the file that CARREL_CONFIG names.
  */
 export type Config = Readonly<{
+  database: DatabaseConfig
   dataFolder: string
   host: string
   port: number
@@ -39,6 +40,18 @@ export type Config = Readonly<{
   methodGroups: readonly MethodGroup[]
 }>
 
+export type DatabaseConfig =
+  | Readonly<{ kind: 'embedded' }>
+  | Readonly<{
+      kind: 'postgres'
+      url: string
+      replicaUrl: string | null
+      poolSize: number
+      queue: number
+      /** Milliseconds. */
+      statementTimeout: number
+    }>
+
 /**
  * @param env the environment
  * @returns the configuration, frozen
@@ -68,10 +81,27 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     return read
   }
 
-  value('CARREL_DATABASE_URL')
+  function databaseOf(): DatabaseConfig {
+    const url = value('CARREL_DATABASE_URL')
+    const replicaUrl = value('CARREL_DATABASE_REPLICA_URL')
+    if (url === null && replicaUrl !== null)
+      throw new ConfigError(
+        'CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL as well, for everything else',
+      )
+    if (url === null) return { kind: 'embedded' }
+    return {
+      kind: 'postgres',
+      url,
+      replicaUrl,
+      poolSize: required('CARREL_DATABASE_POOL_SIZE'),
+      queue: required('CARREL_DATABASE_QUEUE'),
+      statementTimeout: required('CARREL_DATABASE_STATEMENT_TIMEOUT') * 1000,
+    }
+  }
   const port = required('CARREL_PORT')
   const baseUrl = value('CARREL_BASE_URL') ?? `http://localhost:${port}`
   return Object.freeze({
+    database: databaseOf(),
     dataFolder: resolve(required('CARREL_DATA')),
     host: required('CARREL_HOST'),
     port,
@@ -99,4 +129,8 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
 
 type Value<K extends SettingKey> = Exclude<ReturnType<(typeof settings)[K]['read']>, undefined>
 
-const secretKeys = new Set<string>(['CARREL_TOKEN_SECRET', 'CARREL_DATABASE_URL'])
+const secretKeys = new Set<string>([
+  'CARREL_TOKEN_SECRET',
+  'CARREL_DATABASE_URL',
+  'CARREL_DATABASE_REPLICA_URL',
+])

@@ -43,14 +43,38 @@ const httpUrl = (text: string) => {
 }
 const isOrigin = (text: string) => URL.parse(text)?.origin === text && /^https?:/.test(text)
 const headerName = (text: string) => (/^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined)
+const postgresUrl = (text: string) => {
+  const url = URL.parse(text)
+  return url && /^postgres(ql)?:$/.test(url.protocol) ? text : undefined
+}
 const textOf = (text: string) => text
 
 export const settings = {
   CARREL_DATA: setting('a folder', './data', text => text || undefined),
-  CARREL_DATABASE_URL: setting<string>(
-    'nothing: this version has the embedded store only',
+  CARREL_DATABASE_URL: setting(
+    'nothing (the embedded store in CARREL_DATA), or postgres://user:password@host:port/database',
     null,
-    () => undefined,
+    postgresUrl,
+  ),
+  CARREL_DATABASE_REPLICA_URL: setting(
+    'the same of a replica that query endpoints may read from',
+    null,
+    postgresUrl,
+  ),
+  CARREL_DATABASE_POOL_SIZE: setting(
+    'connections that a node opens at most for each of accounts, pages, and listings of tables, 1 to 1000',
+    '8',
+    wholeNumber(1, 1_000),
+  ),
+  CARREL_DATABASE_QUEUE: setting(
+    'how many requests may wait for a connection, 0 to 100000; others get 503',
+    '500',
+    wholeNumber(0, 100_000),
+  ),
+  CARREL_DATABASE_STATEMENT_TIMEOUT: setting(
+    'seconds that a statement of a query endpoint may take, 0.1 to 86400',
+    '30',
+    decimal(0.1, 86_400),
   ),
   CARREL_HOST: setting('an address to listen on', '127.0.0.1', text => text || undefined),
   CARREL_PORT: setting('a port number, 0 to 65535 (0: any free one)', '8080', wholeNumber(0, 65_535)),

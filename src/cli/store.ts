@@ -1,4 +1,5 @@
 import { type Config, toConfig } from '../config.ts'
+import { openPostgres } from '../storage/postgres/postgres.ts'
 import { openSqlite } from '../storage/sqlite/sqlite.ts'
 import type { AuditEvent, Storage } from '../storage/storage.ts'
 
@@ -13,7 +14,10 @@ export async function withStore<T>(work: (storage: Storage, config: Config) => P
   }
 }
 
-export const openStore = (config: Config): Promise<Storage> => openSqlite(config)
+export const openStore = (config: Config): Promise<Storage> =>
+  config.database.kind === 'embedded'
+    ? openSqlite(config)
+    : openPostgres({ ...config.database, cacheSize: config.cacheSize })
 
 /** The audit event of something that was done by command line: nobody's token was behind it. */
 export const commandEvent = (event: AuditEvent['event'], reason: string | null = null): AuditEvent => ({

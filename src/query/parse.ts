@@ -127,6 +127,14 @@ function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): read
         ...nearestMember(name, fields),
       })
     }
+    if (entity.fields.some(one => one.name === name && one.sortable === false)) {
+      const legal = entity.fields.filter(one => one.sortable !== false).map(one => one.name)
+      throw wrong(
+        `the values of ${quote(name)} have no order. Fields to sort by: ${legal.join(', ')}.`,
+        field.offset,
+        { legal },
+      )
+    }
     return { field: name, descending: parseDirection(members.get('order'), at) }
   }
 

@@ -26,7 +26,7 @@ export function queryRoutes(app: FastifyInstance, { addresses, entities }: Parts
     const entity = readable(await entities.all(), request.params.entity, request.caller)
     const page = parsePage(request.query as Query, entity)
     const shape = chooseShape(request.headers.accept)
-    const listing = await entities.list(entity, page, shape)
+    const listing = await entities.list(entity, page, shape, stop => void reply.raw.once('close', stop))
     return present(reply, { entity, page, shape, listing, address: `${addresses.query}/${entity.name}` })
   })
   allowOnly(app, '/', ['GET', 'HEAD'])

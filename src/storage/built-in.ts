@@ -1,4 +1,4 @@
-import type { Entity, Field, FieldType } from './storage.ts'
+import type { AuditEvent, Entity, Field, FieldType } from './storage.ts'
 
 /**
  * The entities that are always there (Q13). Each is a view of the store of the same name whose columns are the
@@ -55,3 +55,17 @@ export const reservedEntities: ReadonlySet<string> = new Set([
   'items',
   'bitstreams',
 ])
+
+/** E-mail addresses are compared without regard to case (L2). */
+export const emailKey = (email: string) => email.toLowerCase()
+
+/** Groups that the configuration names come into being at the start. */
+export const configuredGroupEvent: AuditEvent = {
+  event: 'group.add',
+  outcome: 'success',
+  eperson: null,
+  actor: null,
+  clientIp: null,
+  method: null,
+  reason: null,
+}

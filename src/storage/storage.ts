@@ -108,7 +108,9 @@ export const eventNames = [
   'group.leave',
   'entity.import',
   'entity.drop',
+  'entity.expose',
   'secret.rotate',
+  'store.copy',
 ] as const
 
 /** One line of the audit trail. It never holds what was typed as a name or a password. */
@@ -131,13 +133,36 @@ export interface Entities {
   /** Every entity, the built-in ones and the imported ones, by name. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
   /** Runs a plan. The caller's right to read was decided before. */
-  list(entity: Entity, page: Page, shape: Shape): Promise<Listing>
+  list(entity: Entity, page: Page, shape: Shape, whenGone: WhenGone): Promise<Listing>
   /** Makes the records the entity's, in one step: readers see the old ones until then. */
   publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<void>
   drop(name: string, event: AuditEvent): Promise<boolean>
-  /** A folder on the same disk, for work that is thrown away afterwards. */
+  /** Makes a table of somebody else's an entity; undefined where the store has no such tables. */
+  readonly expose: Expose | undefined
+  /** A folder for work that is thrown away afterwards. */
   readonly scratchFolder: string
 }
+
+/** Calls back when the client that asked has gone away, so that nobody works for it any more (Q10). */
+export type WhenGone = (stop: () => void) => void
+
+export type Expose = (request: ExposeRequest, event: AuditEvent) => Promise<Entity>
+
+export interface ExposeRequest {
+  /** Of the entity. */
+  readonly name: string
+  readonly schema: string
+  /** Or view. */
+  readonly table: string
+  /** null: the primary key. */
+  readonly key: string | null
+  readonly read: ReadRule
+  /** null: all columns. */
+  readonly fields: readonly string[] | null
+}
+
+/** A table can't be exposed as it was asked for; the message says why and what would help. */
+export class ExposeError extends Error {}
 
 export type FieldType = 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
 
@@ -145,6 +170,8 @@ export interface Field {
   readonly name: string
   readonly type: FieldType
   readonly nullable: boolean
+  /** Only where it is false: values without an order. */
+  readonly sortable?: false
 }
 
 export interface Entity {
@@ -164,6 +191,13 @@ export type Source =
       readonly count: number
       readonly bytes: number
       readonly largest: number
+    }
+  | {
+      readonly kind: 'exposed'
+      readonly schema: string
+      readonly table: string
+      /** Fields whose values are compared as text, by code point (Q6), whatever the type of the column. */
+      readonly asText: readonly string[]
     }
 
 export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`

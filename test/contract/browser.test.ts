@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test } from '../support/engines.ts'
 import { exchange, head } from '../support/raw.ts'
 import { passwordOf, type Service, startService } from '../support/service.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
-import { test } from 'node:test'
 import { assertProblem, pairOf } from '../support/answers.ts'
 import { bearerOf } from '../support/client.ts'
+import { test } from '../support/engines.ts'
 import { base64url, derivedKey, secretsOf } from '../support/jwt.ts'
 import { baseUrl, passwordOf, type Service, startService } from '../support/service.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
 import { type ProblemCode, problems } from '../../src/problems.ts'
+import { test } from '../support/engines.ts'
 import { serve } from '../support/process.ts'
 import { exchange, head, type RawAnswer } from '../support/raw.ts'
 import { baseUrl, type Service, startService, temporaryFolder } from '../support/service.ts'

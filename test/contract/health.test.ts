@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
 import { buildApp } from '../../src/app.ts'
 import { openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config.ts'
+import { test } from '../support/engines.ts'
 import { serve } from '../support/process.ts'
 import { startService, temporaryFolder } from '../support/service.ts'
 

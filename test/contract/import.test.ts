@@ -5,10 +5,11 @@ import { describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { commandEvent } from '../../src/cli/store.ts'
 import { ImportError } from '../../src/import/source.ts'
+import { engines } from '../support/engines.ts'
 import { importText, ndjson, realData } from '../support/imports.ts'
 import { bodyOf, list, listPath, queryPath, readCsv } from '../support/listings.ts'
 import { carrel } from '../support/process.ts'
-import { engines, type Service, startService, temporaryFolder } from '../support/service.ts'
+import { type Service, startService, temporaryFolder } from '../support/service.ts'
 
 const books = [
   {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test } from '../support/engines.ts'
 import { eventsOf } from '../support/events.ts'
 import { ruthEmail, startWithRuthLoggedIn } from '../support/ruth.ts'
 import { baseUrl, startService } from '../support/service.ts'

@@ -3,8 +3,9 @@ import { describe, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Client } from '../support/client.ts'
 import { from, withSpecialGroups } from '../support/configuration.ts'
+import { engines } from '../support/engines.ts'
 import { list, listPath, problemOf, queryPath } from '../support/listings.ts'
-import { engines, type Service, startService } from '../support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 
 const rules = { open: 'anonymous', shared: 'eperson', readers: 'group:Readers', closed: 'admin' } as const
 const builtIn = ['epersons', 'groups', 'events']

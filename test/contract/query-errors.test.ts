@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { engines } from '../support/engines.ts'
 import { listPath, problemOf, queryPath } from '../support/listings.ts'
 import { exchange, head } from '../support/raw.ts'
-import { engines, type Service, startService } from '../support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 
 const fields = ['id', 'title', 'artist']
 

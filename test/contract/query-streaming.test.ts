@@ -9,9 +9,10 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { openDatabase } from '../../src/storage/sqlite/open.ts'
+import { engines } from '../support/engines.ts'
 import { until } from '../support/imports.ts'
 import { bodyOf, list, listPath, readCsv } from '../support/listings.ts'
-import { engines, type Service, startService } from '../support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 
 /** Much more than what the sockets of both sides hold. */
 const largeRecords = 3_000

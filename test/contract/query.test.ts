@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
+import { engines } from '../support/engines.ts'
 import { importText } from '../support/imports.ts'
 import { bodyOf, linksOf, list, listPath, queryPath } from '../support/listings.ts'
-import { baseUrl, engines, type Service, startService } from '../support/service.ts'
+import { baseUrl, type Service, startService } from '../support/service.ts'
 
 for (const engine of engines)
   describe(`queries on ${engine}`, () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { assertProblem, assertUnauthorized } from '../support/answers.ts'
 import type { Client } from '../support/client.ts'
+import { test } from '../support/engines.ts'
 import { eventsOf } from '../support/events.ts'
 import { claimsOf, keyOf, ownHeader, signed } from '../support/jwt.ts'
 import { ruthEmail, startWithRuthLoggedIn } from '../support/ruth.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { bearerOf } from '../support/client.ts'
 import { from, withSpecialGroups } from '../support/configuration.ts'
+import { test } from '../support/engines.ts'
 import { eventsOf } from '../support/events.ts'
 import { claimsOf } from '../support/jwt.ts'
 import { exchange, head } from '../support/raw.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { assertProblem, assertUnauthorized } from '../support/answers.ts'
 import { from, withSpecialGroups } from '../support/configuration.ts'
+import { test } from '../support/engines.ts'
 import { baseUrl, startService } from '../support/service.ts'
 
 const email = 'ruth@example.org'

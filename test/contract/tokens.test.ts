@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { jwtVerify } from 'jose'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertUnauthorized } from '../support/answers.ts'
 import { bearerOf, type Client } from '../support/client.ts'
+import { test } from '../support/engines.ts'
 import {
   base64url,
   claimsOf,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import fc from 'fast-check'
+import { test } from '../support/engines.ts'
 import { exchange, head, openSocket, type RawAnswer } from '../support/raw.ts'
 import { type Service, startService } from '../support/service.ts'
 

@@ -11,10 +11,11 @@ import {
   rawEntity,
   text,
 } from '../support/arbitrary-records.ts'
+import { engines } from '../support/engines.ts'
 import { importText } from '../support/imports.ts'
 import { bodyOf, list, listPath, queryPath, readCsv } from '../support/listings.ts'
 import { cellOf, fieldsOf, type RawField, type RawRecord, recordText, sorted } from '../support/oracle.ts'
-import { engines, type Service, startService } from '../support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 
 /** Whatever the records and whatever the order: the answer is that of a plain sort in memory (support/oracle.ts). */
 for (const engine of engines)

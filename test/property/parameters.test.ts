@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { engines } from '../support/engines.ts'
 import { listPath, problemOf, queryPath } from '../support/listings.ts'
 import { exchange, head } from '../support/raw.ts'
-import { engines, type Service, startService } from '../support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 
 /** Whatever a client sends: what is right is answered, everything else is refused with the reason, and no 5xx. */
 for (const engine of engines)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { bearerOf, Client } from '../support/client.ts'
+import { test } from '../support/engines.ts'
 import { claimsOf, secretsOf } from '../support/jwt.ts'
 import { serve } from '../support/process.ts'
 import { ruthEmail, startWithRuthLoggedIn, weakHashOf } from '../support/ruth.ts'

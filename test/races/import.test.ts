@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
+import { engines } from '../support/engines.ts'
 import { importText, ndjson } from '../support/imports.ts'
 import { bodyOf, linksOf, list, listPath } from '../support/listings.ts'
 import { carrel, cleanEnvironment, repository } from '../support/process.ts'
-import { engines, type Service, startService } from '../support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 
 interface Versioned {
   readonly id: number

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { test } from 'node:test'
 import { bearerOf, Client } from '../support/client.ts'
+import { test } from '../support/engines.ts'
 import { type Served, serve } from '../support/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service.ts'
 

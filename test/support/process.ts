@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { delimiter } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { atEnd } from './service.ts'
+import { atEnd } from './at-end.ts'
+import { storeSettings } from './engines.ts'
 
 /** The command line and `serve` as real processes, with nothing of the outer environment's settings. */
 
@@ -55,15 +56,15 @@ export async function run(
   return { code, ...output }
 }
 
-/** `carrel <args>` on a data folder. */
-export const carrel = (
+/** `carrel <args>` on the store of a data folder. */
+export const carrel = async (
   dataFolder: string,
   args: readonly string[],
   { env = {}, ...rest }: RunOptions = {},
 ): Promise<Finished> =>
   run(process.execPath, [entry, ...args], {
     ...rest,
-    env: cleanEnvironment({ CARREL_DATA: dataFolder, ...env }),
+    env: cleanEnvironment({ ...(await storeSettings(dataFolder)), ...env }),
   })
 
 function collect(child: ChildProcess): { stdout: string; stderr: string } {
@@ -102,9 +103,10 @@ export async function serve(
   { env = {}, args = [], program = [process.execPath, entry] }: ServeOptions = {},
 ): Promise<Served> {
   const [command, ...first] = program
+  const settings = { ...(await storeSettings(dataFolder)), CARREL_PORT: '0', ...env }
   const child = spawn(command, [...first, 'serve', ...args], {
     cwd: repository,
-    env: environmentWithNode({ CARREL_DATA: dataFolder, CARREL_PORT: '0', ...env }),
+    env: environmentWithNode(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = collect(child)

@@ -10,18 +10,14 @@ import { commandEvent, openStore } from '../../src/cli/store.ts'
 import { type Config, toConfig } from '../../src/config.ts'
 import { importRecords } from '../../src/import/import-entity.ts'
 import type { ReadRule, Storage } from '../../src/storage/storage.ts'
+import { atEnd } from './at-end.ts'
 import { Client } from './client.ts'
-
-/**
- * A really listening service on a store of its own, taken down at the end of the test. Every data test runs on each of
- * these engines; PostgreSQL joins the list with its storage.
- */
-export const engines = ['sqlite'] as const
-export type Engine = (typeof engines)[number]
+import { type Engine, engineIn, storeSettings, useDatabase } from './engines.ts'
 
 /** The public address in the tests: links must start with it, whatever address was really asked. */
 export const baseUrl = 'http://repo.example.edu'
 
+/** A really listening service on a store of its own, taken down at the end of the test. */
 export interface Service {
   readonly address: string
   readonly dataFolder: string
@@ -55,9 +51,9 @@ interface Options {
 }
 
 export async function startService(t: TestContext, options: Options = {}): Promise<Service> {
-  const dataFolder = options.dataFolder ?? temporaryFolder(t)
+  const dataFolder = options.dataFolder ?? temporaryFolder(t, options.engine)
   const config = toConfig({
-    CARREL_DATA: dataFolder,
+    ...(await storeSettings(dataFolder)),
     CARREL_BASE_URL: baseUrl,
     CARREL_LOG_LEVEL: 'silent',
     CARREL_PASSWORD_CONCURRENCY: '2',
@@ -119,24 +115,10 @@ const passwords = createPasswords({ atOnce: 2, waiting: 100 })
 export const hashOf = (password: Uint8Array | string): Promise<string> =>
   passwords.hash(Buffer.from(password))
 
-export function temporaryFolder(t: TestContext): string {
+/** A folder for files and, where a service or a command is started on it, the store of one. */
+export function temporaryFolder(t: TestContext, engine: Engine = engineIn(t)): string {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-test-'))
   atEnd(t, () => rmSync(folder, { recursive: true, force: true }))
+  if (engine === 'postgres') useDatabase(t, folder)
   return folder
-}
-
-const endings = new WeakMap<TestContext, (() => unknown)[]>()
-
-/** The runner's own `after` goes first to last: folders would go before what still writes to them. This goes backwards. */
-export function atEnd(t: TestContext, work: () => unknown): void {
-  const known = endings.get(t)
-  if (known) {
-    known.push(work)
-    return
-  }
-  const stack = [work]
-  endings.set(t, stack)
-  t.after(async () => {
-    for (const one of stack.toReversed()) await one()
-  })
 }

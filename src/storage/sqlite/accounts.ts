@@ -1,10 +1,10 @@
 import type { Group } from '../../caller.ts'
-import type { Accounts, AuditEvent } from '../storage.ts'
+import { configuredGroupEvent, emailKey } from '../built-in.ts'
+import type { Accounts } from '../storage.ts'
 import type { Database } from './open.ts'
 import type { ReadTurn } from './read-turn.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 import type { Write } from './sqlite.ts'
-import { emailKey } from './writes.ts'
 
 interface Parts {
   readonly db: Database
@@ -53,7 +53,7 @@ export function sqliteAccounts({ db, turn, write }: Parts): Accounts {
             uuid,
           ) ?? [],
       ),
-    ensureGroups: names => write('ensureGroups', names, groupEvent),
+    ensureGroups: names => write('ensureGroups', names, configuredGroupEvent),
 
     recordLogin: (login, event) => write('recordLogin', login, event),
     logout: (uuid, event) => write('logout', uuid, event),
@@ -81,15 +81,4 @@ export function sqliteAccounts({ db, turn, write }: Parts): Accounts {
         )
         .map(row => ({ ...row })),
   }
-}
-
-/** Groups that the configuration names come into being at the start. */
-const groupEvent: AuditEvent = {
-  event: 'group.add',
-  outcome: 'success',
-  eperson: null,
-  actor: null,
-  clientIp: null,
-  method: null,
-  reason: null,
 }

@@ -92,6 +92,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       await sweep()
       return dropped
     },
+    expose: undefined,
     scratchFolder: folder,
     close: async () => {
       clearInterval(sweeping)

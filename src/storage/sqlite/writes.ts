@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { administratorGroup, type Group, type Session } from '../../caller.ts'
+import { emailKey } from '../built-in.ts'
 import type { AuditEvent, Changed, Login, NewEntity, NewEperson } from '../storage.ts'
 import type { Database } from './open.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
@@ -169,9 +170,6 @@ export type PublishedEntity = Omit<NewEntity, 'ranks'> & {
   readonly bytes: number
   readonly largest: number
 }
-
-/** E-mail addresses are compared without regard to case (L2). */
-export const emailKey = (email: string) => email.toLowerCase()
 
 const now = () => new Date().toISOString()
 

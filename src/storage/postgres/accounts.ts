@@ -1,0 +1,113 @@
+import type { Group, Session } from '../../caller.ts'
+import { configuredGroupEvent, emailKey } from '../built-in.ts'
+import type { Accounts } from '../storage.ts'
+import {
+  addEperson,
+  addGroup,
+  deleteEperson,
+  ensureGroups,
+  joinOrLeave,
+  logout,
+  noteEvent,
+  recordLogin,
+  setEnabled,
+  setPassword,
+} from './changes.ts'
+import type { Pool } from './driver.ts'
+import type { Look } from './look.ts'
+import {
+  type EpersonRow,
+  epersonColumns,
+  type SessionRow,
+  sessionColumns,
+  toEperson,
+  toSession,
+} from './rows.ts'
+
+/** Sessions that are remembered; whether one is still true is asked each time. */
+const mostSessions = 10_000
+
+/** Accounts on PostgreSQL. */
+export function postgresAccounts(pool: Pool, look: Look): Accounts {
+  const sessions = new Map<string, Session>()
+
+  /** PostgreSQL's text has no NUL: what has one is not there. */
+  const canBeThere = (text: string) => !text.includes('\0')
+  const stampOf = async (uuid: string) =>
+    canBeThere(uuid) ? (await look.ask(uuid)).stamps.get(uuid) : undefined
+
+  async function session(uuid: string): Promise<Session | undefined> {
+    const stamp = await stampOf(uuid)
+    if (stamp === undefined) return undefined
+    const known = sessions.get(uuid)
+    if (known?.stamp === stamp) return known
+    const [row] = await pool.rows<SessionRow>(
+      `SELECT ${sessionColumns} FROM carrel.eperson WHERE uuid = $1 AND enabled`,
+      uuid,
+    )
+    if (!row) return undefined
+    if (sessions.size >= mostSessions) sessions.clear()
+    const read = toSession(row)
+    sessions.set(uuid, read)
+    return read
+  }
+
+  return {
+    stampOf,
+    session,
+    eperson: async uuid => {
+      if (!canBeThere(uuid)) return undefined
+      const sql = `SELECT ${epersonColumns} FROM carrel.eperson WHERE uuid = $1`
+      const [row] = await pool.rows<EpersonRow>(sql, uuid)
+      return row && toEperson(row)
+    },
+    credentials: async email => {
+      if (!canBeThere(email)) return undefined
+      const [row] = await pool.rows<{
+        uuid: string
+        enabled: boolean
+        password_hash: string | null
+        password_stamp: number
+      }>(
+        'SELECT uuid, enabled, password_hash, password_stamp FROM carrel.eperson WHERE email_key = $1',
+        emailKey(email),
+      )
+      return (
+        row && {
+          uuid: row.uuid,
+          enabled: row.enabled,
+          passwordHash: row.password_hash,
+          passwordStamp: row.password_stamp,
+        }
+      )
+    },
+    groupsByUuid: async uuids => {
+      const groups = await pool.rows<Group & Record<string, unknown>>(
+        'SELECT uuid, name FROM carrel.epersongroup WHERE uuid = ANY($1)',
+        uuids.filter(canBeThere),
+      )
+      return uuids.flatMap(uuid => groups.find(group => group.uuid === uuid) ?? [])
+    },
+    ensureGroups: names => ensureGroups(pool, names, configuredGroupEvent),
+
+    recordLogin: (login, event) => recordLogin(pool, login, event),
+    logout: (uuid, event) => logout(pool, uuid, event),
+    recordEvent: event => noteEvent(pool, event),
+    addEperson: (eperson, event) => addEperson(pool, eperson, event),
+    setEnabled: (email, enabled, event) => setEnabled(pool, email, enabled, event),
+    setPassword: (email, passwordHash, event) => setPassword(pool, email, passwordHash, event),
+    deleteEperson: (email, event) => deleteEperson(pool, email, event),
+    addGroup: (name, event) => addGroup(pool, name, event),
+    join: (group, email, event) => joinOrLeave(pool, 'join', group, email, event),
+    leave: (group, email, event) => joinOrLeave(pool, 'leave', group, email, event),
+
+    listEpersons: async () =>
+      (await pool.rows<SessionRow>(`SELECT ${sessionColumns} FROM carrel.eperson ORDER BY email_key`)).map(
+        row => ({ ...toEperson(row), groups: row.groups.map(group => group.name) }),
+      ),
+    listGroups: () =>
+      pool.rows<Group & { members: number } & Record<string, unknown>>(
+        'SELECT uuid, name, members FROM carrel.groups ORDER BY name',
+      ),
+  }
+}

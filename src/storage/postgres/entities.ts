@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { builtInEntities } from '../built-in.ts'
+import { createRecords, type RecordEntity, type RecordSource } from '../records/records.ts'
+import {
+  type Entities,
+  type Entity,
+  ExposeError,
+  type ExposeRequest,
+  type Source,
+  StoreUnavailable,
+} from '../storage.ts'
+import { noteEvent } from './changes.ts'
+import { quoteName, type TableSource } from './compile.ts'
+import type { Connection, Pool, Queries } from './driver.ts'
+import type { Look } from './look.ts'
+import { recordTable, writeVersion } from './record-tables.ts'
+import type { ListTable } from './tables.ts'
+
+/** A version that is no longer the entity's stays this long for those who have just looked it up, in seconds. */
+const graceForReaders = 60
+/** How often what is no longer needed is removed, in ms; and versions that are still being read are marked as such. */
+const sweepEvery = 20_000
+
+interface Parts {
+  readonly pool: Pool
+  readonly look: Look
+  readonly records: RecordSource & { readonly held: ReadonlyMap<string, number> }
+  readonly tables: ListTable
+  readonly cacheSize: number
+  /** Without time limits, for work that takes as long as it takes. */
+  readonly connect: () => Promise<Connection>
+  /** Looks a table up, and lets it be read. */
+  readonly describe: (request: ExposeRequest) => Promise<Entity>
+}
+
+export interface PostgresEntities extends Entities {
+  /** Reads the list anew if this isn't the state that it was read at. */
+  follow(state: number, db: Queries): Promise<void> | undefined
+  close(): void
+}
+
+/** The list of entities, and the tables of those that were imported: one for each version, never changed. */
+export function postgresEntities(parts: Parts): PostgresEntities {
+  const { pool, look, tables, connect } = parts
+  const records = createRecords(parts.records, parts.cacheSize)
+  let entities: ReadonlyMap<string, Entity> = new Map()
+  let seen = -1
+
+  async function read(state: number, db: Queries): Promise<void> {
+    const added = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity ORDER BY name')
+    entities = new Map([...builtInEntities, ...added.map(toEntity)].map(entity => [entity.name, entity]))
+    records.keepOnly(
+      new Set(
+        [...entities.values()].flatMap(({ source }) => (source.kind === 'records' ? source.version : [])),
+      ),
+    )
+    seen = state
+  }
+
+  /** Removes versions that nobody reads any more. */
+  async function sweep(): Promise<void> {
+    const reading = [...parts.records.held.keys()]
+    if (reading.length > 0)
+      await pool.run('UPDATE carrel.retired SET at = now() WHERE version = ANY($1)', reading)
+    const old = await pool.rows<{ version: string }>(
+      "SELECT version FROM carrel.retired WHERE at < now() - $1 * interval '1 second'",
+      graceForReaders,
+    )
+    for (const { version } of old)
+      await pool.transaction(async db => {
+        // Of several nodes, the one that deletes the row does the rest.
+        const sql = "DELETE FROM carrel.retired WHERE version = $1 AND at < now() - $2 * interval '1 second'"
+        if ((await db.run(sql, version, graceForReaders)) === 0) return
+        await db.run('DELETE FROM carrel.rank WHERE version = $1', version)
+        await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
+      })
+  }
+  // What can't be removed now is tried again later.
+  const sweeping = setInterval(() => void sweep().catch(() => {}), sweepEvery)
+  sweeping.unref()
+
+  /** Lets one change of the list through at a time. */
+  const lockList = (db: Queries) => db.run('UPDATE carrel.state SET entities = entities + 1')
+  const retire = (db: Queries, name: string) =>
+    db.run(
+      `INSERT INTO carrel.retired SELECT version, now() FROM carrel.entity WHERE name = $1 AND version IS NOT NULL
+       ON CONFLICT DO NOTHING`,
+      name,
+    )
+  const point = (db: Queries, { name, ...definition }: Entity) =>
+    db.run(
+      `INSERT INTO carrel.entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, version = excluded.version,
+         changed = excluded.changed`,
+      name,
+      JSON.stringify(definition),
+      definition.source.kind === 'records' ? definition.source.version : null,
+      new Date().toISOString(),
+    )
+
+  return {
+    follow: (state, db) => (state === seen ? undefined : read(state, db)),
+    all: async () => {
+      await look.ask()
+      return entities
+    },
+    list: (entity, page, shape, whenGone) => {
+      if (entity.source.kind === 'records') return records.list(entity as RecordEntity, page, shape)
+      return tables(entity, tableOf(entity.source), page, shape, whenGone)
+    },
+    publish: async ({ ranks, ...definition }, lines, event) => {
+      const version = `${definition.name}.${randomBytes(8).toString('hex')}`
+      const db = await connect()
+      try {
+        const written = await writeVersion(db, version, { ...definition, ranks }, lines)
+        await pool.transaction(async changes => {
+          await lockList(changes)
+          if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
+            throw new StoreUnavailable('what was imported was removed before it was in use; import it again')
+          await retire(changes, definition.name)
+          await point(changes, { ...definition, source: { kind: 'records', version, ...written } })
+          await noteEvent(changes, { ...event, reason: definition.name })
+        })
+      } finally {
+        await db.close()
+      }
+      await sweep().catch(() => {})
+    },
+    drop: async (name, event) => {
+      const dropped = await pool.transaction(async db => {
+        await lockList(db)
+        await retire(db, name)
+        if ((await db.run('DELETE FROM carrel.entity WHERE name = $1', name)) === 0) return false
+        await noteEvent(db, { ...event, reason: name })
+        return true
+      })
+      await sweep().catch(() => {})
+      return dropped
+    },
+    expose: async (request, event) => {
+      const exposed = await parts.describe(request)
+      await pool.transaction(async db => {
+        await lockList(db)
+        const imported = 'SELECT 1 FROM carrel.entity WHERE name = $1 AND version IS NOT NULL'
+        if ((await db.rows(imported, exposed.name)).length > 0)
+          throw new ExposeError(`${exposed.name} holds imported records; drop it first`)
+        await point(db, exposed)
+        await noteEvent(db, { ...event, reason: exposed.name })
+      })
+      return exposed
+    },
+    scratchFolder: tmpdir(),
+    close: () => clearInterval(sweeping),
+  }
+}
+
+type EntityRow = { name: string; definition: string }
+
+const toEntity = ({ name, definition }: EntityRow): Entity => ({
+  name,
+  ...(JSON.parse(definition) as Omit<Entity, 'name'>),
+})
+
+const tableOf = (source: Exclude<Source, { kind: 'records' }>): TableSource =>
+  source.kind === 'table'
+    ? { table: `carrel.${quoteName(source.table)}`, asText: [] }
+    : { table: `${quoteName(source.schema)}.${quoteName(source.table)}`, asText: source.asText }

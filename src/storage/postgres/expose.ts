@@ -1,0 +1,178 @@
+import {
+  type Entity,
+  ExposeError,
+  type ExposeRequest,
+  type Field,
+  type FieldType,
+  StoreUnavailable,
+} from '../storage.ts'
+import { quoteName } from './compile.ts'
+import { type Connection, Exists, type Pool, type Queries } from './driver.ts'
+
+/** The role that exposed tables are read through: it may read what was exposed, and nothing else. */
+export const readerRole = 'carrel_reader'
+
+/** What a connection for exposed tables begins with. The role can't write; nothing at all is written there by a view either. */
+export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZONE 'UTC'; SET ROLE ${readerRole}`
+
+/**
+ * Tables and views of the operator's own as read-only entities: types come from the catalogue, what has no order can't
+ * be sorted by, and the reader role gets just the columns that are shown.
+ */
+export async function describeTable(pool: Pool, request: ExposeRequest): Promise<Entity> {
+  const { schema, table, name, read } = request
+  const full = `${schema}.${table}`
+  if (/^(carrel|pg_.*|information_schema)$/.test(schema))
+    throw new ExposeError(`the schema ${schema} is not for exposing: it holds what Carrel or PostgreSQL keep`)
+  return pool.use(async db => {
+    const [found] = await db.rows<{ oid: number }>(findTable, schema, table)
+    if (!found) throw new ExposeError(`there is no table or view ${full} that this user can see`)
+    const all = await db.rows<ColumnRow>(findColumns, found.oid)
+    const columns = request.fields === null ? all : request.fields.map(field => columnNamed(all, field, full))
+    const key = request.key ?? (await primaryKey(db, found.oid, full))
+    const keyColumn = columns.find(column => column.name === key)
+    if (!keyColumn) throw new ExposeError(`the key ${key} must be one of the fields: ${list(columns)}`)
+    const fields = columns.map(toField)
+    const keyField = toField(keyColumn)
+    if (keyField.sortable === false)
+      throw new ExposeError(`the column ${key} can't be the key: its values have no order`)
+    await checkKey(db, found.oid, schema, table, keyColumn)
+    await letReaderRead(db, schema, table, fields)
+    return {
+      name,
+      key,
+      read,
+      fields: fields.map(field => (field.name === key ? { ...field, nullable: false } : field)),
+      source: { kind: 'exposed', schema, table, asText: columns.filter(isText).map(column => column.name) },
+    }
+  })
+}
+
+const findTable = `SELECT CAST(c.oid AS BIGINT) AS oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`
+
+/** A domain is what it is made of. `ordered`: the type has an order of its own (a default operator class for B-trees). */
+const findColumns = `SELECT a.attname AS name, NOT a.attnotnull AS nullable, b.typname AS type, b.typtype AS kind,
+    b.typcategory AS category, EXISTS (SELECT 1 FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod
+      WHERE m.amname = 'btree' AND o.opcdefault AND o.opcintype = b.oid) AS ordered
+  FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+  WHERE a.attrelid = CAST($1 AS BIGINT) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+
+type ColumnRow = {
+  name: string
+  nullable: boolean
+  type: string
+  kind: string
+  category: string
+  ordered: boolean
+}
+
+const list = (columns: readonly ColumnRow[]) => columns.map(column => column.name).join(', ')
+
+function columnNamed(columns: readonly ColumnRow[], name: string, table: string): ColumnRow {
+  const column = columns.find(one => one.name === name)
+  if (!column) throw new ExposeError(`${table} has no column ${name}; it has ${list(columns)}`)
+  return column
+}
+
+const types: Readonly<Record<string, FieldType>> = {
+  int2: 'integer',
+  int4: 'integer',
+  int8: 'integer',
+  float4: 'number',
+  float8: 'number',
+  numeric: 'number',
+  bool: 'boolean',
+  timestamptz: 'date-time',
+  json: 'json',
+  jsonb: 'json',
+}
+
+const texts: ReadonlySet<string> = new Set(['text', 'varchar', 'bpchar', 'name', 'citext', 'char'])
+const isText = ({ type, kind }: ColumnRow) => texts.has(type) || kind === 'e'
+
+function toField(column: ColumnRow): Field {
+  const { name, type, nullable, kind, category, ordered } = column
+  // Arrays and rows of several columns are nested JSON; everything else that has no type of its own is text.
+  const shown = types[type] ?? (category === 'A' || kind === 'c' ? 'json' : 'text')
+  const sortable = isText(column) || (ordered && shown !== 'json')
+  return sortable ? { name, type: shown, nullable } : { name, type: shown, nullable, sortable: false }
+}
+
+async function primaryKey(db: Queries, oid: number, table: string): Promise<string> {
+  const columns = await db.rows<{ name: string }>(
+    `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
+     WHERE i.indrelid = CAST($1 AS BIGINT) AND i.indisprimary`,
+    oid,
+  )
+  const [only] = columns
+  if (columns.length === 1 && only) return only.name
+  const why = only
+    ? `its primary key has several columns (${columns.map(column => column.name).join(', ')})`
+    : 'it has no primary key'
+  throw new ExposeError(`${table}: ${why}; name one column that is unique and never null with --key`)
+}
+
+/** @throws ExposeError when two records could have the same key: their order would be anybody's guess */
+async function checkKey(
+  db: Queries,
+  oid: number,
+  schema: string,
+  table: string,
+  { name, nullable }: ColumnRow,
+) {
+  const [unique] = await db.rows(
+    `SELECT 1 FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+     WHERE i.indrelid = CAST($1 AS BIGINT) AND i.indisunique AND i.indnkeyatts = 1 AND i.indpred IS NULL AND i.indisvalid
+       AND a.attname = $2`,
+    oid,
+    name,
+  )
+  if (unique && !nullable) return
+  // A view, or a table that doesn't say: the values that there are must do.
+  const [bad] = await db.rows(
+    `SELECT 1 FROM ${quoteName(schema)}.${quoteName(table)} GROUP BY ${quoteName(name)}
+     HAVING count(*) > 1 OR ${quoteName(name)} IS NULL LIMIT 1`,
+  )
+  if (bad)
+    throw new ExposeError(
+      `the column ${name} of ${schema}.${table} can't be the key: it has a value twice, or null`,
+    )
+}
+
+/** The reader role gets the columns that are shown, and those that other entities show of the same table. */
+async function letReaderRead(
+  db: Connection,
+  schema: string,
+  table: string,
+  fields: readonly Field[],
+): Promise<void> {
+  const full = `${quoteName(schema)}.${quoteName(table)}`
+  const columns = fields.map(field => quoteName(field.name)).join(', ')
+  const [known] = await db.rows('SELECT 1 FROM pg_roles WHERE rolname = $1', readerRole)
+  const create = known ? [] : [`CREATE ROLE ${readerRole} NOLOGIN`]
+  const [member] = await db.rows<{ is: boolean }>(
+    `SELECT ${known ? "pg_has_role(current_user, $1, 'MEMBER')" : '$1 IS NULL'} AS is`,
+    readerRole,
+  )
+  const join = member?.is ? [] : [`GRANT ${readerRole} TO CURRENT_USER`]
+  const statements = [
+    ...create,
+    ...join,
+    `GRANT USAGE ON SCHEMA ${quoteName(schema)} TO ${readerRole}`,
+    `GRANT SELECT (${columns}) ON ${full} TO ${readerRole}`,
+  ]
+  for (const sql of statements)
+    try {
+      await db.exec(sql)
+    } catch (error) {
+      if (error instanceof Exists) continue
+      if (error instanceof StoreUnavailable)
+        throw new ExposeError(
+          `the user of CARREL_DATABASE_URL may not prepare the reading role; let an owner run: ${statements.join('; ')}`,
+          { cause: error },
+        )
+      throw error
+    }
+}

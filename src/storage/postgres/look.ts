@@ -1,0 +1,93 @@
+import type { Connection } from './driver.ts'
+
+/** What every request wants to know: is the session still the one it was, and has anything else changed? */
+export interface Seen {
+  /** Of the enabled epersons that were asked for. */
+  readonly stamps: ReadonlyMap<string, number>
+  /** Grows when the list of entities changes. */
+  readonly entities: number
+  /** Grows when the secrets change. */
+  readonly secrets: number
+}
+
+export interface Look {
+  /**
+   * Requests that ask while a look-up is on its way share the next one (docs/decisions/0007): what they are told was
+   * read after they asked, so a logout that was acknowledged before is always seen (T4).
+   */
+  ask(uuid?: string): Promise<Seen>
+  close(): Promise<void>
+}
+
+interface Parts {
+  /** Opens the one connection that is kept for this, so that look-ups never wait for a slow query. */
+  readonly connect: () => Promise<Connection>
+  /** Told of everything that is seen, before those who asked are. */
+  readonly follow: (seen: Seen, db: Connection) => Promise<void> | undefined
+}
+
+const sql = `SELECT s.entities, s.secrets, e.uuid, e.stamp FROM carrel.state s
+  LEFT JOIN carrel.eperson e ON e.uuid = ANY($1) AND e.enabled`
+
+type LookRow = { entities: number; secrets: number; uuid: string | null; stamp: number }
+
+interface Batch {
+  readonly uuids: Set<string>
+  readonly seen: Promise<Seen>
+  readonly resolve: (seen: Seen) => void
+  readonly reject: (error: unknown) => void
+}
+
+function newBatch(): Batch {
+  const { promise: seen, resolve, reject } = Promise.withResolvers<Seen>()
+  return { uuids: new Set(), seen, resolve, reject }
+}
+
+export function createLook({ connect, follow }: Parts): Look {
+  let gathering: Batch | undefined
+  let running: Promise<void> | undefined
+  let connection: Connection | undefined
+
+  async function lookUp(uuids: ReadonlySet<string>): Promise<Seen> {
+    connection ??= await connect()
+    const rows = await connection.rows<LookRow>(sql, [...uuids])
+    const [first] = rows
+    if (!first) throw new Error('the store has lost its state row')
+    const stamps = new Map<string, number>()
+    for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
+    const seen = { stamps, entities: first.entities, secrets: first.secrets }
+    await follow(seen, connection)
+    return seen
+  }
+
+  async function run(): Promise<void> {
+    // One turn of the event loop: requests that arrived together share the first look-up, too.
+    await new Promise(resolve => setImmediate(resolve))
+    while (gathering) {
+      const batch = gathering
+      gathering = undefined
+      try {
+        batch.resolve(await lookUp(batch.uuids))
+      } catch (error) {
+        // Whatever state the connection is in, the next look-up has a new one.
+        connection?.destroy()
+        connection = undefined
+        batch.reject(error)
+      }
+    }
+    running = undefined
+  }
+
+  return {
+    ask: uuid => {
+      gathering ??= newBatch()
+      if (uuid !== undefined) gathering.uuids.add(uuid)
+      running ??= run()
+      return gathering.seen
+    },
+    close: async () => {
+      await running
+      await connection?.close()
+    },
+  }
+}

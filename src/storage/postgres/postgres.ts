@@ -1,0 +1,143 @@
+import type { WorkerHandlers } from '../records/worker.ts'
+import type { Entity, Storage } from '../storage.ts'
+import { startThread, type Thread } from '../thread.ts'
+import { postgresAccounts } from './accounts.ts'
+import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
+import { postgresEntities } from './entities.ts'
+import { describeTable, readAsReader } from './expose.ts'
+import { createLook } from './look.ts'
+import { migrate } from './migrations.ts'
+import { recordTables } from './record-tables.ts'
+import { sharedSecrets } from './secrets.ts'
+import { createTables, type TablePlace } from './tables.ts'
+
+export interface PostgresOptions {
+  readonly url: string
+  /** Where query endpoints may read, which may be behind; null: nowhere else. */
+  readonly replicaUrl: string | null
+  /** Connections for each of: accounts, pages, listings. */
+  readonly poolSize: number
+  /** Requests that may wait for a connection. */
+  readonly queue: number
+  /** Milliseconds. */
+  readonly statementTimeout: number
+  /** Bytes of orders and records that are kept in memory. */
+  readonly cacheSize: number
+}
+
+/** Milliseconds that a look-up, or a change of an account, may take: a client has its answer, or its 503, within 5 s. */
+const shortPatience = 4_000
+/** How long after its time limit a statement that the server should have ended is given up, in ms. */
+const afterTimeout = 2_000
+/** How often what other nodes changed is looked at when no request asks, in ms. */
+const lookEvery = 1_000
+
+/** Opens the store on PostgreSQL, creating it where there is none. */
+export async function openPostgres(options: PostgresOptions): Promise<Storage> {
+  const { url, statementTimeout, poolSize, queue } = options
+  const unhurried: ConnectionOptions = { url, statementTimeout: 0, patience: 0, begin: '' }
+  await migrate(unhurried)
+
+  const short: ConnectionOptions = {
+    url,
+    statementTimeout: shortPatience,
+    patience: shortPatience,
+    begin: '',
+  }
+  const accountPool = createPool({ ...short, size: poolSize, queue })
+  const worker = workerWhenNeeded()
+
+  const pages: PoolOptions = {
+    url,
+    statementTimeout,
+    patience: statementTimeout + afterTimeout,
+    begin: '',
+    size: poolSize,
+    queue,
+  }
+  const places = [...(options.replicaUrl === null ? [] : [options.replicaUrl]), url].map(placeUrl => ({
+    plain: placeAt({ ...pages, url: placeUrl }),
+    exposed: placeAt({ ...pages, url: placeUrl, begin: readAsReader }),
+  }))
+  const records = recordTables({ pools: places.map(place => place.plain.pool), worker: worker.get })
+  const tables = createTables({
+    places: ({ source }: Entity) =>
+      places.map(place => (source.kind === 'exposed' ? place.exposed : place.plain)),
+    mostListings: poolSize,
+    worker: worker.get,
+  })
+
+  const look = createLook({
+    connect: () => connect(short),
+    follow: async (seen, db) => {
+      await secrets.follow(seen.secrets, db)
+      await entities.follow(seen.entities, db)
+    },
+  })
+  const secrets = sharedSecrets(accountPool)
+  const entities = postgresEntities({
+    pool: accountPool,
+    look,
+    records,
+    tables,
+    cacheSize: options.cacheSize,
+    connect: () => connect(unhurried),
+    describe: request => describeTable(accountPool, request),
+  })
+
+  // Also when no request asks: what others sign with a new secret must be known before it is met.
+  const looking = setInterval(() => void look.ask().catch(() => {}), lookEvery)
+  looking.unref()
+  const close = async () => {
+    clearInterval(looking)
+    entities.close()
+    await look.close()
+    await Promise.all(
+      [accountPool, ...places.flatMap(one => [one.plain.pool, one.exposed.pool])].map(one => one.close()),
+    )
+    await worker.close()
+  }
+  try {
+    await look.ask()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    accounts: postgresAccounts(accountPool, look),
+    entities,
+    secrets,
+    ping: async () => {
+      await look.ask()
+    },
+    close,
+  }
+}
+
+function placeAt(options: PoolOptions): TablePlace {
+  const pool = createPool(options)
+  return {
+    pool,
+    connect: () =>
+      connect({
+        ...options,
+        // The server ends what it works at for a client that has gone, also when "stop" gets lost.
+        begin: `SET client_connection_check_interval = 1000; ${options.begin}`,
+      }),
+    cancel: processId => pool.rows('SELECT pg_cancel_backend($1)', processId),
+  }
+}
+
+function workerWhenNeeded() {
+  let thread: Thread<WorkerHandlers> | undefined
+  return {
+    get: () => {
+      if (thread === undefined || thread.hasEnded)
+        thread = startThread<WorkerHandlers>('records/worker', null)
+      return thread
+    },
+    close: async () => {
+      await thread?.close()
+    },
+  }
+}

@@ -1,0 +1,162 @@
+import { joinPieces, separators } from '../../shapes.ts'
+import type { WorkerHandlers } from '../records/worker.ts'
+import {
+  type Entity,
+  type Listing,
+  type Page,
+  type Shape,
+  StoreUnavailable,
+  type WhenGone,
+} from '../storage.ts'
+import type { Thread } from '../thread.ts'
+import { compileCount, compilePage, compileShort, type TableSource } from './compile.ts'
+import type { Connection, Pool } from './driver.ts'
+
+/** A page of at most this many records is one statement; what is longer moves with a cursor at the client's pace. */
+const shortPage = 100
+/** Bytes of JSON that a piece should have, about; and the most records that are fetched for one. */
+const pieceBytes = 128 * 1024
+const mostFetched = 2_000
+/** Before their size is known. */
+const firstFetched = 100
+
+/** One place to read tables from. */
+export interface TablePlace {
+  readonly pool: Pool
+  /** A connection of its own for a listing. */
+  readonly connect: () => Promise<Connection>
+  /** Tells the process at the other end to stop what it does. */
+  readonly cancel: (processId: number) => Promise<unknown>
+}
+
+interface Parts {
+  /** Where to read, in this order: the next one only when one is out of reach. */
+  readonly places: (entity: Entity) => readonly TablePlace[]
+  /** How many listings may be under way; each has a connection, however slow its client is. */
+  readonly mostListings: number
+  readonly worker: () => Thread<WorkerHandlers>
+}
+
+export type ListTable = (
+  entity: Entity,
+  source: TableSource,
+  page: Page,
+  shape: Shape,
+  whenGone: WhenGone,
+) => Promise<Listing>
+
+export function createTables({ places, mostListings, worker }: Parts): ListTable {
+  let listings = 0
+
+  const listingOf = (page: Page, count: number | null, body: Listing['body']): Listing => ({
+    total: page.total && count !== null ? count : undefined,
+    more: page.limit === null || count === null ? undefined : page.offset + page.limit < count,
+    body,
+  })
+
+  async function short(
+    place: TablePlace,
+    entity: Entity,
+    source: TableSource,
+    page: Page,
+    shape: Shape,
+    whenGone: WhenGone,
+  ) {
+    const { sql, values } = compileShort(entity, source, page, separators[shape])
+    const row = await place.pool.use(async db => {
+      const end = endWhenGone(db, place, whenGone)
+      const [found] = await db.rows<{ count: number | null; body: string | null }>(sql, ...values)
+      end()
+      return found
+    })
+    return listingOf(page, row?.count ?? null, Buffer.from(row?.body ?? ''))
+  }
+
+  async function long(
+    place: TablePlace,
+    entity: Entity,
+    source: TableSource,
+    page: Page,
+    shape: Shape,
+    whenGone: WhenGone,
+  ) {
+    if (listings >= mostListings)
+      throw new StoreUnavailable(`${listings} listings of tables are under way, and no more may be`)
+    listings++
+    let db: Connection | undefined
+    const close = async () => {
+      if (db === undefined) return
+      const closing = db
+      db = undefined
+      listings--
+      // What it was at ends with it.
+      await closing.close().catch(() => {})
+    }
+    try {
+      db = await place.connect()
+      endWhenGone(db, place, whenGone)
+      // The total and the cursor see the same moment.
+      await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const counted = compileCount(source, page)
+      const [row] = counted ? await db.rows<{ count: number }>(counted.sql, ...counted.values) : []
+      const { sql, values } = compilePage(entity, source, page)
+      await db.run(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
+      return listingOf(page, row?.count ?? null, pieces(db, entity, shape, close))
+    } catch (error) {
+      if (db === undefined) listings--
+      await close()
+      throw error
+    }
+  }
+
+  async function* pieces(db: Connection, entity: Entity, shape: Shape, close: () => Promise<void>) {
+    try {
+      for (let count = firstFetched; ; ) {
+        const rows = await db.rows<{ json: string }>(`FETCH ${count} FROM page`)
+        if (rows.length === 0) return
+        const json = rows.map(row => row.json)
+        const piece =
+          shape === 'csv'
+            ? await worker().call('csv', json.join(','), entity.fields)
+            : joinPieces(json, separators[shape])
+        yield piece
+        count = roundedDown(Math.min(mostFetched, (pieceBytes / Math.max(piece.length, 1)) * rows.length))
+      }
+    } finally {
+      await close()
+    }
+  }
+
+  return async (entity, source, page, shape, whenGone) => {
+    const isShort = page.limit !== null && page.limit <= shortPage && shape !== 'csv'
+    const list = isShort ? short : long
+    const all = places(entity)
+    for (const [at, place] of all.entries())
+      try {
+        return await list(place, entity, source, page, shape, whenGone)
+      } catch (error) {
+        if (at === all.length - 1 || !(error instanceof StoreUnavailable)) throw error
+      }
+    throw new StoreUnavailable('there is no database to read from')
+  }
+}
+
+/** Few different numbers, because each is a statement of its own. */
+const roundedDown = (count: number) => 2 ** Math.max(0, Math.floor(Math.log2(count)))
+
+/**
+ * A client that goes away ends the query in the database: the process at the other end is told to stop, and the
+ * connection is not used again, so that a late "stop" never meets the statement of somebody else.
+ * @returns to be called when the statement is over
+ */
+function endWhenGone(db: Connection, { cancel }: TablePlace, whenGone: WhenGone): () => void {
+  let isOver = false
+  whenGone(() => {
+    if (isOver) return
+    db.destroy()
+    cancel(db.processId).catch(() => {})
+  })
+  return () => {
+    isOver = true
+  }
+}

@@ -1,0 +1,17 @@
+import type { TestContext } from 'node:test'
+
+const endings = new WeakMap<TestContext, (() => unknown)[]>()
+
+/** The runner's own `after` goes first to last: folders would go before what still writes to them. This goes backwards. */
+export function atEnd(t: TestContext, work: () => unknown): void {
+  const known = endings.get(t)
+  if (known) {
+    known.push(work)
+    return
+  }
+  const stack = [work]
+  endings.set(t, stack)
+  t.after(async () => {
+    for (const one of stack.toReversed()) await one()
+  })
+}

