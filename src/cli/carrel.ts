@@ -2,9 +2,12 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config-file.ts'
 import { ImportError } from '../import/source.ts'
-import { StoreUnavailable } from '../storage/storage.ts'
+import { CopyError } from '../storage/postgres/load.ts'
+import { ExposeError, StoreUnavailable } from '../storage/storage.ts'
+import { copyCommand } from './copy.ts'
 import { entityCommand } from './entity.ts'
 import { epersonCommand } from './eperson.ts'
+import { exposeCommand } from './expose.ts'
 import { Failure, Misuse } from './failures.ts'
 import { groupCommand } from './group.ts'
 import { importCommand } from './import.ts'
@@ -20,8 +23,10 @@ const program = new Command('carrel')
   .addCommand(epersonCommand())
   .addCommand(groupCommand())
   .addCommand(importCommand())
+  .addCommand(exposeCommand())
   .addCommand(entityCommand())
   .addCommand(secretCommand())
+  .addCommand(copyCommand())
   .addHelpText(
     'after',
     '\nSettings come from the environment: CARREL_DATA, CARREL_PORT, … (docs/reference/settings.md).',
@@ -62,6 +67,8 @@ function report(error: unknown): number {
     error instanceof Failure ||
     error instanceof ConfigError ||
     error instanceof ImportError ||
+    error instanceof ExposeError ||
+    error instanceof CopyError ||
     error instanceof StoreUnavailable
   const message =
     error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)

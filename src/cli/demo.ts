@@ -15,7 +15,7 @@ const people = [
 const letters = 10_000
 
 export interface Demo {
-  introduction(api: string, query: string, dataFolder: string): string
+  introduction(api: string, query: string, store: string): string
 }
 
 /** @returns undefined when the store is in use already: nothing is added then */
@@ -41,10 +41,10 @@ export async function createDemo({ accounts, entities }: Storage): Promise<Demo 
     () => {},
   )
   return {
-    introduction: (api, query, dataFolder) => {
+    introduction: (api, query, store) => {
       const reader = credentials.find(one => one.group === 'Readers')
       return `
-First start: ${dataFolder} now holds ${letters.toLocaleString('en')} demo letters and these epersons (shown only once):
+First start: ${store} now holds ${letters.toLocaleString('en')} demo letters and these epersons (shown only once):
 
 ${credentials.map(({ email, password, group }) => `  ${email.padEnd(20)}  ${password}  ${group ?? 'Administrator'}`).join('\n')}
 

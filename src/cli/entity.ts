@@ -9,7 +9,7 @@ export function entityCommand(): Command {
 
   command
     .command('list')
-    .description('List all entities, built in and imported.')
+    .description('List all entities: built in, imported and exposed.')
     .option('--json', 'print JSON, with the fields')
     .action(({ json }: { json?: boolean }) =>
       withStore(async ({ entities }) => {
@@ -18,12 +18,19 @@ export function entityCommand(): Command {
           key,
           read,
           records: source.kind === 'records' ? source.count : null,
+          table: source.kind === 'exposed' ? `${source.schema}.${source.table}` : null,
           fields,
         }))
         sayList(json, list, () =>
           table(
             ['ENTITY', 'KEY', 'READ', 'FIELDS', 'RECORDS'],
-            list.map(one => [one.name, one.key, one.read, one.fields.length, one.records ?? '(built in)']),
+            list.map(one => [
+              one.name,
+              one.key,
+              one.read,
+              one.fields.length,
+              one.records ?? one.table ?? '(built in)',
+            ]),
           ),
         )
       }),
@@ -31,11 +38,11 @@ export function entityCommand(): Command {
 
   command
     .command('drop <name>')
-    .description('Drop an imported entity with its records.')
+    .description('Drop an imported entity with its records, or cease to expose a table.')
     .action((name: string) =>
       withStore(async ({ entities }) => {
         if (!(await entities.drop(name, commandEvent('entity.drop'))))
-          throw new Failure(`there is no imported entity ${name}; «carrel entity list» shows all`)
+          throw new Failure(`there is no imported or exposed entity ${name}; «carrel entity list» shows all`)
         say(`Dropped ${name}.`)
       }),
     )

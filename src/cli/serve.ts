@@ -37,7 +37,7 @@ export function serveCommand(): Command {
             created.introduction(
               `${config.baseUrl}/api`,
               `${config.baseUrl}${config.queryBase}`,
-              config.dataFolder,
+              config.database.kind === 'embedded' ? config.dataFolder : 'the database',
             ),
           )
       } catch (error) {

@@ -97,7 +97,8 @@ function readerOf(source: Source): AsyncIterable<ReadRecord[]> {
   return source.format === 'json' ? readJsonArray(source.open()) : readNdjson(source.open())
 }
 
-function checkName(name: string): void {
+/** @throws ImportError for what can't name an entity of the operator's */
+export function checkName(name: string): void {
   if (!/^[a-z][a-z0-9_-]{0,62}$/.test(name))
     throw new ImportError(
       `${JSON.stringify(name)} can't name an entity: use a-z, 0-9, _ and -, beginning with a letter`,

@@ -14,11 +14,19 @@ export interface TableSource {
   readonly table: string
   /** Fields whose values are compared as text, by code point, whatever the type of the column (Q6). */
   readonly asText: readonly string[]
+  /** Values may be JSON as somebody wrote it, with line ends between its parts: one record is one line (NDJSON). */
+  readonly mayHaveLineEnds: boolean
 }
 
 /** Rows of one column, `json`: the record. Nulls come last ascending and first descending, as PostgreSQL has it by itself. */
-export function compilePage({ fields, key }: Entity, { table, asText }: TableSource, page: Page): Statement {
-  const columns = fields.map(field => quoteName(field.name)).join(', ')
+export function compilePage(
+  { fields, key }: Entity,
+  { table, asText, mayHaveLineEnds }: TableSource,
+  page: Page,
+): Statement {
+  const columns = fields.map(field => `t.${quoteName(field.name)}`).join(', ')
+  // A column of the same name would come before the whole row.
+  const row = quoteName(nameUnlike(fields))
   const order = [...page.order, { field: key, descending: false }]
     .map(({ field, descending }) => {
       const column = `t.${quoteName(field)}`
@@ -26,11 +34,21 @@ export function compilePage({ fields, key }: Entity, { table, asText }: TableSou
       return `${compared} ${descending ? 'DESC' : 'ASC'}`
     })
     .join(', ')
+  const json = `CAST(row_to_json(${row}) AS TEXT)`
+  const inOneLine = mayHaveLineEnds ? `translate(${json}, chr(10) || chr(13), '  ')` : json
   return {
     // The inner select decides which rows; only those are turned into JSON.
-    sql: `SELECT CAST(row_to_json(r) AS TEXT) AS json FROM (SELECT ${columns} FROM ${table} t ORDER BY ${order} LIMIT $1 OFFSET $2) r`,
+    sql: `SELECT ${inOneLine} AS json FROM (SELECT ${columns} FROM ${table} t ORDER BY ${order} LIMIT $1 OFFSET $2) ${row}`,
     values: [page.limit, page.offset],
   }
+}
+
+/** A name that no field has. */
+function nameUnlike(fields: Entity['fields']): string {
+  const names = new Set(fields.map(field => field.name))
+  let name = 'record'
+  while (names.has(name)) name += '_'
+  return name
 }
 
 /** How many records there are; where nobody asked, no further than to know whether some follow the page. */

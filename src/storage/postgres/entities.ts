@@ -13,6 +13,7 @@ import {
 import { noteEvent } from './changes.ts'
 import { quoteName, type TableSource } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
+import { letReaderRead, tableExists } from './expose.ts'
 import type { Look } from './look.ts'
 import { recordTable, writeVersion } from './record-tables.ts'
 import type { ListTable } from './tables.ts'
@@ -99,6 +100,15 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       new Date().toISOString(),
     )
 
+  /** The columns of a table that entities show, of all of them. */
+  async function columnsShown(db: Queries, { schema, table }: Pick<ExposeRequest, 'schema' | 'table'>) {
+    const rows = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE version IS NULL')
+    const showing = rows
+      .map(toEntity)
+      .filter(({ source }) => source.kind === 'exposed' && source.schema === schema && source.table === table)
+    return [...new Set(showing.flatMap(({ fields }) => fields.map(field => field.name)))]
+  }
+
   return {
     follow: (state, db) => (state === seen ? undefined : read(state, db)),
     all: async () => {
@@ -113,7 +123,12 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       const version = `${definition.name}.${randomBytes(8).toString('hex')}`
       const db = await connect()
       try {
-        const written = await writeVersion(db, version, { ...definition, ranks }, lines)
+        await db.exec('BEGIN')
+        // Until an entity points at it; what a process leaves that dies here is removed by any other.
+        await db.run('INSERT INTO carrel.retired (version, at) VALUES ($1, now())', version)
+        const fields = definition.fields.length
+        const written = await writeVersion(db, { version, fields, ranks, records: lines })
+        await db.exec('COMMIT')
         await pool.transaction(async changes => {
           await lockList(changes)
           if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
@@ -131,7 +146,12 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       const dropped = await pool.transaction(async db => {
         await lockList(db)
         await retire(db, name)
-        if ((await db.run('DELETE FROM carrel.entity WHERE name = $1', name)) === 0) return false
+        const deleted = 'DELETE FROM carrel.entity WHERE name = $1 RETURNING name, definition'
+        const [row] = await db.rows<EntityRow>(deleted, name)
+        if (!row) return false
+        const { source } = toEntity(row)
+        if (source.kind === 'exposed' && (await tableExists(db, source)))
+          await letReaderRead(db, source, await columnsShown(db, source))
         await noteEvent(db, { ...event, reason: name })
         return true
       })
@@ -146,6 +166,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         if ((await db.rows(imported, exposed.name)).length > 0)
           throw new ExposeError(`${exposed.name} holds imported records; drop it first`)
         await point(db, exposed)
+        await letReaderRead(db, request, await columnsShown(db, request))
         await noteEvent(db, { ...event, reason: exposed.name })
       })
       return exposed
@@ -164,5 +185,9 @@ const toEntity = ({ name, definition }: EntityRow): Entity => ({
 
 const tableOf = (source: Exclude<Source, { kind: 'records' }>): TableSource =>
   source.kind === 'table'
-    ? { table: `carrel.${quoteName(source.table)}`, asText: [] }
-    : { table: `${quoteName(source.schema)}.${quoteName(source.table)}`, asText: source.asText }
+    ? { table: `carrel.${quoteName(source.table)}`, asText: [], mayHaveLineEnds: false }
+    : {
+        table: `${quoteName(source.schema)}.${quoteName(source.table)}`,
+        asText: source.asText,
+        mayHaveLineEnds: true,
+      }

@@ -7,7 +7,7 @@ import {
   StoreUnavailable,
 } from '../storage.ts'
 import { quoteName } from './compile.ts'
-import { type Connection, Exists, type Pool, type Queries } from './driver.ts'
+import type { Connection, Pool, Queries } from './driver.ts'
 
 /** The role that exposed tables are read through: it may read what was exposed, and nothing else. */
 export const readerRole = 'carrel_reader'
@@ -37,7 +37,6 @@ export async function describeTable(pool: Pool, request: ExposeRequest): Promise
     if (keyField.sortable === false)
       throw new ExposeError(`the column ${key} can't be the key: its values have no order`)
     await checkKey(db, found.oid, schema, table, keyColumn)
-    await letReaderRead(db, schema, table, fields)
     return {
       name,
       key,
@@ -50,6 +49,11 @@ export async function describeTable(pool: Pool, request: ExposeRequest): Promise
 
 const findTable = `SELECT CAST(c.oid AS BIGINT) AS oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`
+
+export const tableExists = async (
+  db: Queries,
+  { schema, table }: Pick<ExposeRequest, 'schema' | 'table'>,
+): Promise<boolean> => (await db.rows(findTable, schema, table)).length > 0
 
 /** A domain is what it is made of. `ordered`: the type has an order of its own (a default operator class for B-trees). */
 const findColumns = `SELECT a.attname AS name, NOT a.attnotnull AS nullable, b.typname AS type, b.typtype AS kind,
@@ -141,38 +145,36 @@ async function checkKey(
     )
 }
 
-/** The reader role gets the columns that are shown, and those that other entities show of the same table. */
-async function letReaderRead(
+/** Gives the reader role just these columns of the table, and takes all others away. */
+export async function letReaderRead(
   db: Connection,
-  schema: string,
-  table: string,
-  fields: readonly Field[],
+  { schema, table }: Pick<ExposeRequest, 'schema' | 'table'>,
+  columns: readonly string[],
 ): Promise<void> {
   const full = `${quoteName(schema)}.${quoteName(table)}`
-  const columns = fields.map(field => quoteName(field.name)).join(', ')
-  const [known] = await db.rows('SELECT 1 FROM pg_roles WHERE rolname = $1', readerRole)
-  const create = known ? [] : [`CREATE ROLE ${readerRole} NOLOGIN`]
-  const [member] = await db.rows<{ is: boolean }>(
-    `SELECT ${known ? "pg_has_role(current_user, $1, 'MEMBER')" : '$1 IS NULL'} AS is`,
+  const [role] = await db.rows<{ user: string; known: boolean; member: boolean }>(
+    `SELECT current_user AS user, count(*) > 0 AS known, coalesce(bool_or(pg_has_role(current_user, oid, 'MEMBER')), false) AS member
+     FROM pg_roles WHERE rolname = $1`,
     readerRole,
   )
-  const join = member?.is ? [] : [`GRANT ${readerRole} TO CURRENT_USER`]
   const statements = [
-    ...create,
-    ...join,
-    `GRANT USAGE ON SCHEMA ${quoteName(schema)} TO ${readerRole}`,
-    `GRANT SELECT (${columns}) ON ${full} TO ${readerRole}`,
+    ...(role?.known ? [] : [`CREATE ROLE ${readerRole} NOLOGIN`]),
+    ...(role?.member ? [] : [`GRANT ${readerRole} TO ${quoteName(role?.user ?? '')}`]),
+    `REVOKE SELECT ON ${full} FROM ${readerRole}`,
+    ...(columns.length === 0
+      ? []
+      : [
+          `GRANT USAGE ON SCHEMA ${quoteName(schema)} TO ${readerRole}`,
+          `GRANT SELECT (${columns.map(quoteName).join(', ')}) ON ${full} TO ${readerRole}`,
+        ]),
   ]
-  for (const sql of statements)
-    try {
-      await db.exec(sql)
-    } catch (error) {
-      if (error instanceof Exists) continue
-      if (error instanceof StoreUnavailable)
-        throw new ExposeError(
-          `the user of CARREL_DATABASE_URL may not prepare the reading role; let an owner run: ${statements.join('; ')}`,
-          { cause: error },
-        )
-      throw error
-    }
+  try {
+    for (const sql of statements) await db.exec(sql)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    throw new ExposeError(
+      `${error.message}: the user of CARREL_DATABASE_URL may not let ${readerRole} read; let an owner run: ${statements.join('; ')}`,
+      { cause: error },
+    )
+  }
 }

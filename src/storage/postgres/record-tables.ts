@@ -1,7 +1,7 @@
 import { joinPieces } from '../../shapes.ts'
 import type { Numbers, RecordEntity, RecordSource } from '../records/records.ts'
 import type { WorkerHandlers } from '../records/worker.ts'
-import { type NewEntity, StoreUnavailable } from '../storage.ts'
+import { StoreUnavailable } from '../storage.ts'
 import type { Thread } from '../thread.ts'
 import { quoteName } from './compile.ts'
 import { type Connection, codeOf, type Pool } from './driver.ts'
@@ -13,16 +13,27 @@ import { type Connection, codeOf, type Pool } from './driver.ts'
 export const recordTable = (version: string): string => `carrel.${quoteName(`records.${version}`)}`
 
 /** Ranks are kept in parts of this many records. */
-const partLength = 256 * 1024
+export const partLength = 256 * 1024
 /** Records that are read at once into memory. */
 const loadStep = 10_000
 
-/** Writes a version, all of it or nothing. @returns how many records there are, their bytes together, and those of the largest */
+/** What is written of a version: who it belongs to comes later. */
+export interface VersionContent {
+  readonly version: string
+  /** How many fields have ranks. */
+  readonly fields: number
+  ranks(field: number): Uint32Array
+  /** Each record's JSON, in the order of the key. */
+  readonly records: Iterable<string>
+}
+
+/**
+ * Writes a version, inside of the transaction that `db` is in.
+ * @returns how many records there are, their bytes together, and those of the largest
+ */
 export async function writeVersion(
   db: Connection,
-  version: string,
-  entity: NewEntity,
-  records: Iterable<string>,
+  { version, fields, ranks, records }: VersionContent,
 ): Promise<{ count: number; bytes: number; largest: number }> {
   const written = { count: 0, bytes: 0, largest: 0 }
   const table = recordTable(version)
@@ -36,31 +47,27 @@ export async function writeVersion(
       written.largest = Math.max(written.largest, size)
     }
   }
-  await db.exec('BEGIN')
   await db.exec(`CREATE TABLE ${table} (n INTEGER NOT NULL, json TEXT NOT NULL)`)
-  // Until an entity points at it; what a process leaves that dies here is removed by any other.
-  await db.run('INSERT INTO carrel.retired (version, at) VALUES ($1, now())', version)
   await db.copyIn(table, inChunks(lines()))
   await db.exec(`ALTER TABLE ${table} ADD PRIMARY KEY (n)`)
-  for (const field of entity.fields.keys()) {
-    const ranks = entity.ranks(field)
-    for (let part = 0; part * partLength < ranks.length; part++)
+  for (let field = 0; field < fields; field++) {
+    const column = ranks(field)
+    for (let part = 0; part * partLength < column.length; part++)
       await db.run(
         'INSERT INTO carrel.rank VALUES ($1, $2, $3, $4)',
         version,
         field,
         part,
-        bytesOf(ranks.slice(part * partLength, (part + 1) * partLength)),
+        bytesOf(column.slice(part * partLength, (part + 1) * partLength)),
       )
   }
-  await db.exec('COMMIT')
   return written
 }
 
 /** Characters that go out at once. */
 const chunkLength = 64 * 1024
 
-function* inChunks(lines: Iterable<string>): Iterable<string> {
+export function* inChunks(lines: Iterable<string>): Iterable<string> {
   let chunk = ''
   for (const line of lines) {
     chunk += line

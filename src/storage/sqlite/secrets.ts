@@ -83,6 +83,9 @@ function writeWhole(file: string, lines: readonly string[]): void {
   }
 }
 
+/** The secrets of a data folder, newest first. */
+export const readSecrets = (dataFolder: string) => read(join(dataFolder, 'secret'))
+
 function read(file: string) {
   const lines = readFileSync(file, 'utf8')
     .split('\n')

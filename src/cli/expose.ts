@@ -1,0 +1,77 @@
+import { Command } from 'commander'
+import { checkName } from '../import/import-entity.ts'
+import { Failure, Misuse } from './failures.ts'
+import { say, table } from './output.ts'
+import { readOption, readRule } from './read-rule.ts'
+import { commandEvent, withStore } from './store.ts'
+
+interface Options {
+  readonly entity: string
+  readonly key?: string
+  readonly read: string
+  readonly fields?: string
+  readonly json?: boolean
+}
+
+/** `carrel expose`: makes a table or view that is there already a read-only entity. */
+export function exposeCommand(): Command {
+  return new Command('expose')
+    .argument('<table>', 'a table or view of the PostgreSQL database, with its schema: public.artworks')
+    .description('Put token-authenticated paging in front of a table or view. Its rows are read as they are.')
+    .requiredOption('--entity <name>', 'the entity: a-z, 0-9, _ and -')
+    .option('--key <column>', 'the column that tells rows apart; the primary key if left out')
+    .option('--fields <columns>', 'the columns to show, separated by commas; all if left out')
+    .option(...readOption)
+    .option('--json', 'print the entity as JSON')
+    .action((name: string, options: Options) =>
+      withStore(async ({ accounts, entities }) => {
+        checkName(options.entity)
+        const [schema, ofSchema] = splitName(name)
+        const read = await readRule(options.read, accounts)
+        if (entities.expose === undefined)
+          throw new Failure(
+            'the embedded store has no tables to expose; set CARREL_DATABASE_URL to the PostgreSQL database that has them',
+          )
+        const exposed = await entities.expose(
+          {
+            name: options.entity,
+            schema,
+            table: ofSchema,
+            key: options.key ?? null,
+            read,
+            fields:
+              options.fields
+                ?.split(',')
+                .map(field => field.trim())
+                .filter(field => field !== '') ?? null,
+          },
+          commandEvent('entity.expose'),
+        )
+        const { source: _, ...shown } = exposed
+        if (options.json) return say(JSON.stringify(shown, null, 2))
+        say(
+          table(
+            ['FIELD', 'TYPE', 'NULLABLE', 'SORTABLE'],
+            exposed.fields.map(field => [
+              field.name,
+              field.type,
+              field.nullable ? 'yes' : 'no',
+              field.sortable === false ? 'no' : 'yes',
+            ]),
+          ),
+        )
+        say(
+          `\n${schema}.${ofSchema} can be read as ${exposed.name}, by ${read}, in the order of ${exposed.key}.`,
+        )
+      }),
+    )
+}
+
+/** `table`, `schema.table`, and both in double quotes where they have a dot or a quote (SQL's own rule). */
+function splitName(text: string): readonly [schema: string, table: string] {
+  const part = '("(?:[^"]|"")+"|[^".]+)'
+  const [, first, second] = new RegExp(`^${part}(?:\\.${part})?$`).exec(text) ?? []
+  if (first === undefined) throw new Misuse(`${JSON.stringify(text)} is no table; name it as schema.table`)
+  const bare = (name: string) => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name)
+  return second === undefined ? ['public', bare(first)] : [bare(first), bare(second)]
+}

@@ -1,0 +1,21 @@
+import type { Accounts, ReadRule } from '../storage/storage.ts'
+import { Failure, Misuse } from './failures.ts'
+
+/** The option `--read` of the commands that make entities (Q11). */
+export const readOption = [
+  '--read <who>',
+  'who may read it: anonymous, eperson, admin or group:<name>',
+  'admin',
+] as const
+
+/** @throws Misuse when it is none; Failure when it names a group that isn't there */
+export async function readRule(text: string, accounts: Pick<Accounts, 'listGroups'>): Promise<ReadRule> {
+  if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
+  const group = /^group:(.+)/.exec(text)?.[1]
+  if (group === undefined)
+    throw new Misuse(`--read takes anonymous, eperson, admin or group:<name>, not ${JSON.stringify(text)}`)
+  const known = await accounts.listGroups()
+  if (!known.some(one => one.name === group))
+    throw new Failure(`there is no group ${group}; add it with «carrel group add ${group}»`)
+  return `group:${group}`
+}
