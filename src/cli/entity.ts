@@ -26,7 +26,7 @@ export function entityCommand(): Command {
             ['ENTITY', 'KEY', 'READ', 'FIELDS', 'RECORDS'],
             list.map(one => [
               one.name,
-              one.key,
+              [one.key].flat().join(', '),
               one.read,
               one.fields.length,
               one.records ?? one.table ?? '(built in)',

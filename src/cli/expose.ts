@@ -19,7 +19,10 @@ export function exposeCommand(): Command {
     .argument('<table>', 'a table or view of the PostgreSQL database, with its schema: public.artworks')
     .description('Put token-authenticated paging in front of a table or view. Its rows are read as they are.')
     .requiredOption('--entity <name>', 'the entity: a-z, 0-9, _ and -')
-    .option('--key <column>', 'the column that tells rows apart; the primary key if left out')
+    .option(
+      '--key <columns>',
+      'the columns that tell rows apart, separated by commas; the primary key if left out',
+    )
     .option('--fields <columns>', 'the columns to show, separated by commas; all if left out')
     .option(...readOption)
     .option('--json', 'print the entity as JSON')
@@ -37,13 +40,9 @@ export function exposeCommand(): Command {
             name: options.entity,
             schema,
             table: ofSchema,
-            key: options.key ?? null,
+            key: columnsOf(options.key),
             read,
-            fields:
-              options.fields
-                ?.split(',')
-                .map(field => field.trim())
-                .filter(field => field !== '') ?? null,
+            fields: columnsOf(options.fields),
           },
           commandEvent('entity.expose'),
         )
@@ -61,11 +60,17 @@ export function exposeCommand(): Command {
           ),
         )
         say(
-          `\n${schema}.${ofSchema} can be read as ${exposed.name}, by ${read}, in the order of ${exposed.key}.`,
+          `\n${schema}.${ofSchema} can be read as ${exposed.name}, by ${read}, in the order of ${[exposed.key].flat().join(', ')}.`,
         )
       }),
     )
 }
+
+const columnsOf = (text: string | undefined): readonly string[] | null =>
+  text
+    ?.split(',')
+    .map(column => column.trim())
+    .filter(column => column !== '') ?? null
 
 /** `table`, `schema.table`, and both in double quotes where they have a dot or a quote (SQL's own rule). */
 function splitName(text: string): readonly [schema: string, table: string] {

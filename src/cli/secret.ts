@@ -18,7 +18,7 @@ export function secretCommand(): Command {
             'the secret is set by CARREL_TOKEN_SECRET; put a new one in front of it there, with a comma',
           )
         const accepted = await secrets.rotate(commandEvent('secret.rotate'))
-        say(`A new secret is in use within a second; ${accepted} are accepted.`)
+        say(`A new secret is in use within three seconds; ${accepted} are accepted.`)
       }),
     )
   return command

@@ -18,7 +18,8 @@ export function answerProblems({ addresses, challenge }: Parts) {
     const problem = error instanceof Problem ? error : translate(error)
     const path = pathOf(request.originalUrl)
     let members = problem.members
-    if (problem.status >= 500 && problem.code !== 'busy') {
+    // What was given up because its client has gone is no fault.
+    if (problem.status >= 500 && problem.code !== 'busy' && !request.raw.socket.destroyed) {
       const id = randomUUID()
       if (problem.code === 'internal-error') members = { ...members, id }
       request.log.error({ id, path, fault: describeFault(problem.cause) }, problem.message)
@@ -92,10 +93,14 @@ function clientProblem(code: string | undefined): Problem {
 /** Errors of the framework and of the store, by what they mean for the client. */
 function translate(error: unknown): Problem {
   if (error instanceof StoreUnavailable)
-    return new Problem('store-unavailable', 'The store does not answer at the moment; nothing was changed.', {
-      headers: { 'retry-after': '5' },
-      cause: error,
-    })
+    return new Problem(
+      'store-unavailable',
+      'The store does not answer at the moment; send the request again later.',
+      {
+        headers: { 'retry-after': '5' },
+        cause: error,
+      },
+    )
   const status = error instanceof Error ? (error as Partial<FastifyError>).statusCode : undefined
   if (status === 413) return new Problem('body-too-large', 'The body is larger than 16 kB.')
   if (status === 415)

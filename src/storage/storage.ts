@@ -155,7 +155,7 @@ export interface ExposeRequest {
   /** Or view. */
   readonly table: string
   /** null: the primary key. */
-  readonly key: string | null
+  readonly key: readonly string[] | null
   readonly read: ReadRule
   /** null: all columns. */
   readonly fields: readonly string[] | null
@@ -176,7 +176,8 @@ export interface Field {
 
 export interface Entity {
   readonly name: string
-  readonly key: string
+  /** The field, or the fields together, that tell records apart: the last word in every order (Q6). */
+  readonly key: string | readonly string[]
   readonly fields: readonly Field[]
   readonly read: ReadRule
   readonly source: Source

@@ -27,7 +27,7 @@ export function compilePage(
   const columns = fields.map(field => `t.${quoteName(field.name)}`).join(', ')
   // A column of the same name would come before the whole row.
   const row = quoteName(nameUnlike(fields))
-  const order = [...page.order, { field: key, descending: false }]
+  const order = [...page.order, ...[key].flat().map(field => ({ field, descending: false }))]
     .map(({ field, descending }) => {
       const column = `t.${quoteName(field)}`
       const compared = asText.includes(field) ? `CAST(${column} AS TEXT) COLLATE "C"` : column

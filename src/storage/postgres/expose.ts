@@ -20,7 +20,7 @@ export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZO
  * be sorted by, and the reader role gets just the columns that are shown.
  */
 export async function describeTable(pool: Pool, request: ExposeRequest): Promise<Entity> {
-  const { schema, table, name, read } = request
+  const { schema, table, read } = request
   const full = `${schema}.${table}`
   if (/^(carrel|pg_.*|information_schema)$/.test(schema))
     throw new ExposeError(`the schema ${schema} is not for exposing: it holds what Carrel or PostgreSQL keep`)
@@ -30,18 +30,20 @@ export async function describeTable(pool: Pool, request: ExposeRequest): Promise
     const all = await db.rows<ColumnRow>(findColumns, found.oid)
     const columns = request.fields === null ? all : request.fields.map(field => columnNamed(all, field, full))
     const key = request.key ?? (await primaryKey(db, found.oid, full))
-    const keyColumn = columns.find(column => column.name === key)
-    if (!keyColumn) throw new ExposeError(`the key ${key} must be one of the fields: ${list(columns)}`)
     const fields = columns.map(toField)
-    const keyField = toField(keyColumn)
-    if (keyField.sortable === false)
-      throw new ExposeError(`the column ${key} can't be the key: its values have no order`)
-    await checkKey(db, found.oid, schema, table, keyColumn)
+    for (const name of key) {
+      const field = fields.find(one => one.name === name)
+      if (!field) throw new ExposeError(`the key ${name} must be one of the fields: ${list(columns)}`)
+      if (field.sortable === false)
+        throw new ExposeError(`the column ${name} can't be of the key: its values have no order`)
+    }
+    await checkKey(db, found.oid, request, key)
+    const [first, ...more] = key
     return {
-      name,
-      key,
+      name: request.name,
+      key: first !== undefined && more.length === 0 ? first : key,
       read,
-      fields: fields.map(field => (field.name === key ? { ...field, nullable: false } : field)),
+      fields,
       source: { kind: 'exposed', schema, table, asText: columns.filter(isText).map(column => column.name) },
     }
   })
@@ -104,44 +106,46 @@ function toField(column: ColumnRow): Field {
   return sortable ? { name, type: shown, nullable } : { name, type: shown, nullable, sortable: false }
 }
 
-async function primaryKey(db: Queries, oid: number, table: string): Promise<string> {
+async function primaryKey(db: Queries, oid: number, table: string): Promise<readonly string[]> {
   const columns = await db.rows<{ name: string }>(
     `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
-     WHERE i.indrelid = CAST($1 AS BIGINT) AND i.indisprimary`,
+     WHERE i.indrelid = CAST($1 AS BIGINT) AND i.indisprimary
+     ORDER BY array_position(CAST(i.indkey AS SMALLINT[]), a.attnum)`,
     oid,
   )
-  const [only] = columns
-  if (columns.length === 1 && only) return only.name
-  const why = only
-    ? `its primary key has several columns (${columns.map(column => column.name).join(', ')})`
-    : 'it has no primary key'
-  throw new ExposeError(`${table}: ${why}; name one column that is unique and never null with --key`)
+  if (columns.length > 0) return columns.map(column => column.name)
+  throw new ExposeError(
+    `${table} has no primary key; name columns with --key that are never null and together unique`,
+  )
 }
 
 /** @throws ExposeError when two records could have the same key: their order would be anybody's guess */
 async function checkKey(
   db: Queries,
   oid: number,
-  schema: string,
-  table: string,
-  { name, nullable }: ColumnRow,
-) {
+  { schema, table }: ExposeRequest,
+  key: readonly string[],
+): Promise<void> {
   const [unique] = await db.rows(
-    `SELECT 1 FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-     WHERE i.indrelid = CAST($1 AS BIGINT) AND i.indisunique AND i.indnkeyatts = 1 AND i.indpred IS NULL AND i.indisvalid
-       AND a.attname = $2`,
+    `SELECT 1 FROM pg_index i WHERE i.indrelid = CAST($1 AS BIGINT) AND i.indisunique AND i.indpred IS NULL
+       AND i.indexprs IS NULL AND i.indisvalid
+       AND ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnotnull
+         AND a.attnum = ANY(i.indkey[0:i.indnkeyatts - 1])) <@ CAST($2 AS NAME[])
+       AND i.indnkeyatts = (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnotnull
+         AND a.attnum = ANY(i.indkey[0:i.indnkeyatts - 1]))`,
     oid,
-    name,
+    key,
   )
-  if (unique && !nullable) return
+  if (unique) return
   // A view, or a table that doesn't say: the values that there are must do.
+  const columns = key.map(quoteName)
   const [bad] = await db.rows(
-    `SELECT 1 FROM ${quoteName(schema)}.${quoteName(table)} GROUP BY ${quoteName(name)}
-     HAVING count(*) > 1 OR ${quoteName(name)} IS NULL LIMIT 1`,
+    `SELECT 1 FROM ${quoteName(schema)}.${quoteName(table)} GROUP BY ${columns.join(', ')}
+     HAVING count(*) > 1 OR ${columns.map(column => `${column} IS NULL`).join(' OR ')} LIMIT 1`,
   )
   if (bad)
     throw new ExposeError(
-      `the column ${name} of ${schema}.${table} can't be the key: it has a value twice, or null`,
+      `${key.join(', ')} can't be the key of ${schema}.${table}: it has a value twice, or null`,
     )
 }
 

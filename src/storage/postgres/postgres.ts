@@ -1,5 +1,5 @@
 import type { WorkerHandlers } from '../records/worker.ts'
-import type { Entity, Storage } from '../storage.ts'
+import { type Entity, type Storage, StoreUnavailable } from '../storage.ts'
 import { startThread, type Thread } from '../thread.ts'
 import { postgresAccounts } from './accounts.ts'
 import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
@@ -36,7 +36,13 @@ const lookEvery = 1_000
 export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const { url, statementTimeout, poolSize, queue } = options
   const unhurried: ConnectionOptions = { url, statementTimeout: 0, patience: 0, begin: '' }
-  await migrate(unhurried)
+  try {
+    await migrate(unhurried)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    const { host, pathname } = new URL(url)
+    throw new StoreUnavailable(`${error.message} (CARREL_DATABASE_URL: ${host}${pathname})`, { cause: error })
+  }
 
   const short: ConnectionOptions = {
     url,
@@ -114,16 +120,20 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   }
 }
 
+/** A client that hasn't taken anything for ten minutes won't: its listing ends, and with it what the server keeps for it. */
+const stalled = "SET idle_in_transaction_session_timeout = '10min'"
+/** The server ends what it works at for a node that has gone, too; not every engine and platform can. */
+const checkClient = 'SET client_connection_check_interval = 1000'
+
 function placeAt(options: PoolOptions): TablePlace {
   const pool = createPool(options)
   return {
     pool,
-    connect: () =>
-      connect({
-        ...options,
-        // The server ends what it works at for a client that has gone, also when "stop" gets lost.
-        begin: `SET client_connection_check_interval = 1000; ${options.begin}`,
-      }),
+    connect: async () => {
+      const connection = await connect({ ...options, begin: `${stalled}; ${options.begin}` })
+      await connection.exec(checkClient).catch(() => {})
+      return connection
+    },
     cancel: processId => pool.rows('SELECT pg_cancel_backend($1)', processId),
   }
 }

@@ -15,7 +15,7 @@ export const recordTable = (version: string): string => `carrel.${quoteName(`rec
 /** Ranks are kept in parts of this many records. */
 export const partLength = 256 * 1024
 /** Records that are read at once into memory. */
-const loadStep = 10_000
+const loadStep = 2_000
 
 /** What is written of a version: who it belongs to comes later. */
 export interface VersionContent {

@@ -10,7 +10,7 @@ const pieceBytes = 128 * 1024
 /** A page of at most this many records is put together on the spot. */
 const shortPage = 100
 
-export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }
+export type RecordEntity = Entity & { readonly key: string; readonly source: { readonly kind: 'records' } }
 
 /** Numbers of records: those of a list, in its order, or from one to before another. */
 export type Numbers = Uint32Array | readonly [from: number, before: number]

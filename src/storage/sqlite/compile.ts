@@ -9,7 +9,7 @@ export interface Statement {
 /** Rows of one column: the record as JSON. */
 export function compilePage(entity: Entity, table: string, page: Page): Statement {
   const columns = entity.fields.map(field => `${literal(field.name)}, ${jsonValue(field)}`).join(', ')
-  const order = [...page.order, { field: entity.key, descending: false }]
+  const order = [...page.order, ...[entity.key].flat().map(field => ({ field, descending: false }))]
     .map(({ field, descending }) => `${name(field)} ${descending ? 'DESC NULLS FIRST' : 'ASC NULLS LAST'}`)
     .join(', ')
   // SQLite takes an OFFSET only behind a LIMIT; -1 is none (https://sqlite.org/lang_select.html#limitoffset).

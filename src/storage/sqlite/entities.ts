@@ -103,7 +103,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 }
 
 function importedEntities(db: Database): readonly RecordEntity[] {
-  type EntityRow = Pick<Entity, 'name' | 'key'> & { read: ReadRule; fields: string } & Omit<
+  type EntityRow = Pick<RecordEntity, 'name' | 'key'> & { read: ReadRule; fields: string } & Omit<
       RecordEntity['source'],
       'kind'
     >
