@@ -4,6 +4,7 @@ import { scratch } from './support/folder.ts'
 import { importGenerated } from './support/generated.ts'
 import { median } from './support/load.ts'
 import { memory, startCarrel } from './support/processes.ts'
+import { type Read, read } from './support/read.ts'
 
 /** The whole listing of 1,000,000 records: rate, first byte, memory; and what slow readers cost. */
 const folder = scratch()
@@ -11,30 +12,6 @@ await importGenerated(folder, 1_000_000)
 const service = await startCarrel(folder)
 const { hostname, port } = new URL(service.address)
 const path = '/api/query/v4/generated'
-
-interface Read {
-  readonly bytes: number
-  readonly firstByte: number
-  readonly seconds: number
-}
-
-/** Reads an answer without looking at it. @param most bytes to read before the connection is left */
-const read = (to: string, target: string): Promise<Read> =>
-  new Promise((resolve, reject) => {
-    const { hostname: host, port: at } = new URL(to)
-    const start = performance.now()
-    let firstByte = 0
-    let bytes = 0
-    const socket = connect(Number(at), host, () =>
-      socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
-    )
-    socket.on('data', chunk => {
-      if (bytes === 0) firstByte = performance.now() - start
-      bytes += chunk.length
-    })
-    socket.on('error', reject)
-    socket.on('close', () => resolve({ bytes, firstByte, seconds: (performance.now() - start) / 1000 }))
-  })
 
 /** A server that writes as many bytes, in pieces of 64 kB, as fast as the client takes them. */
 async function bareStream(bytes: number): Promise<{ address: string; close(): void }> {

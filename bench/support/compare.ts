@@ -7,6 +7,8 @@ export interface Comparison {
   readonly service: Running
   readonly rounds?: number
   readonly seconds?: number
+  /** What to compare with; a server that sends as many bytes and does nothing else if left out. */
+  readonly baseline?: Running
   next(): string
 }
 
@@ -21,10 +23,11 @@ export async function compare({
   next,
   rounds = 5,
   seconds = 2,
+  baseline: given,
 }: Comparison): Promise<Compared> {
   const { address } = service
   const bytes = await meanBytes(address, next)
-  const bare = await startBare(bytes)
+  const bare = given ?? (await startBare(bytes))
   const load = (at: string, length: number): Promise<Measured> =>
     run({ address: at, seconds: length, next } satisfies Load)
   await load(bare.address, 1)
@@ -42,7 +45,7 @@ export async function compare({
     ratios.push(measured.perSecond / baseline.perSecond)
     rates.push(measured.perSecond)
   }
-  await bare.stop().catch(() => {})
+  if (!given) await bare.stop().catch(() => {})
   const result = { ratio: median(ratios), perSecond: median(rates) }
   console.log(
     `${name}: ${result.ratio.toFixed(2)} of bare (${Math.round(result.perSecond)} a second, body ${bytes} bytes, ` +

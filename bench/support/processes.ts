@@ -16,7 +16,7 @@ export interface Running {
   stop(): Promise<void>
 }
 
-async function start(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Running> {
+export async function start(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Running> {
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -9,11 +9,14 @@ import {
 import { quoteName } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 
-/** The role that exposed tables are read through: it may read what was exposed, and nothing else. */
-export const readerRole = 'carrel_reader'
+/**
+ * The role that exposed tables are read through: it may read what was exposed, and nothing else. Roles belong to the whole
+ * server, so each database has its own.
+ */
+const readerRole = "left('carrel_reader_' || current_database(), 63)"
 
 /** What a connection for exposed tables begins with. The role can't write; nothing at all is written there by a view either. */
-export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZONE 'UTC'; SET ROLE ${readerRole}`
+export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZONE 'UTC'; SELECT set_config('role', ${readerRole}, false)`
 
 /**
  * Tables and views of the operator's own as read-only entities: types come from the catalogue, what has no order can't
@@ -149,36 +152,58 @@ async function checkKey(
     )
 }
 
-/** Gives the reader role just these columns of the table, and takes all others away. */
+/**
+ * Gives the reader role just these columns of the table, and takes all others away.
+ * @throws ExposeError with the statements for somebody who may, where this user may not
+ */
 export async function letReaderRead(
   db: Connection,
   { schema, table }: Pick<ExposeRequest, 'schema' | 'table'>,
   columns: readonly string[],
 ): Promise<void> {
   const full = `${quoteName(schema)}.${quoteName(table)}`
-  const [role] = await db.rows<{ user: string; known: boolean; member: boolean }>(
-    `SELECT current_user AS user, count(*) > 0 AS known, coalesce(bool_or(pg_has_role(current_user, oid, 'MEMBER')), false) AS member
-     FROM pg_roles WHERE rolname = $1`,
-    readerRole,
-  )
+  const [role] = await db.rows<RoleRow>(findRole, schema, table, columns)
+  if (!role) throw new Error(`${full} is not there`)
+  const reader = quoteName(role.name)
   const statements = [
-    ...(role?.known ? [] : [`CREATE ROLE ${readerRole} NOLOGIN`]),
-    ...(role?.member ? [] : [`GRANT ${readerRole} TO ${quoteName(role?.user ?? '')}`]),
-    `REVOKE SELECT ON ${full} FROM ${readerRole}`,
-    ...(columns.length === 0
+    ...(role.known ? [] : [`CREATE ROLE ${reader} NOLOGIN`]),
+    ...(role.member ? [] : [`GRANT ${reader} TO ${quoteName(role.user)}`]),
+    ...(role.inSchema ? [] : [`GRANT USAGE ON SCHEMA ${quoteName(schema)} TO ${reader}`]),
+    ...(role.owner || !role.reads ? [`REVOKE SELECT ON ${full} FROM ${reader}`] : []),
+    ...(columns.length === 0 || (role.reads && !role.owner)
       ? []
-      : [
-          `GRANT USAGE ON SCHEMA ${quoteName(schema)} TO ${readerRole}`,
-          `GRANT SELECT (${columns.map(quoteName).join(', ')}) ON ${full} TO ${readerRole}`,
-        ]),
+      : [`GRANT SELECT (${columns.map(quoteName).join(', ')}) ON ${full} TO ${reader}`]),
   ]
   try {
     for (const sql of statements) await db.exec(sql)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     throw new ExposeError(
-      `${error.message}: the user of CARREL_DATABASE_URL may not let ${readerRole} read; let an owner run: ${statements.join('; ')}`,
+      `${error.message}; let somebody who may run: ${statements.join('; ')}; and then this command again`,
       { cause: error },
     )
   }
 }
+
+type RoleRow = {
+  name: string
+  user: string
+  known: boolean
+  member: boolean
+  /** This user owns the table, or is as good as its owner. */
+  owner: boolean
+  inSchema: boolean
+  /** The reader reads all the columns already. */
+  reads: boolean
+}
+
+const findRole = `SELECT r.name, current_user AS user, p.oid IS NOT NULL AS known,
+    coalesce(pg_has_role(current_user, p.oid, 'MEMBER'), false) AS member,
+    pg_has_role(current_user, c.relowner, 'USAGE') AS owner,
+    CASE WHEN p.oid IS NULL THEN EXISTS (SELECT 1 FROM aclexplode(n.nspacl) WHERE grantee = 0 AND privilege_type = 'USAGE')
+      ELSE has_schema_privilege(p.oid, n.oid, 'USAGE') END AS "inSchema",
+    p.oid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM unnest(CAST($3 AS NAME[])) AS wanted (name)
+      WHERE NOT has_column_privilege(p.oid, c.oid, wanted.name, 'SELECT')) AS reads
+  FROM (SELECT ${readerRole} AS name) r LEFT JOIN pg_roles p ON p.rolname = r.name, pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1 AND c.relname = $2`
