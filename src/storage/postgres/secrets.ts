@@ -30,12 +30,12 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
   let current: readonly Uint8Array[] = []
   let settling: NodeJS.Timeout | undefined
 
-  /** In the order to use them: new ones that others may not know yet are accepted, but don't sign. */
+  /** The one to sign with first: new ones that others may not know yet are accepted, but don't sign. */
   function arrange(): void {
     const now = performance.now()
-    const isSettled = (one: Known) => one.from <= now
-    current = [...known.filter(isSettled), ...known.filter(one => !isSettled(one))].map(one => one.secret)
-    const next = Math.min(...known.filter(one => !isSettled(one)).map(one => one.from))
+    const signing = known.find(one => one.from <= now) ?? known.at(-1)
+    current = known.toSorted((a, b) => Number(b === signing) - Number(a === signing)).map(one => one.secret)
+    const next = Math.min(...known.map(one => one.from).filter(from => from > now))
     clearTimeout(settling)
     if (Number.isFinite(next)) settling = setTimeout(arrange, Math.ceil(next - now)).unref()
   }

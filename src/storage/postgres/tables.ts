@@ -84,17 +84,19 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
       throw new StoreUnavailable(`${listings} listings of tables are under way, and no more may be`)
     listings++
     let db: Connection | undefined
+    let end = () => {}
+    let isOpen = true
     const close = async () => {
-      if (db === undefined) return
-      const closing = db
-      db = undefined
+      if (!isOpen) return
+      isOpen = false
       listings--
+      end()
       // What it was at ends with it.
-      await closing.close().catch(() => {})
+      await db?.close().catch(() => {})
     }
     try {
       db = await place.connect()
-      endWhenGone(db, place, whenGone)
+      end = endWhenGone(db, place, whenGone)
       // The total and the cursor see the same moment.
       await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const counted = compileCount(source, page)
@@ -103,7 +105,6 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
       await db.run(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
       return listingOf(page, row?.count ?? null, pieces(db, entity, shape, close))
     } catch (error) {
-      if (db === undefined) listings--
       await close()
       throw error
     }
