@@ -62,7 +62,7 @@ export function specialGroups(structured: ConfigFile['structured']): {
     const rows = given[key] ?? []
     if (!Array.isArray(rows)) throw wrong(`${key} is not a list`)
     return rows.map((row: unknown, at) => {
-      if (!isObject(row) || typeof row.group !== 'string' || row.group === '')
+      if (!isObject(row) || typeof row.group !== 'string' || row.group === '' || row.group.includes('\0'))
         throw wrong(`${key}[${at}] needs a group`)
       // A way of arriving must never make an administrator: whoever reaches the network would be one.
       if (row.group === administratorGroup) throw wrong(`${key}[${at}] may not name ${administratorGroup}`)

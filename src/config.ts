@@ -88,15 +88,12 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
       throw new ConfigError(
         'CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL as well, for everything else',
       )
-    if (url === null) return { kind: 'embedded' }
-    return {
-      kind: 'postgres',
-      url,
-      replicaUrl,
+    const limits = {
       poolSize: required('CARREL_DATABASE_POOL_SIZE'),
       queue: required('CARREL_DATABASE_QUEUE'),
       statementTimeout: required('CARREL_DATABASE_STATEMENT_TIMEOUT') * 1000,
     }
+    return url === null ? { kind: 'embedded' } : { kind: 'postgres', url, replicaUrl, ...limits }
   }
   const port = required('CARREL_PORT')
   const baseUrl = value('CARREL_BASE_URL') ?? `http://localhost:${port}`

@@ -33,16 +33,26 @@ export interface Staged {
   ranks(field: number): Uint32Array
 }
 
+/** Where an open file can't be removed, it is removed when it is closed. */
+function forget(file: string): void {
+  for (const name of [file, `${file}-journal`])
+    try {
+      rmSync(name, { force: true })
+    } catch {}
+}
+
 /** SQLite's own limit is 2,000 columns; two are ours. */
 const mostFields = 1_900
 
 export function createStaging(file: string): Staging {
-  rmSync(file, { force: true })
+  forget(file)
   const db = openDatabase(file, { mode: 'write', cache: 32_000 })
   db.exec(
     'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = FILE',
   )
   db.exec('CREATE TABLE staged (at INTEGER PRIMARY KEY, line INTEGER NOT NULL, json TEXT NOT NULL)')
+  // Nobody else opens it: without a name it is gone with this process, however that ends.
+  forget(file)
   db.exec('BEGIN')
   const statistics: FieldStatistics[] = []
   const places = new Map<string, number>()
@@ -132,7 +142,7 @@ export function createStaging(file: string): Staging {
     },
     close: () => {
       db.close()
-      rmSync(file, { force: true })
+      forget(file)
     },
   }
 
@@ -165,19 +175,24 @@ function checkKey(db: Database, { name, type }: Field, place: number, order: str
 
 /** @param numbers of the records, by the order they came in */
 function ranksOf(db: Database, expression: string, numbers: Uint32Array): Uint32Array {
-  const ranks = new Uint32Array(numbers.length)
-  let last = 0
-  const nulls: number[] = []
-  for (const [at, rank] of db.iterate(
-    `SELECT at, iif(x IS NULL, 0, dense_rank() OVER (ORDER BY x NULLS LAST)) FROM (SELECT at, ${expression} x FROM staged)`,
-  ) as IterableIterator<[number, number]>) {
-    const number = numbers[at] as number
-    if (rank === 0) nulls.push(number)
-    else {
-      ranks[number] = rank - 1
-      last = rank
-    }
+  const ranks = new Uint32Array(numbers.length).fill(noRank)
+  let rank = -1
+  let last: unknown
+  // Comparing neighbours here takes half of the time of SQLite's dense_rank().
+  for (const [at, value] of db.iterate(
+    `SELECT at, x FROM (SELECT at, ${expression} x FROM staged) WHERE x IS NOT NULL ORDER BY x`,
+  ) as IterableIterator<[number, unknown]>) {
+    if (rank < 0 || !isSame(value, last)) rank++
+    ranks[numbers[at] as number] = rank
+    last = value
   }
-  for (const number of nulls) ranks[number] = last
-  return ranks
+  // Nulls come last.
+  return ranks.map(known => (known === noRank ? rank + 1 : known))
 }
+
+/** A record that has none yet; there are fewer records than that. */
+const noRank = 0xffff_ffff
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other ||
+  (one instanceof Uint8Array && other instanceof Uint8Array && Buffer.compare(one, other) === 0)

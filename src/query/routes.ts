@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { allowOnly } from '../http/methods.ts'
@@ -10,6 +11,13 @@ import { chooseShape, present } from './present.ts'
 interface Parts {
   readonly addresses: Addresses
   readonly entities: Entities
+}
+
+function goneOf(response: ServerResponse): AbortSignal {
+  if (response.destroyed) return AbortSignal.abort()
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  return gone.signal
 }
 
 /** `GET {query_base}` and `GET {query_base}/<entity>` (contract section 6). */
@@ -26,7 +34,7 @@ export function queryRoutes(app: FastifyInstance, { addresses, entities }: Parts
     const entity = readable(await entities.all(), request.params.entity, request.caller)
     const page = parsePage(request.query as Query, entity)
     const shape = chooseShape(request.headers.accept)
-    const listing = await entities.list(entity, page, shape, stop => void reply.raw.once('close', stop))
+    const listing = await entities.list(entity, page, shape, () => goneOf(reply.raw))
     return present(reply, { entity, page, shape, listing, address: `${addresses.query}/${entity.name}` })
   })
   allowOnly(app, '/', ['GET', 'HEAD'])

@@ -133,7 +133,7 @@ export interface Entities {
   /** Every entity, the built-in ones and the imported ones, by name. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
   /** Runs a plan. The caller's right to read was decided before. */
-  list(entity: Entity, page: Page, shape: Shape, whenGone: WhenGone): Promise<Listing>
+  list(entity: Entity, page: Page, shape: Shape, gone: Gone): Promise<Listing>
   /** Makes the records the entity's, in one step: readers see the old ones until then. */
   publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<void>
   drop(name: string, event: AuditEvent): Promise<boolean>
@@ -143,8 +143,8 @@ export interface Entities {
   readonly scratchFolder: string
 }
 
-/** Calls back when the client that asked has gone away, so that nobody works for it any more (Q10). */
-export type WhenGone = (stop: () => void) => void
+/** @returns a signal for when the client that asked has gone away, so that nobody works for it any more (Q10) */
+export type Gone = () => AbortSignal
 
 export type Expose = (request: ExposeRequest, event: AuditEvent) => Promise<Entity>
 

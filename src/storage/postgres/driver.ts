@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { StoreUnavailable } from '../storage.ts'
+import { guard, untilNoConflict } from './errors.ts'
 
 /** The one file that knows the PostgreSQL driver: connections, statements, and what its errors mean. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number)[]
@@ -37,6 +38,8 @@ export interface ConnectionOptions {
   readonly patience: number
   /** Run on each connection before it is used. */
   readonly begin: string
+  /** The same, where the engine knows it. */
+  readonly attempt?: string
 }
 
 /** Milliseconds to connect, or to wait for a connection of the pool: a client has its 503 within 5 s. */
@@ -69,12 +72,17 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   await guard(() => client.connect())
   const connection = connectionOf(client, () => client.end())
   try {
-    if (options.begin !== '') await connection.exec(options.begin)
+    await prepare(connection, options)
   } catch (error) {
     connection.destroy()
     throw error
   }
   return connection
+}
+
+async function prepare(connection: Connection, { begin, attempt = '' }: ConnectionOptions): Promise<void> {
+  if (begin !== '') await connection.exec(begin)
+  if (attempt !== '') await connection.exec(attempt).catch(() => {})
 }
 
 export interface PoolOptions extends ConnectionOptions {
@@ -97,9 +105,11 @@ export function createPool(options: PoolOptions): Pool {
     max: options.size,
     idleTimeoutMillis: 60_000,
     maxLifetimeSeconds: lifetime,
-    onConnect: async client => {
-      if (options.begin !== '') await client.query(options.begin)
-    },
+    onConnect: client =>
+      prepare(
+        connectionOf(client, async () => {}),
+        options,
+      ),
   })
   // An idle connection has ended; the pool has let it go already.
   pool.on('error', () => {})
@@ -132,25 +142,20 @@ export function createPool(options: PoolOptions): Pool {
     }
   }
 
-  async function transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await use(async connection => {
-          await connection.exec('BEGIN')
-          const result = await work(connection)
-          await connection.exec('COMMIT')
-          return result
-        })
-      } catch (error) {
-        // The connection was closed, which rolls back.
-        if (!isConflict(error) || attempt === mostAttempts) throw error
-      }
-    }
-  }
+  const transaction = <T>(work: (connection: Connection) => Promise<T>): Promise<T> =>
+    untilNoConflict(() =>
+      use(async connection => {
+        await connection.exec('BEGIN')
+        const result = await work(connection)
+        // A failure closes the connection, which rolls back.
+        await connection.exec('COMMIT')
+        return result
+      }),
+    )
 
   const ask = async (sql: string, values: readonly Value[]) => {
     admit()
-    return guard(() => pool.query(prepared(sql, values)))
+    return untilNoConflict(() => guard(() => pool.query(prepared(sql, values))))
   }
   return {
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
@@ -198,50 +203,3 @@ function prepared(sql: string, values: readonly Value[]): pg.QueryConfig {
   }
   return { name, text: sql, values: values as unknown[] }
 }
-
-/** How often a transaction is tried that conflicts with others. */
-const mostAttempts = 10
-
-/** Serialization failure and deadlock: the same again may well succeed (PostgreSQL, appendix A, class 40). */
-class Conflict extends StoreUnavailable {}
-const isConflict = (error: unknown) => error instanceof Conflict
-
-/** Another node has done it in the same moment: two of these make what is there already. */
-export class Exists extends Error {}
-
-/**
- * Classes and codes that say "not now, not here" rather than "wrong": connection, authorization, database, resources,
- * limits, operator intervention, system, locks, a replica where the primary was (PostgreSQL, appendix A).
- */
-const unavailable = /^(08|28|3D|53|54|57|58|55P03|25006|42501)/
-
-/** Translates the driver's errors at the border, once. */
-async function guard<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw translate(error)
-  }
-}
-
-function translate(error: unknown): unknown {
-  if (error instanceof pg.DatabaseError) {
-    const code = error.code ?? ''
-    if (/^40/.test(code)) return new Conflict('changes get into the way of each other', { cause: error })
-    if (/^(23505|42P06|42P07|42710)$/.test(code)) return new Exists(error.message, { cause: error })
-    return unavailable.test(code)
-      ? new StoreUnavailable(`PostgreSQL: ${error.message}`, { cause: error })
-      : error
-  }
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  const ofConnection = /connect|terminated|timeout|timed out|pool|not queryable|socket|closed/i
-  if (error instanceof Error && (typeof code === 'string' || ofConnection.test(String(message))))
-    return new StoreUnavailable(`PostgreSQL does not answer (${typeof code === 'string' ? code : message})`, {
-      cause: error,
-    })
-  return error
-}
-
-/** The code of an error of the database's own; undefined for others. */
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof pg.DatabaseError ? error.code : error instanceof Error ? codeOf(error.cause) : undefined

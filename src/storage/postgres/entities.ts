@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { builtInEntities } from '../built-in.ts'
 import { createRecords, type RecordEntity, type RecordSource } from '../records/records.ts'
 import {
@@ -47,6 +49,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   const records = createRecords(parts.records, parts.cacheSize)
   let entities: ReadonlyMap<string, Entity> = new Map()
   let seen = -1
+  let scratch: string | undefined
 
   async function read(state: number, db: Queries): Promise<void> {
     const added = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity ORDER BY name')
@@ -115,12 +118,12 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       await look.ask()
       return entities
     },
-    list: (entity, page, shape, whenGone) => {
+    list: (entity, page, shape, gone) => {
       if (entity.source.kind === 'records') return records.list(entity as RecordEntity, page, shape)
-      return tables(entity, tableOf(entity.source), page, shape, whenGone)
+      return tables(entity, tableOf(entity, entity.source), page, shape, gone)
     },
     publish: async ({ ranks, ...definition }, lines, event) => {
-      const version = `${definition.name}.${randomBytes(8).toString('hex')}`
+      const version = randomBytes(16).toString('hex')
       const db = await connect()
       try {
         await db.exec('BEGIN')
@@ -171,8 +174,14 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       })
       return exposed
     },
-    scratchFolder: tmpdir(),
-    close: () => clearInterval(sweeping),
+    get scratchFolder() {
+      scratch ??= mkdtempSync(join(tmpdir(), 'carrel-'))
+      return scratch
+    },
+    close: () => {
+      clearInterval(sweeping)
+      if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
+    },
   }
 }
 
@@ -183,11 +192,14 @@ const toEntity = ({ name, definition }: EntityRow): Entity => ({
   ...(JSON.parse(definition) as Omit<Entity, 'name'>),
 })
 
-const tableOf = (source: Exclude<Source, { kind: 'records' }>): TableSource =>
-  source.kind === 'table'
-    ? { table: `carrel.${quoteName(source.table)}`, asText: [], mayHaveLineEnds: false }
-    : {
-        table: `${quoteName(source.schema)}.${quoteName(source.table)}`,
-        asText: source.asText,
-        mayHaveLineEnds: true,
-      }
+function tableOf({ fields }: Entity, source: Exclude<Source, { kind: 'records' }>): TableSource {
+  if (source.kind === 'table')
+    return {
+      table: `carrel.${quoteName(source.table)}`,
+      // As in the embedded store, where JSON is text.
+      asText: fields.filter(field => field.type === 'json').map(field => field.name),
+      mayHaveLineEnds: false,
+    }
+  const { schema, table, asText } = source
+  return { table: `${quoteName(schema)}.${quoteName(table)}`, asText, mayHaveLineEnds: true }
+}

@@ -109,7 +109,7 @@ async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgr
 
 async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadProgress): Promise<Loaded> {
   const { name, key, read, fields, count } = entity
-  const version = `${name}.${randomBytes(8).toString('hex')}`
+  const version = randomBytes(16).toString('hex')
   const sent = createHash('sha256')
   function* records() {
     let n = 0

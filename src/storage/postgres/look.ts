@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../storage.ts'
 import type { Connection } from './driver.ts'
 
 /** What every request wants to know: is the session still the one it was, and has anything else changed? */
@@ -31,6 +32,9 @@ const sql = `SELECT s.entities, s.secrets, e.uuid, e.stamp FROM carrel.state s
 
 type LookRow = { entities: number; secrets: number; uuid: string | null; stamp: number }
 
+/** Milliseconds: a connection that is dead says so at once; one that hangs has had its time. */
+const diedAtOnce = 1_000
+
 interface Batch {
   readonly uuids: Set<string>
   readonly seen: Promise<Seen>
@@ -46,9 +50,25 @@ function newBatch(): Batch {
 export function createLook({ connect, follow }: Parts): Look {
   let gathering: Batch | undefined
   let running: Promise<void> | undefined
+  let closed = false
   let connection: Connection | undefined
 
+  /** A connection that has died meanwhile, as when the database was restarted, is no reason to refuse anybody. */
   async function lookUp(uuids: ReadonlySet<string>): Promise<Seen> {
+    const isNew = connection === undefined
+    const begun = performance.now()
+    try {
+      return await lookUpOnce(uuids)
+    } catch (error) {
+      // Whatever state the connection is in, the next look-up has a new one.
+      connection?.destroy()
+      connection = undefined
+      if (isNew || !(error instanceof StoreUnavailable) || performance.now() - begun > diedAtOnce) throw error
+      return lookUpOnce(uuids)
+    }
+  }
+
+  async function lookUpOnce(uuids: ReadonlySet<string>): Promise<Seen> {
     connection ??= await connect()
     const rows = await connection.rows<LookRow>(sql, [...uuids])
     const [first] = rows
@@ -69,9 +89,6 @@ export function createLook({ connect, follow }: Parts): Look {
       try {
         batch.resolve(await lookUp(batch.uuids))
       } catch (error) {
-        // Whatever state the connection is in, the next look-up has a new one.
-        connection?.destroy()
-        connection = undefined
         batch.reject(error)
       }
     }
@@ -80,12 +97,14 @@ export function createLook({ connect, follow }: Parts): Look {
 
   return {
     ask: uuid => {
+      if (closed) return Promise.reject(new StoreUnavailable('the store is closed'))
       gathering ??= newBatch()
       if (uuid !== undefined) gathering.uuids.add(uuid)
       running ??= run()
       return gathering.seen
     },
     close: async () => {
+      closed = true
       await running
       await connection?.close()
     },

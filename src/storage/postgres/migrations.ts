@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { administratorGroup } from '../../caller.ts'
 import { StoreUnavailable } from '../storage.ts'
-import { type Connection, type ConnectionOptions, connect, Exists } from './driver.ts'
+import { type Connection, type ConnectionOptions, connect } from './driver.ts'
+import { Exists, untilNoConflict } from './errors.ts'
 
 /**
  * Forward only: entry n brings a store of version n to n + 1. Never edit one that was released. Texts compare by code
@@ -105,15 +106,20 @@ export async function migrate(options: ConnectionOptions): Promise<void> {
   try {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await migrateOnce(db)
+        return await untilNoConflict(() => fromTheStart(db))
       } catch (error) {
-        await db.exec('ROLLBACK').catch(() => {})
         if (!(error instanceof Exists) || attempt === mostAttempts) throw error
       }
     }
   } finally {
     await db.close()
   }
+}
+
+/** After a failure the connection is still in the transaction that failed. */
+async function fromTheStart(db: Connection): Promise<void> {
+  await db.exec('ROLLBACK')
+  await migrateOnce(db)
 }
 
 async function migrateOnce(db: Connection): Promise<void> {

@@ -94,7 +94,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   // Also when no request asks: what others sign with a new secret must be known before it is met.
   const looking = setInterval(() => void look.ask().catch(() => {}), lookEvery)
   looking.unref()
-  const close = async () => {
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= closeAll()
+    return closing
+  }
+  const closeAll = async () => {
     clearInterval(looking)
     entities.close()
     await look.close()
@@ -126,15 +131,16 @@ const stalled = "SET idle_in_transaction_session_timeout = '10min'"
 const checkClient = 'SET client_connection_check_interval = 1000'
 
 function placeAt(options: PoolOptions): TablePlace {
-  const pool = createPool(options)
+  const pool = createPool({ ...options, attempt: checkClient })
   return {
     pool,
-    connect: async () => {
-      const connection = await connect({ ...options, begin: `${stalled}; ${options.begin}` })
-      await connection.exec(checkClient).catch(() => {})
-      return connection
+    connect: () => connect({ ...options, begin: `${stalled}; ${options.begin}`, attempt: checkClient }),
+    // Not through the pool, which may be waiting for the very statement that is to be stopped.
+    cancel: async processId => {
+      const connection = await connect({ ...options, begin: '' })
+      await connection.rows('SELECT pg_cancel_backend($1)', processId)
+      await connection.close()
     },
-    cancel: processId => pool.rows('SELECT pg_cancel_backend($1)', processId),
   }
 }
 

@@ -4,7 +4,8 @@ import type { WorkerHandlers } from '../records/worker.ts'
 import { StoreUnavailable } from '../storage.ts'
 import type { Thread } from '../thread.ts'
 import { quoteName } from './compile.ts'
-import { type Connection, codeOf, type Pool } from './driver.ts'
+import type { Connection, Pool } from './driver.ts'
+import { codeOf } from './errors.ts'
 
 /**
  * A version of an imported entity is a table of its own: each record's JSON by its number. It never changes once it is

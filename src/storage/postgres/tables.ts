@@ -1,13 +1,6 @@
 import { joinPieces, separators } from '../../shapes.ts'
 import type { WorkerHandlers } from '../records/worker.ts'
-import {
-  type Entity,
-  type Listing,
-  type Page,
-  type Shape,
-  StoreUnavailable,
-  type WhenGone,
-} from '../storage.ts'
+import { type Entity, type Gone, type Listing, type Page, type Shape, StoreUnavailable } from '../storage.ts'
 import type { Thread } from '../thread.ts'
 import { compileCount, compilePage, compileShort, type TableSource } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
@@ -42,7 +35,7 @@ export type ListTable = (
   source: TableSource,
   page: Page,
   shape: Shape,
-  whenGone: WhenGone,
+  gone: Gone,
 ) => Promise<Listing>
 
 export function createTables({ places, mostListings, worker }: Parts): ListTable {
@@ -60,14 +53,18 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
     source: TableSource,
     page: Page,
     shape: Shape,
-    whenGone: WhenGone,
+    gone: Gone,
   ) {
     const { sql, values } = compileShort(entity, source, page, separators[shape])
+    const signal = gone()
     const row = await place.pool.use(async db => {
-      const end = endWhenGone(db, place, whenGone)
-      const [found] = await db.rows<{ count: number | null; body: string | null }>(sql, ...values)
-      end()
-      return found
+      const end = endWhenGone(db, place, signal)
+      try {
+        const [found] = await db.rows<{ count: number | null; body: string | null }>(sql, ...values)
+        return found
+      } finally {
+        end()
+      }
     })
     return listingOf(page, row?.count ?? null, Buffer.from(row?.body ?? ''))
   }
@@ -78,11 +75,12 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
     source: TableSource,
     page: Page,
     shape: Shape,
-    whenGone: WhenGone,
+    gone: Gone,
   ) {
     if (listings >= mostListings)
       throw new StoreUnavailable(`${listings} listings of tables are under way, and no more may be`)
     listings++
+    const signal = gone()
     let db: Connection | undefined
     let end = () => {}
     let isOpen = true
@@ -96,7 +94,7 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
     }
     try {
       db = await place.connect()
-      end = endWhenGone(db, place, whenGone)
+      end = endWhenGone(db, place, signal)
       // The total and the cursor see the same moment.
       await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const counted = compileCount(source, page)
@@ -128,13 +126,13 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
     }
   }
 
-  return async (entity, source, page, shape, whenGone) => {
+  return async (entity, source, page, shape, gone) => {
     const isShort = page.limit !== null && page.limit <= shortPage && shape !== 'csv'
     const list = isShort ? short : long
     const all = places(entity)
     for (const [at, place] of all.entries())
       try {
-        return await list(place, entity, source, page, shape, whenGone)
+        return await list(place, entity, source, page, shape, gone)
       } catch (error) {
         if (at === all.length - 1 || !(error instanceof StoreUnavailable)) throw error
       }
@@ -148,16 +146,15 @@ const roundedDown = (count: number) => 2 ** Math.max(0, Math.floor(Math.log2(cou
 /**
  * A client that goes away ends the query in the database: the process at the other end is told to stop, and the
  * connection is not used again, so that a late "stop" never meets the statement of somebody else.
+ * @throws what the signal says, when the client has gone already
  * @returns to be called when the statement is over
  */
-function endWhenGone(db: Connection, { cancel }: TablePlace, whenGone: WhenGone): () => void {
-  let isOver = false
-  whenGone(() => {
-    if (isOver) return
+function endWhenGone(db: Connection, { cancel }: TablePlace, gone: AbortSignal): () => void {
+  gone.throwIfAborted()
+  const stop = () => {
     db.destroy()
     cancel(db.processId).catch(() => {})
-  })
-  return () => {
-    isOver = true
   }
+  gone.addEventListener('abort', stop, { once: true })
+  return () => gone.removeEventListener('abort', stop)
 }

@@ -109,7 +109,7 @@ function importedEntities(db: Database): readonly RecordEntity[] {
     >
   return db
     .all<EntityRow & Record<string, unknown>>(
-      'SELECT name, key, read, fields, version, count, bytes, largest FROM entity',
+      'SELECT name, key, read, fields, version, count, bytes, largest FROM entity ORDER BY name',
     )
     .map(({ name, key, read, fields, ...source }) => ({
       name,

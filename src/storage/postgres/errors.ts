@@ -1,0 +1,62 @@
+import { StoreUnavailable } from '../storage.ts'
+
+/** What the driver's errors mean (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+
+/** Serialization failure and deadlock (class 40): the same again may well succeed. */
+export class Conflict extends StoreUnavailable {}
+
+/** Another node has done it in the same moment: what two of these make is there already. */
+export class Exists extends Error {}
+
+/**
+ * Classes and codes that say "not now, not here" rather than "wrong": connection, authorization, database, resources,
+ * limits, state, operator intervention, system, locks, a replica where the primary was.
+ */
+const unavailable = /^(08|28|3D|53|54|55000|55P03|57|58|25006|42501)/
+
+/** Translates the driver's errors at the border, once. */
+export async function guard<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const code = codeOf(error)
+  if (code !== undefined) {
+    if (/^40/.test(code)) return new Conflict('changes get into the way of each other', { cause: error })
+    if (/^(23505|42P06|42P07|42710)$/.test(code)) return new Exists(error.message, { cause: error })
+    return unavailable.test(code)
+      ? new StoreUnavailable(`PostgreSQL: ${error.message}`, { cause: error })
+      : error
+  }
+  const { code: ofSystem } = error as NodeJS.ErrnoException
+  const ofConnection = /connect|terminated|timeout|timed out|pool|not queryable|socket|closed/i
+  if (ofSystem === undefined && !ofConnection.test(error.message)) return error
+  return new StoreUnavailable(`PostgreSQL does not answer (${ofSystem ?? error.message})`, { cause: error })
+}
+
+/** The SQLSTATE of an error of the database's own, or of what it caused; undefined for others. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code, severity } = error as { code?: unknown; severity?: unknown }
+  return typeof code === 'string' && severity !== undefined ? code : codeOf(error.cause)
+}
+
+/** How often work is tried that conflicts with others, and the longest pause before it is tried again, in ms. */
+const mostAttempts = 20
+const longestPause = 20
+
+/** Does it again when it got into the way of others: it must be repeatable, and leave nothing behind when it fails. */
+export async function untilNoConflict<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Conflict) || attempt === mostAttempts) throw error
+      await new Promise(resolve => setTimeout(resolve, Math.random() * longestPause))
+    }
+}
