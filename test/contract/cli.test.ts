@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { TestContext } from 'node:test'
+import { type TestContext, test as withoutStore } from 'node:test'
 import { toConfig } from '../../src/config.ts'
 import { settings } from '../../src/settings.ts'
-import { test } from '../support/engines.ts'
+import { atEnd } from '../support/at-end.ts'
+import { databaseOf, runSql, serverUrl, test, testOn } from '../support/engines.ts'
+import { secretsOf, spellingsOf } from '../support/jwt.ts'
+import { freePort } from '../support/postgres-server.ts'
 import { carrel, environmentWithNode, type Finished, run } from '../support/process.ts'
 import { startService, temporaryFolder } from '../support/service.ts'
 
@@ -35,7 +38,7 @@ async function each<T>(list: readonly T[], work: (one: T) => Promise<void>): Pro
   await Promise.all([worker(), worker()])
 }
 
-test('D1 in a checkout npm run --silent carrel -- <command> works', async t => {
+withoutStore('D1 in a checkout npm run --silent carrel -- <command> works', async t => {
   const env = environmentWithNode({ CARREL_DATA: temporaryFolder(t) })
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   const done = await run('npm', ['run', '--silent', 'carrel', '--', '--version'], { env })
@@ -49,7 +52,7 @@ const subcommands: Readonly<Record<string, readonly string[]>> = {
   entity: ['list', 'drop'],
 }
 
-test('D1 D2 --help works on every level, lists every command, and is exit code 0', async t => {
+withoutStore('D1 D2 --help works on every level, lists every command, and is exit code 0', async t => {
   const folder = join(temporaryFolder(t), 'not-made')
   const top = assertDone(await carrel(folder, ['--help']))
   for (const name of commands) assert.match(top, new RegExp(`^  ${name}\\b`, 'm'))
@@ -63,9 +66,11 @@ test('D1 D2 --help works on every level, lists every command, and is exit code 0
   for (const option of ['--password-stdin', '--first-name', '--last-name', '--admin'])
     assert.ok(add.includes(option), option)
   assert.equal(statSync(folder, { throwIfNoEntry: false }), undefined, 'help touches no data')
+  const env = { CARREL_DATABASE_URL: 'postgres://nobody@nowhere.invalid/none' }
+  assert.equal(assertDone(await carrel(folder, ['eperson', 'add', '--help'], { env })), add)
 })
 
-test('D1 asking a command group for help is never wrong use', async t => {
+withoutStore('D1 asking a command group for help is never wrong use', async t => {
   const done = await carrel(temporaryFolder(t), ['eperson', 'help'])
   // Either it is no command, or it helps: what is listed in the help must work.
   const listed = /^ {2}help\b/m.test((await carrel(temporaryFolder(t), ['eperson', '--help'])).stdout)
@@ -86,11 +91,11 @@ const wrongUse: readonly (readonly [args: readonly string[], says: RegExp])[] = 
 ]
 
 for (const [args, says] of wrongUse)
-  test(`D1 wrong use is exit code 2 and one line: carrel ${args.join(' ')}`, async t => {
+  withoutStore(`D1 wrong use is exit code 2 and one line: carrel ${args.join(' ')}`, async t => {
     assertRefused(await carrel(temporaryFolder(t), args), 2, says)
   })
 
-test('D1 no command is exit code 2 and shows the help on standard error', async t => {
+withoutStore('D1 no command is exit code 2 and shows the help on standard error', async t => {
   await each([[], ['eperson']], async args => {
     const { code, stdout, stderr } = await carrel(temporaryFolder(t), args)
     assert.equal(code, 2)
@@ -116,7 +121,7 @@ test('D1 what can not be done is exit code 1, and one line with the mend', async
 })
 
 /** Data folders that no command can work on. */
-const brokenStores: Readonly<Record<string, (folder: string) => string>> = {
+const brokenFolders: Readonly<Record<string, (folder: string) => string>> = {
   'a data folder that is a file': folder => {
     writeFileSync(join(folder, 'file'), '')
     return join(folder, 'file')
@@ -137,10 +142,58 @@ const brokenStores: Readonly<Record<string, (folder: string) => string>> = {
   },
 }
 
-for (const [what, damage] of Object.entries(brokenStores))
-  test(`D1 ${what} is exit code 1 and one line, without a stack`, async t => {
+for (const [what, damage] of Object.entries(brokenFolders))
+  testOn('sqlite', `D1 ${what} is exit code 1 and one line, without a stack`, async t => {
     const folder = damage(temporaryFolder(t))
     assertRefused(await carrel(folder, ['eperson', 'list']), 1, /\S/)
+  })
+
+/** Databases that no command can work on, as the address of one that it could: what the line must say. */
+const brokenDatabases: Readonly<Record<string, (url: URL, t: TestContext) => Promise<RegExp>>> = {
+  'a database that does not exist': async url => {
+    url.pathname += '_that_is_not_there'
+    return /_that_is_not_there/
+  },
+  'a server that is not there': async url => {
+    url.port = String(await freePort())
+    return /ECONNREFUSED/
+  },
+  'a password that is wrong': async url => {
+    url.password = 'verysecret'
+    return /password/
+  },
+  'a host that has no address': async url => {
+    url.hostname = 'nowhere.invalid'
+    return /nowhere\.invalid|ENOTFOUND|EAI_AGAIN/
+  },
+  'a database that takes no connections': async url => {
+    await runSql(await serverUrl(), `ALTER DATABASE ${url.pathname.slice(1)} ALLOW_CONNECTIONS false`)
+    return /not currently accepting connections/
+  },
+  'a user who may not create anything': async (url, t) => {
+    const user = `${url.pathname.slice(1)}_user`
+    await runSql(url.href, `DROP SCHEMA carrel CASCADE; CREATE ROLE ${user} LOGIN PASSWORD 'verysecret'`)
+    const admin = await serverUrl()
+    atEnd(t, () => runSql(admin, `DROP ROLE ${user}`))
+    url.username = user
+    url.password = 'verysecret'
+    return /permission denied/
+  },
+  'a database of a newer Carrel': async url => {
+    await runSql(url.href, 'UPDATE carrel.schema_version SET version = 4711')
+    return /4711.*newer Carrel/
+  },
+}
+
+for (const [what, damage] of Object.entries(brokenDatabases))
+  testOn('postgres', `D1 ${what} is exit code 1 and one line, without a stack or a password`, async t => {
+    const folder = temporaryFolder(t)
+    assertDone(await carrel(folder, ['eperson', 'list']))
+    const url = new URL((await databaseOf(folder)) ?? '')
+    const says = await damage(url, t)
+    const done = await carrel(folder, ['eperson', 'list'], { env: { CARREL_DATABASE_URL: url.href } })
+    assertRefused(done, 1, says)
+    assert.ok(!done.stderr.includes(`:${url.password}@`) && !done.stderr.includes('verysecret'), done.stderr)
   })
 
 /** Logs in with a password of any bytes. */
@@ -316,22 +369,29 @@ test('D2 an entity is imported, listed and dropped', async t => {
   assert.ok(!(await list()).some(entity => entity.name === 'letters'))
 })
 
-test('D3 a wrong setting stops every command with exit code 2, the key and what it takes', async t => {
-  const folder = temporaryFolder(t)
-  assertRefused(
-    await carrel(folder, ['eperson', 'list'], { env: { CARREL_PORT: 'http' } }),
-    2,
-    /CARREL_PORT.*a port number/,
-  )
-  assertRefused(
-    await carrel(folder, ['eperson', 'list'], { env: { CARREL_PROT: '80' } }),
-    2,
-    /CARREL_PROT.*CARREL_PORT/,
-  )
-})
+withoutStore(
+  'D3 a wrong setting stops every command with exit code 2, the key and what it takes',
+  async t => {
+    const folder = temporaryFolder(t)
+    assertRefused(
+      await carrel(folder, ['eperson', 'list'], { env: { CARREL_PORT: 'http' } }),
+      2,
+      /CARREL_PORT.*a port number/,
+    )
+    assertRefused(
+      await carrel(folder, ['eperson', 'list'], { env: { CARREL_PROT: '80' } }),
+      2,
+      /CARREL_PROT.*CARREL_PORT/,
+    )
+  },
+)
 
 const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]])[] = [
-  ['CARREL_DATABASE_URL', ['postgres://user:verysecret@db/carrel']],
+  ['CARREL_DATABASE_URL', ['mysql://user:verysecret@db/carrel', 'verysecret@db:5432/carrel', 'postgres']],
+  ['CARREL_DATABASE_REPLICA_URL', ['https://user:verysecret@db/carrel', 'verysecret']],
+  ['CARREL_DATABASE_POOL_SIZE', ['0', '1001', 'many', '1.5']],
+  ['CARREL_DATABASE_QUEUE', ['-1', '100001', 'none']],
+  ['CARREL_DATABASE_STATEMENT_TIMEOUT', ['0', '86401', 'long', '-1']],
   ['CARREL_PORT', ['-1', '65536', '80.5', 'eighty', ' 80']],
   [
     'CARREL_BASE_URL',
@@ -355,7 +415,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_LOG_LEVEL', ['debug', 'INFO']],
 ]
 
-test('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
+withoutStore('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
   const anything = ['CARREL_DATA', 'CARREL_HOST', 'CARREL_CONFIG']
   assert.deepEqual(
     [...wrongValues.map(([key]) => key), ...anything].toSorted(),
@@ -374,8 +434,19 @@ test('D3 every setting refuses what it does not take, by its name, and never sho
       )
 })
 
-test('D3 every setting has a default that works', () => {
+withoutStore('D3 a replica needs the database that it is one of', () => {
+  const CARREL_DATABASE_REPLICA_URL = 'postgres://user:verysecret@replica/carrel'
+  assert.throws(
+    () => toConfig({ CARREL_DATABASE_REPLICA_URL }),
+    (error: Error) =>
+      /^CARREL_DATABASE_REPLICA_URL: .*CARREL_DATABASE_URL/.test(error.message) &&
+      !error.message.includes('verysecret'),
+  )
+})
+
+withoutStore('D3 every setting has a default that works', () => {
   const config = toConfig({})
+  assert.deepEqual(config.database, { kind: 'embedded' })
   assert.equal(config.host, '127.0.0.1')
   assert.equal(config.port, 8080)
   assert.equal(config.baseUrl, 'http://localhost:8080')
@@ -394,7 +465,7 @@ function configFile(t: TestContext, content: unknown): string {
   return file
 }
 
-test('D3 the file takes the same keys, and the environment decides where both are set', t => {
+withoutStore('D3 the file takes the same keys, and the environment decides where both are set', t => {
   const CARREL_CONFIG = configFile(t, {
     CARREL_PORT: 81,
     CARREL_LOGIN_ON_BEHALF_OF: true,
@@ -438,7 +509,7 @@ for (const [what, content, says] of [
     /specialGroups.*Administrator/,
   ],
 ] as const)
-  test(`D3 a file that ${what} stops the start by the name of the key`, t => {
+  withoutStore(`D3 a file that ${what} stops the start by the name of the key`, t => {
     const file = content === null ? '/nowhere/carrel.json' : configFile(t, content)
     assert.throws(
       () => toConfig({ CARREL_CONFIG: file }),
@@ -446,7 +517,7 @@ for (const [what, content, says] of [
     )
   })
 
-test('D3 a file that is no JSON does not bring a secret to light', async t => {
+withoutStore('D3 a file that is no JSON does not bring a secret to light', async t => {
   const secret = 'kR7vQ2mX9pL4wZ8tB6nY1cF5hJ3gD0sA'
   for (const text of [
     `{"CARREL_TOKEN_SECRET": '${secret}'}`,
@@ -467,9 +538,9 @@ test('D2 secret rotate keeps tokens valid and never shows the secret', async t =
   await before.addEperson(ruth)
   const token = await before.client().login(ruth)
   const stdout = assertDone(await carrel(dataFolder, ['secret', 'rotate']))
-  const file = readFileSync(join(dataFolder, 'secret'), 'utf8')
-  assert.equal(file.trim().split('\n').length, 2)
-  for (const line of file.trim().split('\n')) assert.ok(!stdout.includes(line.split(' ')[0] ?? ''))
+  const secrets = await secretsOf(dataFolder)
+  assert.equal(secrets.length, 2)
+  for (const spelling of secrets.flatMap(spellingsOf)) assert.ok(!stdout.includes(spelling))
   const after = await startService(t, { dataFolder })
   assert.equal(await after.client().isLoggedIn(token), true)
   const env = { CARREL_TOKEN_SECRET: 'verysecret-verysecret-verysecret-1' }

@@ -227,7 +227,7 @@ test('C7 the value is 256 bits and their HMAC, as documented', async t => {
   const { value } = await service.client().csrfPair()
   const bytes = Buffer.from(value, 'base64url')
   assert.equal(bytes.length, 64)
-  const [secret] = secretsOf(service.dataFolder)
+  const [secret] = await secretsOf(service.dataFolder)
   assert.ok(secret)
   const mac = createHmac('sha256', derivedKey(secret, 'csrf')).update(bytes.subarray(0, 32)).digest()
   assert.deepEqual(bytes.subarray(32), mac)
@@ -242,7 +242,7 @@ test('C7 a value that was changed anywhere or is spelled otherwise is not ours',
     copy[at] = (copy[at] ?? 0) ^ 1
     return base64url(copy)
   })
-  const [secret = Buffer.alloc(0)] = secretsOf(service.dataFolder)
+  const [secret = Buffer.alloc(0)] = await secretsOf(service.dataFolder)
   const random = bytes.subarray(0, 32)
   const otherPurpose = createHmac('sha256', secret).update(random).digest()
   for (const wrong of [

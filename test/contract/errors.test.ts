@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
+import type { TestContext } from 'node:test'
+import pg from 'pg'
 import { type ProblemCode, problems } from '../../src/problems.ts'
-import { test } from '../support/engines.ts'
+import { atEnd } from '../support/at-end.ts'
+import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/engines.ts'
 import { serve } from '../support/process.ts'
 import { exchange, head, type RawAnswer } from '../support/raw.ts'
-import { baseUrl, type Service, startService, temporaryFolder } from '../support/service.ts'
+import { baseUrl, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
 
 interface Body {
   readonly type: string
@@ -19,7 +22,7 @@ interface Body {
 
 /** What must never be in an answer: stacks, places in the code, SQL, hashes. */
 const leaks =
-  /\n\s+at |node:internal|\.ts:\d|\.js:\d|node_modules|\/src\/|\b(SELECT|INSERT|UPDATE|DELETE) .*\b(FROM|INTO|SET)\b|sqlite|argon2|eyJ[\w-]/i
+  /\n\s+at |node:internal|\.ts:\d|\.js:\d|node_modules|\/src\/|\b(SELECT|INSERT|UPDATE|DELETE) .*\b(FROM|INTO|SET)\b|sqlite|postgres|argon2|eyJ[\w-]/i
 
 /** RFC 9457 §3, and what E1 adds to it. */
 function assertShape(text: string, contentType: string | null | undefined, expected: Expected): Body {
@@ -245,13 +248,27 @@ test('E1 busy has the one shape and a Retry-After', async t => {
   }
 })
 
+/** Somebody else keeps the store from changing. @returns what ends that */
+async function lockStore(t: TestContext, dataFolder: string): Promise<() => Promise<void>> {
+  const url = await databaseOf(dataFolder)
+  if (url === undefined) {
+    const other = new DatabaseSync(`${dataFolder}/carrel.db`)
+    t.after(() => other.close())
+    other.exec('BEGIN IMMEDIATE')
+    return async () => other.exec('ROLLBACK')
+  }
+  const other = new pg.Client(url)
+  atEnd(t, () => other.end())
+  await other.connect()
+  await other.query('BEGIN; LOCK TABLE carrel.event')
+  return async () => void (await other.query('ROLLBACK'))
+}
+
 test('E1 store-unavailable has the one shape and a Retry-After', async t => {
   const service = await startService(t)
   await service.addEperson(ruth)
   const client = await loggedIn(service, ruth)
-  const other = new DatabaseSync(`${service.dataFolder}/carrel.db`)
-  other.exec('BEGIN IMMEDIATE')
-  t.after(() => other.close())
+  const unlock = await lockStore(t, service.dataFolder)
   // Waits for the lock first, as long as the store is patient.
   const response = await client.post('/api/authn/shortlivedtokens')
   assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
@@ -260,18 +277,44 @@ test('E1 store-unavailable has the one shape and a Retry-After', async t => {
     path: '/api/authn/shortlivedtokens',
     never: [client.token ?? ''],
   })
-  other.exec('ROLLBACK')
+  await unlock()
   assert.equal((await client.post('/api/authn/shortlivedtokens')).status, 200)
 })
 
+testOn('postgres', 'E1 E2 without its database every request that needs it is store-unavailable', async t => {
+  const service = await startService(t)
+  await service.addEperson(ruth)
+  await service.addRecords('letters', 'id', [{ id: 1 }])
+  const client = await loggedIn(service, ruth)
+  await client.csrfPair()
+  const bringBack = await hideDatabase(t, service.dataFolder)
+  const requests = {
+    '/api/authn/status': () => client.get('/api/authn/status'),
+    '/api/query/v4/letters': () => client.get('/api/query/v4/letters'),
+    '/api/authn/login': () => client.tryLogin(ruth, passwordOf(ruth)),
+    '/api/authn/shortlivedtokens': () => client.post('/api/authn/shortlivedtokens'),
+    '/api/authn/logout': () => client.post('/api/authn/logout'),
+  }
+  for (const [path, ask] of Object.entries(requests)) {
+    const response = await ask()
+    assert.match(response.headers.get('retry-after') ?? '', /^\d+$/, path)
+    const never = [client.token ?? '', passwordOf(ruth)]
+    await assertProblem(response, { code: 'store-unavailable', path, never })
+  }
+  await bringBack()
+  for (const ask of Object.values(requests)) assert.ok([200, 204].includes((await ask()).status))
+})
+
 /** A service with a fault in its store: the password hash of ruth is nothing that could be read. */
-async function failingService(t: Parameters<typeof serve>[0]) {
+async function failingService(t: TestContext) {
   const dataFolder = temporaryFolder(t)
   const service = await startService(t, { dataFolder })
   await service.addEperson(ruth)
-  const db = new DatabaseSync(`${dataFolder}/carrel.db`)
-  db.exec("UPDATE eperson SET password_hash = 'damaged-hash'")
-  db.close()
+  if ((await databaseOf(dataFolder)) === undefined) {
+    const db = new DatabaseSync(`${dataFolder}/carrel.db`)
+    db.exec("UPDATE eperson SET password_hash = 'damaged-hash'")
+    db.close()
+  } else await runSqlIn(dataFolder, "UPDATE carrel.eperson SET password_hash = 'damaged-hash'")
   const env = { CARREL_BASE_URL: baseUrl, CARREL_LOG_LEVEL: 'info' }
   const served = await serve(t, dataFolder, { env })
   const client = service.client()
@@ -297,6 +340,20 @@ test('E2 a fault of the service is 500 with an id that the log has too, and tell
   assert.ok(log.includes(body.id ?? ''), log)
   for (const secret of secrets) assert.ok(!log.includes(secret), 'a secret is in the log')
 })
+
+testOn(
+  'postgres',
+  'E2 a statement that fails is 500, and neither it nor a name in the database is in the answer',
+  async t => {
+    const service = await startService(t)
+    await service.addEperson(ruth)
+    const client = service.client()
+    await runSqlIn(service.dataFolder, 'ALTER TABLE carrel.eperson RENAME COLUMN password_stamp TO elsewhere')
+    const never = ['password_stamp', 'carrel.', 'column', 'relation', '42703']
+    const response = await client.tryLogin(ruth, passwordOf(ruth))
+    await assertProblem(response, { code: 'internal-error', path: '/api/authn/login', never })
+  },
+)
 
 test('E2 the log of a fault has no stack', async t => {
   const { served } = await failingService(t)

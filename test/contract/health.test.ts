@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { buildApp } from '../../src/app.ts'
 import { openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config.ts'
-import { test } from '../support/engines.ts'
+import { hideDatabase, runSqlIn, storeSettings, test, testOn } from '../support/engines.ts'
 import { serve } from '../support/process.ts'
 import { startService, temporaryFolder } from '../support/service.ts'
 
@@ -22,7 +22,7 @@ test('D5 live and ready are 200 without a login, and leave no cookie', async t =
 })
 
 test('D5 ready is 503 with Retry-After while the store does not answer, and live is 200', async t => {
-  const config = toConfig({ CARREL_DATA: temporaryFolder(t), CARREL_LOG_LEVEL: 'silent' })
+  const config = toConfig({ ...(await storeSettings(temporaryFolder(t))), CARREL_LOG_LEVEL: 'silent' })
   const storage = await openStore(config)
   const app = await buildApp(config, storage)
   t.after(() => app.close())
@@ -37,7 +37,7 @@ test('D5 ready is 503 with Retry-After while the store does not answer, and live
   assert.equal((await fetch(`${address}/health/live`)).status, 200)
 })
 
-test('D5 ready is 503 when the file of the store is damaged', async t => {
+testOn('sqlite', 'D5 ready is 503 when the file of the store is damaged', async t => {
   const dataFolder = temporaryFolder(t)
   const served = await serve(t, dataFolder)
   truncateSync(join(dataFolder, 'carrel.db'), 0)
@@ -45,13 +45,52 @@ test('D5 ready is 503 when the file of the store is damaged', async t => {
   assert.equal(ready.status, 503, await ready.text())
 })
 
-test('D5 a damaged store fails the requests that need it, and does not end the process', async t => {
-  const dataFolder = temporaryFolder(t)
-  const served = await serve(t, dataFolder)
-  truncateSync(join(dataFolder, 'carrel.db'), 0)
-  const entities = await fetch(`${served.address}/api/query/v4`)
-  assert.ok(entities.status >= 500, await entities.text())
-  const live = await Promise.race([fetch(`${served.address}/health/live`), served.ended])
-  assert.ok('status' in live, `the process has ended: ${served.output.stderr}`)
-  assert.equal(live.status, 200)
-})
+testOn(
+  'sqlite',
+  'D5 a damaged store fails the requests that need it, and does not end the process',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const served = await serve(t, dataFolder)
+    truncateSync(join(dataFolder, 'carrel.db'), 0)
+    const entities = await fetch(`${served.address}/api/query/v4`)
+    assert.ok(entities.status >= 500, await entities.text())
+    const live = await Promise.race([fetch(`${served.address}/health/live`), served.ended])
+    assert.ok('status' in live, `the process has ended: ${served.output.stderr}`)
+    assert.equal(live.status, 200)
+  },
+)
+
+testOn(
+  'postgres',
+  'D5 ready is 503 while the database is gone, and 200 when it is back; live is 200',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const served = await serve(t, dataFolder)
+    const statuses = async () => {
+      const answers = ['ready', 'live'].map(name => fetch(`${served.address}/health/${name}`))
+      return (await Promise.all(answers)).map(({ status }) => status)
+    }
+    assert.deepEqual(await statuses(), [200, 200])
+    const bringBack = await hideDatabase(t, dataFolder)
+    assert.deepEqual(await statuses(), [503, 200])
+    await bringBack()
+    assert.deepEqual(await statuses(), [200, 200])
+  },
+)
+
+testOn(
+  'postgres',
+  'D5 a database that has lost its tables fails the requests that need them, and does not end the process',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const served = await serve(t, dataFolder)
+    await runSqlIn(dataFolder, 'DROP SCHEMA carrel CASCADE')
+    for (const path of ['/health/ready', '/api/query/v4']) {
+      const answer = await fetch(served.address + path)
+      assert.ok(answer.status >= 500, await answer.text())
+    }
+    const live = await Promise.race([fetch(`${served.address}/health/live`), served.ended])
+    assert.ok('status' in live, `the process has ended: ${served.output.stderr}`)
+    assert.equal(live.status, 200)
+  },
+)

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { commandEvent } from '../../src/cli/store.ts'
 import { ImportError } from '../../src/import/source.ts'
-import { engines } from '../support/engines.ts'
-import { importText, ndjson, realData } from '../support/imports.ts'
+import { test } from '../support/engines.ts'
+import { importText, leftoversIn, ndjson, realData } from '../support/imports.ts'
 import { bodyOf, list, listPath, queryPath, readCsv } from '../support/listings.ts'
 import { carrel } from '../support/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service.ts'
@@ -24,396 +23,398 @@ const books = [
   { id: 3, title: '', pages: 1.5, rare: true, at: '2019-01-01T00:00:00.25Z', of: {} },
 ]
 
-for (const engine of engines)
-  describe(`imports on ${engine}`, () => {
-    test('D2 NDJSON: a record a line, blank lines and a byte-order mark passed over, LF or CRLF', async t => {
-      const service = await startService(t, { engine })
-      const lines = books.map(book => JSON.stringify(book))
-      for (const text of [
-        lines.join('\n'),
-        `${lines.join('\n')}\n`,
-        `\ufeff${lines.join('\r\n')}\r\n`,
-        `\n\n${lines.join('\n \t\n')}\n\n`,
-      ])
-        await importsBooks(service, text, 'books.ndjson')
-      await importsBooks(service, ndjson(books), 'books.jsonl')
-      await importsBooks(service, ndjson(books), 'no-telling-name')
-    })
+test('D2 NDJSON: a record a line, blank lines and a byte-order mark passed over, LF or CRLF', async t => {
+  const service = await startService(t)
+  const lines = books.map(book => JSON.stringify(book))
+  for (const text of [
+    lines.join('\n'),
+    `${lines.join('\n')}\n`,
+    `\ufeff${lines.join('\r\n')}\r\n`,
+    `\n\n${lines.join('\n \t\n')}\n\n`,
+  ])
+    await importsBooks(service, text, 'books.ndjson')
+  await importsBooks(service, ndjson(books), 'books.jsonl')
+  await importsBooks(service, ndjson(books), 'no-telling-name')
+})
 
-    test('D2 a JSON array, in one line or pretty-printed, brackets and escapes inside of strings', async t => {
-      const service = await startService(t, { engine })
-      for (const text of [
-        JSON.stringify(books),
-        JSON.stringify(books, null, 2),
-        `\ufeff \r\n${JSON.stringify(books, null, '\t')}\n\n`,
-        JSON.stringify(books, null, 1).replaceAll('\n', '\r\n'),
-      ])
-        await importsBooks(service, text, 'books.json')
-      await importsBooks(service, JSON.stringify(books), 'books.ndjson')
-    })
+test('D2 a JSON array, in one line or pretty-printed, brackets and escapes inside of strings', async t => {
+  const service = await startService(t)
+  for (const text of [
+    JSON.stringify(books),
+    JSON.stringify(books, null, 2),
+    `\ufeff \r\n${JSON.stringify(books, null, '\t')}\n\n`,
+    JSON.stringify(books, null, 1).replaceAll('\n', '\r\n'),
+  ])
+    await importsBooks(service, text, 'books.json')
+  await importsBooks(service, JSON.stringify(books), 'books.ndjson')
+})
 
-    test('D2 a file is read right wherever the borders of its pieces fall', async t => {
-      const service = await startService(t, { engine })
-      // Pieces of a file are 256 kB: brackets, escapes and bytes of a letter all come to lie on a border.
-      const tail = '\\"]},{[\u{1f600}ä"\n,'.repeat(8)
-      const records = Array.from({ length: 60 }, (_, id) => ({
-        id,
-        text: `${'x'.repeat(13_093 + id)}${tail}`,
-      }))
-      for (const [file, text] of [
-        ['a.ndjson', ndjson(records)],
-        ['a.json', JSON.stringify(records)],
-        ['b.json', JSON.stringify(records, null, 3)],
-        ['a.csv', csvOf(records)],
-        ['a.json.gz', gzipSync(JSON.stringify(records))],
-      ] as const) {
-        await importText(service, text, { entity: 'wide', key: 'id', file })
-        assert.equal(await bodyOf(service, listPath('wide')), JSON.stringify(records), file)
-      }
-    })
+test('D2 a file is read right wherever the borders of its pieces fall', async t => {
+  const service = await startService(t)
+  // Pieces of a file are 256 kB: brackets, escapes and bytes of a letter all come to lie on a border.
+  const tail = '\\"]},{[\u{1f600}ä"\n,'.repeat(8)
+  const records = Array.from({ length: 60 }, (_, id) => ({
+    id,
+    text: `${'x'.repeat(13_093 + id)}${tail}`,
+  }))
+  for (const [file, text] of [
+    ['a.ndjson', ndjson(records)],
+    ['a.json', JSON.stringify(records)],
+    ['b.json', JSON.stringify(records, null, 3)],
+    ['a.csv', csvOf(records)],
+    ['a.json.gz', gzipSync(JSON.stringify(records))],
+  ] as const) {
+    await importText(service, text, { entity: 'wide', key: 'id', file })
+    assert.equal(await bodyOf(service, listPath('wide')), JSON.stringify(records), file)
+  }
+})
 
-    test('D2 CSV: quotes, commas and line ends in cells, LF or CRLF, empty cells are null', async t => {
-      const service = await startService(t, { engine })
-      const text = 'id,"the ""title""",n\r\n2,"a ""b"", c\r\nd",\r\n1,plain,-4\r\n3,"",0\r\n'
-      const expected = [
-        { id: 1, 'the "title"': 'plain', n: -4 },
-        { id: 2, 'the "title"': 'a "b", c\r\nd', n: null },
-        { id: 3, 'the "title"': null, n: 0 },
-      ]
-      for (const one of [text, `\ufeff${text}`, text.trimEnd(), text.replaceAll('\r\n', '\n')]) {
-        await importText(service, one, { entity: 'cells', key: 'id', file: 'cells.csv' })
-        const lineEnd = one.includes('\r\n') ? '\r\n' : '\n'
-        assert.deepEqual(
-          await list(service.client(), 'cells'),
-          JSON.parse(JSON.stringify(expected).replaceAll('\\r\\n', JSON.stringify(lineEnd).slice(1, -1))),
-        )
-      }
-    })
+test('D2 CSV: quotes, commas and line ends in cells, LF or CRLF, empty cells are null', async t => {
+  const service = await startService(t)
+  const text = 'id,"the ""title""",n\r\n2,"a ""b"", c\r\nd",\r\n1,plain,-4\r\n3,"",0\r\n'
+  const expected = [
+    { id: 1, 'the "title"': 'plain', n: -4 },
+    { id: 2, 'the "title"': 'a "b", c\r\nd', n: null },
+    { id: 3, 'the "title"': null, n: 0 },
+  ]
+  for (const one of [text, `\ufeff${text}`, text.trimEnd(), text.replaceAll('\r\n', '\n')]) {
+    await importText(service, one, { entity: 'cells', key: 'id', file: 'cells.csv' })
+    const lineEnd = one.includes('\r\n') ? '\r\n' : '\n'
+    assert.deepEqual(
+      await list(service.client(), 'cells'),
+      JSON.parse(JSON.stringify(expected).replaceAll('\\r\\n', JSON.stringify(lineEnd).slice(1, -1))),
+    )
+  }
+})
 
-    test('D2 CSV columns become numbers, true and false only where every cell is one', async t => {
-      const service = await startService(t, { engine })
-      const rows = [
-        ['id', 'whole', 'decimal', 'both', 'yes', 'zeros', 'mixed', 'plus', 'when', 'big', 'none', 'exp'],
-        [
-          '1',
-          '5',
-          '1.5',
-          '1',
-          'true',
-          '007',
-          '1',
-          '+1',
-          '2020-01-01T00:00:00Z',
-          '12345678901234567890',
-          '',
-          '1e5',
-        ],
-        ['2', '-10', '-0.25', '2.5', 'FALSE', '12', 'x', '2', '2020-01-01T00:00:00+02:00', '1', '', '2'],
-        ['3', '', '', '', '', '', '', '', '', '', '', ''],
-      ]
-      const report = await importText(service, rows.map(row => row.join(',')).join('\n'), {
-        entity: 'types',
-        key: 'id',
-        file: 'types.csv',
-      })
-      assert.deepEqual(
-        report.fields.map(({ name, type, nulls }) => [name, type, nulls]),
-        [
-          ['id', 'integer', 0],
-          ['whole', 'integer', 1],
-          ['decimal', 'number', 1],
-          ['both', 'number', 1],
-          ['yes', 'boolean', 1],
-          ['zeros', 'text', 1],
-          ['mixed', 'text', 1],
-          ['plus', 'text', 1],
-          ['when', 'date-time', 1],
-          ['big', 'integer', 1],
-          ['none', 'text', 3],
-          ['exp', 'text', 1],
-        ],
-      )
-      assert.equal(
-        await bodyOf(service, listPath('types', { limit: 1 })),
-        '[{"id":1,"whole":5,"decimal":1.5,"both":1,"yes":true,"zeros":"007","mixed":"1","plus":"+1","when":"2020-01-01T00:00:00Z","big":12345678901234567890,"none":null,"exp":"1e5"}]',
-      )
-    })
-
-    test('D2 gzip is recognised by its content, whatever the file is called', async t => {
-      const service = await startService(t, { engine })
-      await importsBooks(service, gzipSync(ndjson(books)), 'books.ndjson.gz')
-      await importsBooks(service, gzipSync(JSON.stringify(books, null, 2)), 'books.json.gz')
-      await importsBooks(service, gzipSync(JSON.stringify(books)), 'books')
-      // RFC 1952 §2.2: a file may consist of several members.
-      await importsBooks(
-        service,
-        Buffer.concat(books.map(book => gzipSync(`${JSON.stringify(book)}\n`))),
-        'books.ndjson.gz',
-      )
-      const csv = gzipSync(csvOf(books.map(({ id, title }) => ({ id, title }))))
-      await importText(service, csv, { entity: 'books', key: 'id', file: 'books.csv.gz' })
-      const titles = await list(service.client(), 'books')
-      assert.deepEqual(
-        titles.map(book => book.title),
-        books.map(book => book.title || null),
-      )
-    })
-
-    test('D2 gzip files that are read in one piece are imported again and again', async t => {
-      const service = await startService(t, { engine })
-      for (let round = 0; round < 40; round++)
-        for (const [file, text] of [
-          ['small.ndjson.gz', '{"id":1}\n'],
-          ['small.csv.gz', 'id\n1\n'],
-        ] as const) {
-          const report = await importText(service, gzipSync(text), { entity: 'small', key: 'id', file })
-          assert.equal(report.records, 1)
-        }
-    })
-
-    test('D2 names of fields are kept as they are, in the order in which they are first met', async t => {
-      const service = await startService(t, { engine })
-      const names = [
-        '',
-        'a b',
-        'select',
-        'ä',
-        '__proto__',
-        'constructor',
-        '"',
-        "'",
-        'a.b',
-        'Name',
-        'name',
-        'NAME',
-        '\0',
-      ]
-      const cells = names.map(name => JSON.stringify(name))
-      await importText(
-        service,
-        `{"id":2,${cells[0]}:0}\n{"id":1,${cells.map((name, at) => `${name}:${at}`).join(',')}}\n`,
-        { entity: 'odd', key: 'id' },
-      )
-      const [odd] = await list<{ fields: { name: string }[] }>(service.client(), '')
-      assert.deepEqual(
-        odd?.fields.map(field => field.name),
-        ['id', ...names],
-      )
-      const text = await bodyOf(service, listPath('odd', { limit: 1 }))
-      assert.equal(text, `[{"id":1,${cells.map((name, at) => `${name}:${at}`).join(',')}}]`)
-    })
-
-    test('D2 a file of a header only gives an entity without records', async t => {
-      const service = await startService(t, { engine })
-      for (const text of ['id,title', '\ufeff"id","title"\r\n']) {
-        const report = await importText(service, text, { entity: 'empty', key: 'id', file: 'empty.csv' })
-        assert.equal(report.records, 0)
-        assert.equal(await bodyOf(service, listPath('empty')), '[]')
-        assert.equal(await bodyOf(service, listPath('empty'), 'text/csv'), 'id,title\r\n')
-      }
-    })
-
-    test('D2 an empty file has no key and changes nothing', async t => {
-      const service = await startService(t, { engine })
-      for (const file of ['empty.ndjson', 'empty.csv', 'empty', 'empty.json'])
-        for (const text of ['', '\n \n', '\ufeff', gzipSync('')])
-          await refuses(service, text, /"id"|empty/, { file })
-      await refuses(service, '[]', /"id"|empty/, { file: 'empty.json' })
-    })
-
-    test('D2 a bad line is named by its number and nothing changes', async t => {
-      const service = await startService(t, { engine })
-      const good = '{"id":1,"t":"x"}\n{"id":2,"t":"y"}\n'
-      for (const [text, message] of [
-        [`${good}{"id":3,"t":`, /^line 3: /],
-        [`${good}\n\n{"id":3,}\n{"id":4}\n`, /^line 5: /],
-        [`${good}[1,2]\n`, /^line 3: not a JSON object/],
-        [`${good}"text"\n`, /^line 3: not a JSON object/],
-        [`${good}null\n`, /^line 3: not a JSON object/],
-        [`${good}7\n`, /^line 3: not a JSON object/],
-        [`${good}{"id":3}{"id":4}\n`, /^line 3: /],
-        [`${good}{"t":"no key"}\n`, /^line 3: .*"id" is missing or null/],
-        [`${good}{"id":null}\n`, /^line 3: .*"id" is missing or null/],
-        [`${good}{"id":3}\n{"id":1}\n`, /^line 4: .*"id".*1.*line 1/],
-        [
-          Buffer.concat([Buffer.from(`${good}{"id":3,"t":"`), Buffer.from([0xff]), Buffer.from('"}\n')]),
-          /^line 3: not UTF-8/,
-        ],
-        [
-          Buffer.concat([
-            Buffer.from(`${good}{"id":3,"t":"`),
-            Buffer.from([0xed, 0xa0, 0x80]),
-            Buffer.from('"}'),
-          ]),
-          /^line 3: not UTF-8/,
-        ],
-        ['{"id":1}\n{"id":"1"}\n', /"id" can't be the key/],
-        ['{"id":true}\n{"id":false}\n', /"id" can't be the key/],
-        ['{"id":{}}\n', /"id" can't be the key/],
-        ['{"ID":1}\n', /no record has the key field "id"; there are ID/],
-      ] as const)
-        await refuses(service, text, message)
-    })
-
-    test('D2 the key of two lines is shown as it was written', async t => {
-      const service = await startService(t, { engine })
-      for (const [value, again] of [
-        ['5', '5'],
-        ['12345678901234567890', '12345678901234567890'],
-        ['9007199254740993', '9007199254740993'],
-        ['"a b"', '"a b"'],
-        ['0.5', '0.50'],
-      ]) {
-        const error = await refusal(service, `{"id":${value}}\n{"id":${again}}\n`, {})
-        assert.match(error.message, /^line 2: .*line 1/)
-        assert.ok(error.message.includes(` ${value} `) || error.message.includes(`"${value}"`), error.message)
-      }
-    })
-
-    test('D2 keys that differ beyond the digits of a double are different keys', async t => {
-      const service = await startService(t, { engine })
-      const ids = ['9007199254740992', '9007199254740993', '12345678901234567890', '12345678901234567891']
-      await importText(service, ids.map(id => `{"id":${id}}\n`).join(''), { entity: 'exact', key: 'id' })
-      assert.equal(await bodyOf(service, listPath('exact')), `[${ids.map(id => `{"id":${id}}`).join(',')}]`)
-    })
-
-    test('D2 a bad place in a JSON array is named by its line and nothing changes', async t => {
-      const service = await startService(t, { engine })
-      for (const [text, message] of [
-        ['[\n{"id":1},\n{"id":2}\n', /^line \d: the array does not end/],
-        ['[{"id":1},\n{"id":', /^line 2: /],
-        ['[\n{"id":1}\n{"id":2}]', /^line 3: /],
-        ['[{"id":1},\n]', /^line 2: /],
-        ['[,{"id":1}]', /^line 1: /],
-        ['[{"id":1},\n2]', /^line 2: /],
-        ['[{"id":1},\n\n[]]', /^line 3: /],
-        ['[{"id":1}]\nmore', /^line 2: /],
-        ['[{"id":1},{"id":2,\n"t":x}]', /^line 1: /],
-        ['[\n{"id":1},\n{"t":1}]', /^line 3: .*missing or null/],
-        ['[\n{"id":1},\n\n{"id":\n1}]', /^line 4: .*line 2/],
-        [
-          Buffer.concat([Buffer.from('[{"id":1},\n{"id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}]')]),
-          /^line 2: not UTF-8/,
-        ],
-      ] as const)
-        await refuses(service, text, message, { file: 'bad.json' })
-    })
-
-    test('D2 a bad place in CSV is named by its line and nothing changes', async t => {
-      const service = await startService(t, { engine })
-      for (const [text, message] of [
-        ['id,t\n1,a\n2\n', /^line 3: /],
-        ['id,t\n1,a\n2,b,c\n', /^line 3: /],
-        ['id,t\n1,"a\nb"\n2,"b\n', /^line \d: /],
-        ['id,t\n1,a"b\n', /^line 2: /],
-        ['id,id\n1,2\n', /^line 1: .*"id"/],
-        ['id,\n1,2\n', /^line 1: column 2 has no name/],
-        ['id,t\n1,a\n,b\n', /^line 3: .*missing or null/],
-        ['id,t\n1,"a\nb"\n2,c\n1,d\n', /^line 5: .*line 2/],
-        ['ID,t\n1,a\n', /no record has the key field "id"/],
-      ] as const)
-        await refuses(service, text, message, { file: 'bad.csv' })
-    })
-
-    test('D2 CSV that is not UTF-8 is refused by its line and nothing changes', async t => {
-      const service = await startService(t, { engine })
-      const text = Buffer.from('id,t\n1,a\n2,gr\xfcn\n', 'latin1')
-      await refuses(service, text, /^line 3: not UTF-8/, { file: 'bad.csv' })
-    })
-
-    test('D2 a damaged or cut-off gzip file is refused and nothing changes', async t => {
-      const service = await startService(t, { engine })
-      for (const [file, text] of [
-        ['bad.ndjson.gz', ndjson(Array.from({ length: 500 }, (_, id) => ({ id, text: `${id * 7_919}` })))],
-        ['bad.csv.gz', csvOf(Array.from({ length: 500 }, (_, id) => ({ id, text: `${id * 7_919}` })))],
-        [
-          'bad.json.gz',
-          JSON.stringify(Array.from({ length: 500 }, (_, id) => ({ id, text: `${id * 7_919}` }))),
-        ],
-      ] as const) {
-        const whole = gzipSync(text)
-        await refuses(service, whole.subarray(0, whole.length / 2), /damaged/, { file })
-        await refuses(service, whole.subarray(0, -4), /damaged/, { file })
-        const damaged = Buffer.from(whole)
-        for (let at = 1_000; at < 1_100; at++) damaged[at] = 0x55
-        await refuses(service, damaged, /damaged|^line \d+: /, { file })
-        await refuses(service, Buffer.from([0x1f, 0x8b]), /damaged/, { file })
-      }
-    })
-
-    test('D2 reserved and malformed names of entities are refused', async t => {
-      const service = await startService(t, { engine })
-      for (const entity of ['epersons', 'groups', 'events', 'items', 'bitstreams'])
-        await assert.rejects(importText(service, '{"id":1}', { entity, key: 'id' }), ImportError)
-      for (const entity of [
-        '',
-        'A',
-        '1a',
-        '-a',
-        '_a',
-        'a b',
-        'ä',
-        'a/b',
-        '../a',
-        'a.b',
-        'a'.repeat(64),
-        '__proto__',
-      ])
-        await assert.rejects(importText(service, '{"id":1}', { entity, key: 'id' }), ImportError)
-      for (const entity of ['a', 'a-b_c9', 'select', 'constructor', 'a'.repeat(63)]) {
-        await importText(service, '{"id":1}', { entity, key: 'id' })
-        assert.equal(await bodyOf(service, listPath(entity)), '[{"id":1}]')
-      }
-    })
-
-    test('D2 an import replaces records, fields, key and rule together, and leaves no files behind', async t => {
-      const service = await startService(t, { engine })
-      await importText(service, '{"id":1,"old":true}', { entity: 'thing', key: 'id' })
-      await importText(service, '{"no":"x","new":1}', { entity: 'thing', key: 'no' })
-      assert.equal(await bodyOf(service, listPath('thing')), '[{"no":"x","new":1}]')
-      const [thing] = await list<{ key: string; fields: { name: string }[] }>(service.client(), '')
-      assert.equal(thing?.key, 'no')
-      assert.deepEqual(
-        thing.fields.map(field => field.name),
-        ['no', 'new'],
-      )
-      const left = readdirSync(join(service.dataFolder, 'entities'))
-      assert.ok(
-        left.every(name => /^thing\.[0-9a-f]+\.db$/.test(name)),
-        left.join(),
-      )
-    })
-
-    test('D2 records of very many different fields are refused by the line, not failed on', async t => {
-      const service = await startService(t, { engine })
-      const wide = (count: number) =>
-        `{"id":1,${Array.from({ length: count }, (_, at) => `"f${at}":${at}`).join(',')}}\n`
-      await importText(service, wide(300), { entity: 'wide', key: 'id' })
-      assert.equal(await bodyOf(service, listPath('wide')), `[${wide(300).trim()}]`)
-      await refuses(
-        service,
-        `{"id":1}\n${wide(3_000).replace('1', '2')}`,
-        /^line 2: more than \d+ different fields/,
-      )
-    })
-
-    test('D2 an import and a drop are on the audit trail', async t => {
-      const service = await startService(t, { engine })
-      await service.addEperson('root@example.org', { admin: true })
-      const client = service.client()
-      await client.login('root@example.org')
-      await importText(service, '{"id":1}', { entity: 'thing', key: 'id' })
-      await service.storage.entities.drop('thing', commandEvent('entity.drop'))
-      const events = await list(client, 'events', { order_by: [{ field: 'id', order: 'desc' }], limit: 2 })
-      assert.deepEqual(
-        events.map(({ event, outcome, reason }) => [event, outcome, reason]),
-        [
-          ['entity.drop', 'success', 'thing'],
-          ['entity.import', 'success', 'thing'],
-        ],
-      )
-    })
+test('D2 CSV columns become numbers, true and false only where every cell is one', async t => {
+  const service = await startService(t)
+  const rows = [
+    ['id', 'whole', 'decimal', 'both', 'yes', 'zeros', 'mixed', 'plus', 'when', 'big', 'none', 'exp'],
+    [
+      '1',
+      '5',
+      '1.5',
+      '1',
+      'true',
+      '007',
+      '1',
+      '+1',
+      '2020-01-01T00:00:00Z',
+      '12345678901234567890',
+      '',
+      '1e5',
+    ],
+    ['2', '-10', '-0.25', '2.5', 'FALSE', '12', 'x', '2', '2020-01-01T00:00:00+02:00', '1', '', '2'],
+    ['3', '', '', '', '', '', '', '', '', '', '', ''],
+  ]
+  const report = await importText(service, rows.map(row => row.join(',')).join('\n'), {
+    entity: 'types',
+    key: 'id',
+    file: 'types.csv',
   })
+  assert.deepEqual(
+    report.fields.map(({ name, type, nulls }) => [name, type, nulls]),
+    [
+      ['id', 'integer', 0],
+      ['whole', 'integer', 1],
+      ['decimal', 'number', 1],
+      ['both', 'number', 1],
+      ['yes', 'boolean', 1],
+      ['zeros', 'text', 1],
+      ['mixed', 'text', 1],
+      ['plus', 'text', 1],
+      ['when', 'date-time', 1],
+      ['big', 'integer', 1],
+      ['none', 'text', 3],
+      ['exp', 'text', 1],
+    ],
+  )
+  assert.equal(
+    await bodyOf(service, listPath('types', { limit: 1 })),
+    '[{"id":1,"whole":5,"decimal":1.5,"both":1,"yes":true,"zeros":"007","mixed":"1","plus":"+1","when":"2020-01-01T00:00:00Z","big":12345678901234567890,"none":null,"exp":"1e5"}]',
+  )
+})
+
+test('D2 gzip is recognised by its content, whatever the file is called', async t => {
+  const service = await startService(t)
+  await importsBooks(service, gzipSync(ndjson(books)), 'books.ndjson.gz')
+  await importsBooks(service, gzipSync(JSON.stringify(books, null, 2)), 'books.json.gz')
+  await importsBooks(service, gzipSync(JSON.stringify(books)), 'books')
+  // RFC 1952 §2.2: a file may consist of several members.
+  await importsBooks(
+    service,
+    Buffer.concat(books.map(book => gzipSync(`${JSON.stringify(book)}\n`))),
+    'books.ndjson.gz',
+  )
+  const csv = gzipSync(csvOf(books.map(({ id, title }) => ({ id, title }))))
+  await importText(service, csv, { entity: 'books', key: 'id', file: 'books.csv.gz' })
+  const titles = await list(service.client(), 'books')
+  assert.deepEqual(
+    titles.map(book => book.title),
+    books.map(book => book.title || null),
+  )
+})
+
+test('D2 gzip files that are read in one piece are imported again and again', async t => {
+  const service = await startService(t)
+  for (let round = 0; round < 40; round++)
+    for (const [file, text] of [
+      ['small.ndjson.gz', '{"id":1}\n'],
+      ['small.csv.gz', 'id\n1\n'],
+    ] as const) {
+      const report = await importText(service, gzipSync(text), { entity: 'small', key: 'id', file })
+      assert.equal(report.records, 1)
+    }
+})
+
+test('D2 names of fields are kept as they are, in the order in which they are first met', async t => {
+  const service = await startService(t)
+  const names = [
+    '',
+    'a b',
+    'select',
+    'ä',
+    '__proto__',
+    'constructor',
+    '"',
+    "'",
+    'a.b',
+    'Name',
+    'name',
+    'NAME',
+    '\0',
+  ]
+  const cells = names.map(name => JSON.stringify(name))
+  await importText(
+    service,
+    `{"id":2,${cells[0]}:0}\n{"id":1,${cells.map((name, at) => `${name}:${at}`).join(',')}}\n`,
+    { entity: 'odd', key: 'id' },
+  )
+  const [odd] = await list<{ fields: { name: string }[] }>(service.client(), '')
+  assert.deepEqual(
+    odd?.fields.map(field => field.name),
+    ['id', ...names],
+  )
+  const text = await bodyOf(service, listPath('odd', { limit: 1 }))
+  assert.equal(text, `[{"id":1,${cells.map((name, at) => `${name}:${at}`).join(',')}}]`)
+})
+
+test('D2 a file of a header only gives an entity without records', async t => {
+  const service = await startService(t)
+  for (const text of ['id,title', '\ufeff"id","title"\r\n']) {
+    const report = await importText(service, text, { entity: 'empty', key: 'id', file: 'empty.csv' })
+    assert.equal(report.records, 0)
+    assert.equal(await bodyOf(service, listPath('empty')), '[]')
+    assert.equal(await bodyOf(service, listPath('empty'), 'text/csv'), 'id,title\r\n')
+  }
+})
+
+test('D2 an empty file has no key and changes nothing', async t => {
+  const service = await startService(t)
+  for (const file of ['empty.ndjson', 'empty.csv', 'empty', 'empty.json'])
+    for (const text of ['', '\n \n', '\ufeff', gzipSync('')])
+      await refuses(service, text, /"id"|empty/, { file })
+  await refuses(service, '[]', /"id"|empty/, { file: 'empty.json' })
+})
+
+test('D2 a bad line is named by its number and nothing changes', async t => {
+  const service = await startService(t)
+  const good = '{"id":1,"t":"x"}\n{"id":2,"t":"y"}\n'
+  for (const [text, message] of [
+    [`${good}{"id":3,"t":`, /^line 3: /],
+    [`${good}\n\n{"id":3,}\n{"id":4}\n`, /^line 5: /],
+    [`${good}[1,2]\n`, /^line 3: not a JSON object/],
+    [`${good}"text"\n`, /^line 3: not a JSON object/],
+    [`${good}null\n`, /^line 3: not a JSON object/],
+    [`${good}7\n`, /^line 3: not a JSON object/],
+    [`${good}{"id":3}{"id":4}\n`, /^line 3: /],
+    [`${good}{"t":"no key"}\n`, /^line 3: .*"id" is missing or null/],
+    [`${good}{"id":null}\n`, /^line 3: .*"id" is missing or null/],
+    [`${good}{"id":3}\n{"id":1}\n`, /^line 4: .*"id".*1.*line 1/],
+    [
+      Buffer.concat([Buffer.from(`${good}{"id":3,"t":"`), Buffer.from([0xff]), Buffer.from('"}\n')]),
+      /^line 3: not UTF-8/,
+    ],
+    [
+      Buffer.concat([
+        Buffer.from(`${good}{"id":3,"t":"`),
+        Buffer.from([0xed, 0xa0, 0x80]),
+        Buffer.from('"}'),
+      ]),
+      /^line 3: not UTF-8/,
+    ],
+    ['{"id":1}\n{"id":"1"}\n', /"id" can't be the key/],
+    ['{"id":true}\n{"id":false}\n', /"id" can't be the key/],
+    ['{"id":{}}\n', /"id" can't be the key/],
+    ['{"ID":1}\n', /no record has the key field "id"; there are ID/],
+  ] as const)
+    await refuses(service, text, message)
+})
+
+test('D2 the key of two lines is shown as it was written', async t => {
+  const service = await startService(t)
+  for (const [value, again] of [
+    ['5', '5'],
+    ['12345678901234567890', '12345678901234567890'],
+    ['9007199254740993', '9007199254740993'],
+    ['"a b"', '"a b"'],
+    ['0.5', '0.50'],
+  ]) {
+    const error = await refusal(service, `{"id":${value}}\n{"id":${again}}\n`, {})
+    assert.match(error.message, /^line 2: .*line 1/)
+    assert.ok(error.message.includes(` ${value} `) || error.message.includes(`"${value}"`), error.message)
+  }
+})
+
+test('D2 keys that differ beyond the digits of a double are different keys', async t => {
+  const service = await startService(t)
+  const ids = ['9007199254740992', '9007199254740993', '12345678901234567890', '12345678901234567891']
+  await importText(service, ids.map(id => `{"id":${id}}\n`).join(''), { entity: 'exact', key: 'id' })
+  assert.equal(await bodyOf(service, listPath('exact')), `[${ids.map(id => `{"id":${id}}`).join(',')}]`)
+})
+
+test('D2 a bad place in a JSON array is named by its line and nothing changes', async t => {
+  const service = await startService(t)
+  for (const [text, message] of [
+    ['[\n{"id":1},\n{"id":2}\n', /^line \d: the array does not end/],
+    ['[{"id":1},\n{"id":', /^line 2: /],
+    ['[\n{"id":1}\n{"id":2}]', /^line 3: /],
+    ['[{"id":1},\n]', /^line 2: /],
+    ['[,{"id":1}]', /^line 1: /],
+    ['[{"id":1},\n2]', /^line 2: /],
+    ['[{"id":1},\n\n[]]', /^line 3: /],
+    ['[{"id":1}]\nmore', /^line 2: /],
+    ['[{"id":1},{"id":2,\n"t":x}]', /^line 1: /],
+    ['[\n{"id":1},\n{"t":1}]', /^line 3: .*missing or null/],
+    ['[\n{"id":1},\n\n{"id":\n1}]', /^line 4: .*line 2/],
+    [
+      Buffer.concat([Buffer.from('[{"id":1},\n{"id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}]')]),
+      /^line 2: not UTF-8/,
+    ],
+  ] as const)
+    await refuses(service, text, message, { file: 'bad.json' })
+})
+
+test('D2 a bad place in CSV is named by its line and nothing changes', async t => {
+  const service = await startService(t)
+  for (const [text, message] of [
+    ['id,t\n1,a\n2\n', /^line 3: /],
+    ['id,t\n1,a\n2,b,c\n', /^line 3: /],
+    ['id,t\n1,"a\nb"\n2,"b\n', /^line \d: /],
+    ['id,t\n1,a"b\n', /^line 2: /],
+    ['id,id\n1,2\n', /^line 1: .*"id"/],
+    ['id,\n1,2\n', /^line 1: column 2 has no name/],
+    ['id,t\n1,a\n,b\n', /^line 3: .*missing or null/],
+    ['id,t\n1,"a\nb"\n2,c\n1,d\n', /^line 5: .*line 2/],
+    ['ID,t\n1,a\n', /no record has the key field "id"/],
+  ] as const)
+    await refuses(service, text, message, { file: 'bad.csv' })
+})
+
+test('D2 CSV that is not UTF-8 is refused by its line and nothing changes', async t => {
+  const service = await startService(t)
+  const text = Buffer.from('id,t\n1,a\n2,gr\xfcn\n', 'latin1')
+  await refuses(service, text, /^line 3: not UTF-8/, { file: 'bad.csv' })
+})
+
+test('D2 a damaged or cut-off gzip file is refused and nothing changes', async t => {
+  const service = await startService(t)
+  for (const [file, text] of [
+    ['bad.ndjson.gz', ndjson(Array.from({ length: 500 }, (_, id) => ({ id, text: `${id * 7_919}` })))],
+    ['bad.csv.gz', csvOf(Array.from({ length: 500 }, (_, id) => ({ id, text: `${id * 7_919}` })))],
+    ['bad.json.gz', JSON.stringify(Array.from({ length: 500 }, (_, id) => ({ id, text: `${id * 7_919}` })))],
+  ] as const) {
+    const whole = gzipSync(text)
+    await refuses(service, whole.subarray(0, whole.length / 2), /damaged/, { file })
+    await refuses(service, whole.subarray(0, -4), /damaged/, { file })
+    const damaged = Buffer.from(whole)
+    for (let at = 1_000; at < 1_100; at++) damaged[at] = 0x55
+    await refuses(service, damaged, /damaged|^line \d+: /, { file })
+    await refuses(service, Buffer.from([0x1f, 0x8b]), /damaged/, { file })
+  }
+})
+
+test('D2 reserved and malformed names of entities are refused', async t => {
+  const service = await startService(t)
+  for (const entity of ['epersons', 'groups', 'events', 'items', 'bitstreams'])
+    await assert.rejects(importText(service, '{"id":1}', { entity, key: 'id' }), ImportError)
+  for (const entity of [
+    '',
+    'A',
+    '1a',
+    '-a',
+    '_a',
+    'a b',
+    'ä',
+    'a/b',
+    '../a',
+    'a.b',
+    'a'.repeat(64),
+    '__proto__',
+  ])
+    await assert.rejects(importText(service, '{"id":1}', { entity, key: 'id' }), ImportError)
+  for (const entity of ['a', 'a-b_c9', 'select', 'constructor', 'a'.repeat(63)]) {
+    await importText(service, '{"id":1}', { entity, key: 'id' })
+    assert.equal(await bodyOf(service, listPath(entity)), '[{"id":1}]')
+  }
+})
+
+test('D2 entities of long names that begin alike are imported, replaced and dropped each by itself', async t => {
+  const service = await startService(t)
+  const [one, other] = [`${'a'.repeat(62)}b`, `${'a'.repeat(62)}c`]
+  for (const id of [1, 2])
+    for (const entity of [one, other]) {
+      await importText(service, JSON.stringify({ id, entity }), { entity, key: 'id' })
+      assert.deepEqual(await list(service.client(), entity), [{ id, entity }])
+    }
+  assert.equal(await service.storage.entities.drop(other, commandEvent('entity.drop')), true)
+  assert.deepEqual(await list(service.client(), one), [{ id: 2, entity: one }])
+})
+
+test('D2 an import replaces records, fields, key and rule together, and leaves no files behind', async t => {
+  const service = await startService(t)
+  await importText(service, '{"id":1,"old":true}', { entity: 'thing', key: 'id' })
+  await importText(service, '{"no":"x","new":1}', { entity: 'thing', key: 'no' })
+  assert.equal(await bodyOf(service, listPath('thing')), '[{"no":"x","new":1}]')
+  const [thing] = await list<{ key: string; fields: { name: string }[] }>(service.client(), '')
+  assert.equal(thing?.key, 'no')
+  assert.deepEqual(
+    thing.fields.map(field => field.name),
+    ['no', 'new'],
+  )
+  assert.deepEqual(await leftoversIn(service.dataFolder), [])
+})
+
+test('D2 records of very many different fields are refused by the line, not failed on', async t => {
+  const service = await startService(t)
+  const wide = (count: number) =>
+    `{"id":1,${Array.from({ length: count }, (_, at) => `"f${at}":${at}`).join(',')}}\n`
+  await importText(service, wide(300), { entity: 'wide', key: 'id' })
+  assert.equal(await bodyOf(service, listPath('wide')), `[${wide(300).trim()}]`)
+  await refuses(
+    service,
+    `{"id":1}\n${wide(3_000).replace('1', '2')}`,
+    /^line 2: more than \d+ different fields/,
+  )
+})
+
+test('D2 an import and a drop are on the audit trail', async t => {
+  const service = await startService(t)
+  await service.addEperson('root@example.org', { admin: true })
+  const client = service.client()
+  await client.login('root@example.org')
+  await importText(service, '{"id":1}', { entity: 'thing', key: 'id' })
+  await service.storage.entities.drop('thing', commandEvent('entity.drop'))
+  const events = await list(client, 'events', { order_by: [{ field: 'id', order: 'desc' }], limit: 2 })
+  assert.deepEqual(
+    events.map(({ event, outcome, reason }) => [event, outcome, reason]),
+    [
+      ['entity.drop', 'success', 'thing'],
+      ['entity.import', 'success', 'thing'],
+    ],
+  )
+})
 
 test('D2 the command imports a file into a running service', async t => {
   const service = await startService(t)
@@ -445,6 +446,7 @@ test('D2 the command imports a file into a running service', async t => {
 
 test('D2 the command reads standard input: NDJSON, a JSON array, CSV, and gzip of each', async t => {
   const service = await startService(t)
+  const env = { TMPDIR: temporaryFolder(t) }
   const plain = [
     ndjson(books),
     JSON.stringify(books, null, 2),
@@ -452,7 +454,7 @@ test('D2 the command reads standard input: NDJSON, a JSON array, CSV, and gzip o
   ]
   for (const input of plain.flatMap(text => [text, gzipSync(text)])) {
     const args = ['import', '-', '--entity', 'books', '--key', 'id', '--read', 'anonymous', '--json']
-    const done = await carrel(service.dataFolder, args, { input })
+    const done = await carrel(service.dataFolder, args, { input, env })
     assert.equal(done.code, 0, done.stderr)
     const report = JSON.parse(done.stdout) as { records: number; entity: string }
     assert.deepEqual([report.entity, report.records], ['books', 3])
@@ -461,11 +463,8 @@ test('D2 the command reads standard input: NDJSON, a JSON array, CSV, and gzip o
       books.map(book => book.title),
     )
   }
-  const left = readdirSync(join(service.dataFolder, 'entities'))
-  assert.ok(
-    left.every(name => /^books\.[0-9a-f]+\.db$/.test(name)),
-    left.join(),
-  )
+  assert.deepEqual(await leftoversIn(service.dataFolder), [])
+  assert.deepEqual(readdirSync(env.TMPDIR), [])
 })
 
 test('D1 D2 a failing import says why in one line and ends with 1, wrong use with 2', async t => {
@@ -637,11 +636,7 @@ async function refusal(service: Service, content: string | Uint8Array, { file = 
   assert.ok(error instanceof ImportError, String(error))
   assert.equal(await bodyOf(service, queryPath), before)
   assert.equal(await bodyOf(service, listPath('kept')), '[{"key":"old"}]')
-  const left = readdirSync(join(service.dataFolder, 'entities'))
-  assert.ok(
-    left.every(name => /^[a-z]+\.[0-9a-f]+\.db$/.test(name)),
-    left.join(),
-  )
+  assert.deepEqual(await leftoversIn(service.dataFolder), [])
   return error
 }
 

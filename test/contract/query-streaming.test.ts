@@ -5,11 +5,11 @@ import { get, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { describe, type TestContext, test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { openDatabase } from '../../src/storage/sqlite/open.ts'
-import { engines } from '../support/engines.ts'
+import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/engines.ts'
 import { until } from '../support/imports.ts'
 import { bodyOf, list, listPath, readCsv } from '../support/listings.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -18,156 +18,223 @@ import { type Service, startService } from '../support/service.ts'
 const largeRecords = 3_000
 const padding = 'x'.repeat(16_000)
 
-for (const engine of engines)
-  describe(`streaming on ${engine}`, () => {
-    test('Q3 Q10 a listing of 50,000 records comes whole, in every format and order', async t => {
-      const service = await startService(t, { engine })
-      const records = Array.from({ length: 50_000 }, (_, id) => ({
-        id,
-        name: `Name of ${id % 977}`,
-        n: 50_000 - id,
-      }))
-      await service.addRecords('many', 'id', records)
-      assert.deepEqual(await list(service.client(), 'many'), records)
-      assert.deepEqual(
-        await list(service.client(), 'many', { order_by: [{ field: 'n' }] }),
-        records.toReversed(),
-      )
-      const ndjson = await bodyOf(service, listPath('many'), 'application/x-ndjson')
-      assert.equal(ndjson, records.map(record => `${JSON.stringify(record)}\n`).join(''))
-      const rows = readCsv(await bodyOf(service, listPath('many'), 'text/csv'))
-      assert.deepEqual(
-        rows.slice(1).map(row => row.map(cell => cell.text)),
-        records.map(record => Object.values(record).map(String)),
-      )
-    })
+test('Q3 Q10 a listing of 50,000 records comes whole, in every format and order', async t => {
+  const service = await startService(t)
+  const records = Array.from({ length: 50_000 }, (_, id) => ({
+    id,
+    name: `Name of ${id % 977}`,
+    n: 50_000 - id,
+  }))
+  await service.addRecords('many', 'id', records)
+  assert.deepEqual(await list(service.client(), 'many'), records)
+  assert.deepEqual(await list(service.client(), 'many', { order_by: [{ field: 'n' }] }), records.toReversed())
+  const ndjson = await bodyOf(service, listPath('many'), 'application/x-ndjson')
+  assert.equal(ndjson, records.map(record => `${JSON.stringify(record)}\n`).join(''))
+  const rows = readCsv(await bodyOf(service, listPath('many'), 'text/csv'))
+  assert.deepEqual(
+    rows.slice(1).map(row => row.map(cell => cell.text)),
+    records.map(record => Object.values(record).map(String)),
+  )
+})
 
-    test('Q10 the service reads no further ahead than the client takes', async t => {
-      const service = await withLarge(t, engine)
-      const sockets = connectionsOf(service)
-      for (const query of ['', `?order_by=${JSON.stringify([{ field: 'n', order: 'desc' }])}`]) {
-        const response = await open(service, `${listPath('large')}${query}`)
-        const socket = sockets.at(-1)
-        assert.ok(socket)
-        await stalled(socket)
-        assert.ok(socket.bytesWritten < (largeRecords * padding.length) / 2, 'most of it was not read yet')
-        assert.ok(socket.writableLength < 4 * 1024 * 1024, 'little waits in the memory of the service')
-        // Other clients are answered meanwhile.
-        assert.equal((await list(service.client(), 'large', { limit: 3 })).length, 3)
-        const records = JSON.parse(await text(response)) as { id: number; text: string }[]
-        assert.equal(records.length, largeRecords)
-        assert.ok(records.every(record => record.text === padding))
-      }
-    })
+test('Q10 the service reads no further ahead than the client takes', async t => {
+  const service = await withLarge(t)
+  const sockets = connectionsOf(service)
+  for (const query of ['', `?order_by=${JSON.stringify([{ field: 'n', order: 'desc' }])}`]) {
+    const response = await open(service, `${listPath('large')}${query}`)
+    const socket = sockets.at(-1)
+    assert.ok(socket)
+    await stalled(socket)
+    assert.ok(socket.bytesWritten < (largeRecords * padding.length) / 2, 'most of it was not read yet')
+    assert.ok(socket.writableLength < 4 * 1024 * 1024, 'little waits in the memory of the service')
+    // Other clients are answered meanwhile.
+    assert.equal((await list(service.client(), 'large', { limit: 3 })).length, 3)
+    const records = JSON.parse(await text(response)) as { id: number; text: string }[]
+    assert.equal(records.length, largeRecords)
+    assert.ok(records.every(record => record.text === padding))
+  }
+})
 
-    test('Q10 a client that goes away ends the query, and the service goes on', async t => {
-      const service = await withLarge(t, engine)
-      const sockets = connectionsOf(service)
-      const paths = [
-        listPath('large'),
-        listPath('large', { order_by: [{ field: 'n' }] }),
-        listPath('large', { limit: largeRecords - 1 }),
-      ]
-      for (const path of paths) {
-        const responses = await Promise.all([open(service, path), open(service, path), open(service, path)])
-        const theirs = sockets.splice(0)
-        await Promise.all(theirs.map(stalled))
-        for (const response of responses) response.destroy()
-        await until(() => theirs.every(socket => socket.destroyed))
-        assert.equal((await list(service.client(), 'large', { limit: 200 })).length, 200)
-        sockets.splice(0)
-      }
-      await allClosed(t, service)
-    })
+test('Q10 a client that goes away ends the query, and the service goes on', async t => {
+  const service = await withLarge(t)
+  const sockets = connectionsOf(service)
+  const paths = [
+    listPath('large'),
+    listPath('large', { order_by: [{ field: 'n' }] }),
+    listPath('large', { limit: largeRecords - 1 }),
+  ]
+  for (const path of paths) {
+    const responses = await Promise.all([open(service, path), open(service, path), open(service, path)])
+    const theirs = sockets.splice(0)
+    await Promise.all(theirs.map(stalled))
+    for (const response of responses) response.destroy()
+    await until(() => theirs.every(socket => socket.destroyed))
+    assert.equal((await list(service.client(), 'large', { limit: 200 })).length, 200)
+    sockets.splice(0)
+  }
+  await allClosed(t, service)
+})
 
-    test('Q10 clients that go away before the answer begins leave nothing open', async t => {
-      const service = await withLarge(t, engine)
-      const sockets = connectionsOf(service)
-      await Promise.all(
-        Array.from({ length: 30 }, async (_, n) => {
-          const request = get(service.address + listPath('large', { order_by: [{ field: 'n' }] }), {
-            agent: false,
-          })
-          request.on('error', () => {})
-          request.on('response', response => response.on('error', () => {}))
-          await once(request, 'socket')
-          await sleep(n)
-          request.destroy()
-        }),
-      )
-      await until(() => sockets.every(socket => socket.destroyed))
-      assert.equal((await list(service.client(), 'large', { limit: 3 })).length, 3)
-      await allClosed(t, service)
-    })
+test('Q10 clients that go away before the answer begins leave nothing open', async t => {
+  const service = await withLarge(t)
+  const sockets = connectionsOf(service)
+  await Promise.all(
+    Array.from({ length: 30 }, async (_, n) => {
+      const request = get(service.address + listPath('large', { order_by: [{ field: 'n' }] }), {
+        agent: false,
+      })
+      request.on('error', () => {})
+      request.on('response', response => response.on('error', () => {}))
+      await once(request, 'socket')
+      await sleep(n)
+      request.destroy()
+    }),
+  )
+  await until(() => sockets.every(socket => socket.destroyed))
+  assert.equal((await list(service.client(), 'large', { limit: 3 })).length, 3)
+  await allClosed(t, service)
+})
 
-    test('Q10 Q13 a client that goes away from an entity that is always there ends the query, too', async t => {
-      const service = await startService(t, { engine })
-      await service.addEperson('root@example.org', { admin: true })
-      const client = service.client()
-      const token = await client.login('root@example.org')
-      // Long reasons, so that a listing is larger than what the sockets hold.
-      await Promise.all(
-        Array.from({ length: 1_500 }, () =>
-          service.storage.accounts.recordEvent(commandEvent('login', padding)),
-        ),
-      )
-      const sockets = connectionsOf(service)
-      const response = await open(service, listPath('events'), { authorization: `Bearer ${token}` })
-      const socket = sockets.at(-1)
-      assert.ok(socket)
-      await stalled(socket)
-      // What happens meanwhile is not part of the answer that has begun, and is not held up by it.
-      await service.storage.accounts.recordEvent(commandEvent('login', 'meanwhile'))
-      assert.equal(isReadByNobody(service), false)
-      response.destroy()
-      await until(() => socket.destroyed)
-      await until(() => isReadByNobody(service))
-      const [last] = await list(client, 'events', { order_by: [{ field: 'id', order: 'desc' }], limit: 1 })
-      assert.equal(last?.reason, 'meanwhile')
-    })
+test('Q10 Q13 a client that goes away from an entity that is always there ends the query, too', async t => {
+  const { service, client, token } = await withEvents(t)
+  const { response, socket } = await openStalled(service, listPath('events'), token)
+  // What happens meanwhile is not part of the answer that has begun, and is not held up by it.
+  await service.storage.accounts.recordEvent(commandEvent('login', 'meanwhile'))
+  assert.equal(await isReadByNobody(service), false)
+  response.destroy()
+  await until(() => socket.destroyed)
+  await until(() => isReadByNobody(service))
+  const [last] = await list(client, 'events', { order_by: [{ field: 'id', order: 'desc' }], limit: 1 })
+  assert.equal(last?.reason, 'meanwhile')
+})
 
-    test('Q10 a disk that fails in the middle breaks the answer off, and the service goes on', async t => {
-      for (const query of ['', `?order_by=${encodeURIComponent('[{"field":"n"}]')}`]) {
-        const service = await withLarge(t, engine)
-        await service.addRecords('other', 'id', [{ id: 1 }])
-        const sockets = connectionsOf(service)
-        const response = await open(service, `${listPath('large')}${query}`)
-        assert.equal(response.statusCode, 200)
-        const socket = sockets.at(-1)
-        assert.ok(socket)
-        await stalled(socket)
+/** Both in the order of the key and in another one. */
+const twoOrders = ['', `?order_by=${encodeURIComponent('[{"field":"n"}]')}`]
+
+testOn(
+  'sqlite',
+  'Q10 a disk that fails in the middle breaks the answer off, and the service goes on',
+  async t => {
+    for (const query of twoOrders)
+      await assertBreaksOff(t, query, (service, response) => {
         damage(recordFile(service, 'large'))
-        await assert.rejects(text(response), { code: 'ECONNRESET' })
-        assert.equal(response.complete, false)
-        assert.deepEqual(await list(service.client(), 'other'), [{ id: 1 }])
-      }
-    })
+        return assertCutOff(response)
+      })
+  },
+)
 
-    test('Q10 an entity that is dropped or replaced while it is read is read to its end', async t => {
-      const service = await withLarge(t, engine)
-      const sockets = connectionsOf(service)
-      const responses = await Promise.all([
-        open(service, listPath('large')),
-        open(service, listPath('large', { order_by: [{ field: 'n' }] })),
-      ])
-      await Promise.all(sockets.slice(-2).map(stalled))
-      await service.addRecords('large', 'id', [{ id: 'new' }])
-      assert.deepEqual(await list(service.client(), 'large'), [{ id: 'new' }])
-      assert.equal(await service.storage.entities.drop('large', commandEvent('entity.drop')), true)
-      assert.equal((await service.client().get(listPath('large'))).status, 404)
-      for (const response of responses) {
-        const records = JSON.parse(await text(response)) as { text: string }[]
-        assert.equal(records.length, largeRecords)
-        assert.ok(records.every(record => record.text === padding))
-      }
-    })
-  })
+testOn(
+  'postgres',
+  'Q10 a table that is gone in the middle breaks the answer off, and the service goes on',
+  async t => {
+    for (const query of twoOrders)
+      await assertBreaksOff(t, query, async ({ dataFolder }, response) => {
+        const [table] = await runSqlIn<{ name: string }>(
+          dataFolder,
+          `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+         WHERE schemaname = 'carrel' AND tablename LIKE 'records.%'`,
+        )
+        assert.ok(table)
+        await runSqlIn(dataFolder, `DROP TABLE ${table.name}`)
+        await assertCutOff(response)
+      })
+  },
+)
 
-async function withLarge(t: TestContext, engine: (typeof engines)[number]): Promise<Service> {
-  const service = await startService(t, { engine })
+testOn(
+  'postgres',
+  'Q10 a database that ends in the middle breaks the answer off, and the service goes on',
+  async t => {
+    for (const query of twoOrders)
+      await assertBreaksOff(t, query, async ({ dataFolder }, response) => {
+        const bringBack = await hideDatabase(t, dataFolder)
+        await assertCutOff(response)
+        await bringBack()
+      })
+  },
+)
+
+testOn(
+  'postgres',
+  'Q10 Q13 a query of a table that is ended in the middle breaks the answer off',
+  async t => {
+    const { service, client, token } = await withEvents(t)
+    const { response } = await openStalled(service, listPath('events'), token)
+    await runSqlIn(
+      service.dataFolder,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in %'`,
+    )
+    await assertCutOff(response)
+    assert.equal((await list(client, 'events', { limit: 3 })).length, 3)
+  },
+)
+
+test('Q10 an entity that is dropped or replaced while it is read is read to its end', async t => {
+  const service = await withLarge(t)
+  const sockets = connectionsOf(service)
+  const responses = await Promise.all([
+    open(service, listPath('large')),
+    open(service, listPath('large', { order_by: [{ field: 'n' }] })),
+  ])
+  await Promise.all(sockets.slice(-2).map(stalled))
+  await service.addRecords('large', 'id', [{ id: 'new' }])
+  assert.deepEqual(await list(service.client(), 'large'), [{ id: 'new' }])
+  assert.equal(await service.storage.entities.drop('large', commandEvent('entity.drop')), true)
+  assert.equal((await service.client().get(listPath('large'))).status, 404)
+  for (const response of responses) {
+    const records = JSON.parse(await text(response)) as { text: string }[]
+    assert.equal(records.length, largeRecords)
+    assert.ok(records.every(record => record.text === padding))
+  }
+})
+
+async function withLarge(t: TestContext): Promise<Service> {
+  const service = await startService(t)
   const records = Array.from({ length: largeRecords }, (_, id) => ({ id, n: (id * 7) % 13, text: padding }))
   await service.addRecords('large', 'id', records)
   return service
+}
+
+/** Events with long reasons, so that a listing of them is larger than what the sockets hold, and a client who may read it. */
+async function withEvents(t: TestContext) {
+  const service = await startService(t)
+  await service.addEperson('root@example.org', { admin: true })
+  const client = service.client()
+  const token = await client.login('root@example.org')
+  for (let batch = 0; batch < 15; batch++)
+    await Promise.all(
+      Array.from({ length: 100 }, () => service.storage.accounts.recordEvent(commandEvent('login', padding))),
+    )
+  return { service, client, token }
+}
+
+/** A listing ends without its end when its store fails below it, and others are answered afterwards. */
+async function assertBreaksOff(
+  t: TestContext,
+  query: string,
+  fail: (service: Service, response: IncomingMessage) => Promise<void>,
+): Promise<void> {
+  const service = await withLarge(t)
+  await service.addRecords('other', 'id', [{ id: 1 }])
+  const { response } = await openStalled(service, `${listPath('large')}${query}`)
+  await fail(service, response)
+  assert.deepEqual(await list(service.client(), 'other'), [{ id: 1 }])
+}
+
+async function assertCutOff(response: IncomingMessage): Promise<void> {
+  await assert.rejects(text(response), { code: 'ECONNRESET' })
+  assert.equal(response.complete, false)
+}
+
+/** An answer that has begun, of which nothing is read yet, and the service's side of its connection. */
+async function openStalled(service: Service, path: string, token?: string) {
+  const sockets = connectionsOf(service)
+  const response = await open(service, path, token ? { authorization: `Bearer ${token}` } : {})
+  assert.equal(response.statusCode, 200)
+  const socket = sockets.at(-1)
+  assert.ok(socket)
+  await stalled(socket)
+  return { response, socket }
 }
 
 /** The service's side of every connection that is made from now on, the newest last. */
@@ -202,17 +269,27 @@ async function stalled(socket: Socket): Promise<void> {
   })
 }
 
-/** Every query has let go of the entity's file. */
+/** Every query has let go of the entity's file; none is under way in the database. */
 async function allClosed(t: TestContext, service: Service): Promise<void> {
-  if (process.platform === 'linux') {
+  if ((await databaseOf(service.dataFolder)) !== undefined) await until(() => isReadByNobody(service))
+  else if (process.platform === 'linux') {
     // One that stays open is that of short pages.
     await until(() => openFiles(service).filter(path => path.includes('/entities/')).length <= 1)
   } else t.diagnostic('files that stay open can be seen on Linux only')
 }
 
-/** Whether every change has found its way into the main file, which a query that has begun before it prevents. */
-function isReadByNobody(service: Service): boolean {
-  const db = openDatabase(join(service.dataFolder, 'carrel.db'), { mode: 'write' })
+/** Whether no query that has begun before is still under way. */
+async function isReadByNobody({ dataFolder }: Service): Promise<boolean> {
+  if ((await databaseOf(dataFolder)) !== undefined) {
+    const busy = await runSqlIn(
+      dataFolder,
+      `SELECT pid FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL`,
+    )
+    return busy.length === 0
+  }
+  // Every change has found its way into the main file, which a query that has begun before it prevents.
+  const db = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'write' })
   const state = db.get<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)')
   db.close()
   return state !== undefined && state.log === state.checkpointed

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, type TestContext } from 'node:test'
+import { describe, type TestContext, test as withoutStore } from 'node:test'
 import { Client } from '../support/client.ts'
 import { test } from '../support/engines.ts'
+import { secretsOf, spellingsOf } from '../support/jwt.ts'
 import { carrel, cleanEnvironment, run, type Served, serve } from '../support/process.ts'
 import { openSocket } from '../support/raw.ts'
 import { startService, temporaryFolder } from '../support/service.ts'
@@ -173,7 +174,7 @@ describe('serve', { concurrency: 2 }, () => {
       assert.match(done.stderr, /^carrel: [^\n]*CARREL_HOST[^\n]*\n$/)
     })
 
-  test('D3 wrong settings stop the start with the name of the key and exit code 2', async t => {
+  withoutStore('D3 wrong settings stop the start with the name of the key and exit code 2', async t => {
     const folder = temporaryFolder(t)
     const CARREL_CONFIG = join(folder, 'carrel.json')
     writeFileSync(CARREL_CONFIG, JSON.stringify({ specialGroups: { ip: [{ group: 'Campus' }] } }))
@@ -224,10 +225,9 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(await configured.stop(), 0)
     assert.equal(await generated.stop(), 0)
     assert.ok(!JSON.stringify(configured.output).includes(secret))
-    const [line = ''] = readFileSync(join(dataFolder, 'secret'), 'utf8').split(' ')
-    assert.ok(line.length >= 43)
-    assert.ok(!JSON.stringify(generated.output).includes(line))
-    assert.equal(statSync(join(dataFolder, 'secret')).mode & 0o777, 0o600)
+    const [known] = await secretsOf(dataFolder)
+    assert.equal(known?.length, 32)
+    for (const spelling of spellingsOf(known)) assert.ok(!JSON.stringify(generated.output).includes(spelling))
     const short = await carrel(temporaryFolder(t), ['serve'], {
       env: { CARREL_TOKEN_SECRET: `${secret},verysecret` },
     })
@@ -238,8 +238,8 @@ describe('serve', { concurrency: 2 }, () => {
   })
 
   test('D4 serve --demo prints three commands that work in bash, and credentials at the first start only', async t => {
-    const folder = temporaryFolder(t)
-    const first = await serve(t, join(folder, 'one'), { args: ['--demo'] })
+    const dataFolder = temporaryFolder(t)
+    const first = await serve(t, dataFolder, { args: ['--demo'] })
     await first.said(introduction)
     const credentials = credentialsIn(first.output.stdout)
     assert.deepEqual(
@@ -252,8 +252,7 @@ describe('serve', { concurrency: 2 }, () => {
       .filter(line => /^ {2}(CSRF=|TOKEN=|curl )/.test(line))
       .map(line => line.trim())
     assert.equal(commands.length, 3, first.output.stdout)
-    const cwd = join(folder, 'shell')
-    mkdirSync(cwd)
+    const cwd = temporaryFolder(t)
     const env = cleanEnvironment()
     const pasted = await run('bash', ['-s'], { env, cwd, input: `set -u\n${commands.join('\n')}\n` })
     assert.equal(pasted.code, 0, pasted.stderr)
@@ -273,12 +272,12 @@ describe('serve', { concurrency: 2 }, () => {
     assert.deepEqual(await logins(first), [200, 200, 200])
     assert.equal(await first.stop(), 0)
 
-    const again = await serve(t, join(folder, 'one'), { args: ['--demo'] })
+    const again = await serve(t, dataFolder, { args: ['--demo'] })
     assert.deepEqual(await logins(again), [200, 200, 200])
     assert.equal(await again.stop(), 0)
     assert.match(again.output.stdout, /^[^\n]+\n$/, 'one line and no credentials')
 
-    const other = await serve(t, join(folder, 'two'), { args: ['--demo'] })
+    const other = await serve(t, temporaryFolder(t), { args: ['--demo'] })
     await other.said(introduction)
     const all = [...credentials, ...credentialsIn(other.output.stdout)].map(({ password }) => password)
     assert.equal(new Set(all).size, 6, 'six passwords, all different')

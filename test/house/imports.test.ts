@@ -92,7 +92,7 @@ test('the interface of storage imports no engine, and features never see one', (
   assert.ok(!imports.get('src/storage/storage.ts')?.some(one => isIn(one, 'storage')))
   const users = [...imports]
     .filter(([file]) => !file.startsWith('src/storage/'))
-    .filter(([, list]) => list.some(one => isIn(one, 'storage/sqlite')))
+    .filter(([, list]) => list.some(one => isIn(one, 'storage/sqlite', 'storage/postgres')))
     .map(([file]) => file)
   // The command line opens the store; an import sorts in a scratch database of its own.
   for (const file of users) assert.match(file, /^src\/(cli|import)\//)
@@ -103,7 +103,15 @@ test('nothing imports the wiring but the process', () => {
   assert.deepEqual(users, ['src/cli/serve.ts'])
 })
 
-for (const library of ['node:sqlite', 'csv-parse', 'negotiator', 'jsonc-parser', 'cli-progress'])
+for (const library of [
+  'node:sqlite',
+  'pg',
+  'pg-copy-streams',
+  'csv-parse',
+  'negotiator',
+  'jsonc-parser',
+  'cli-progress',
+])
   test(`${library} is imported in exactly one file`, () => {
     const users = [...imports].filter(([, list]) => list.includes(library)).map(([file]) => file)
     assert.equal(users.length, 1, users.join(', '))

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from '../support/client.ts'
+import { storeSettings } from '../support/engines.ts'
 import { environmentWithNode, type Finished, repository, run, serve } from '../support/process.ts'
 import { temporaryFolder } from '../support/service.ts'
 
@@ -53,6 +54,9 @@ test('D1 the package that npm makes installs into an empty folder, and works the
   writeFileSync(join(folder, 'letters.csv'), 'id,title\n1,a\n2,b\n')
   const args = ['import', 'letters.csv', '--entity', 'letters', '--key', 'id']
   assert.equal((await run(program, args, options)).code, 0)
+  const databaseSettings = await storeSettings(temporaryFolder(t, 'postgres'))
+  const onDatabase = { ...options, env: environmentWithNode(databaseSettings) }
+  assert.match(assertQuiet(await run(program, ['eperson', 'add', 'ruth@example.org'], onDatabase)), /^Added /)
 
   const served = await serve(t, dataFolder, { program: [program] })
   const client = new Client(served.address)

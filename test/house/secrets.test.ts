@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { bearerOf, Client } from '../support/client.ts'
 import { test } from '../support/engines.ts'
+import { secretsOf, spellingsOf } from '../support/jwt.ts'
 import { serve } from '../support/process.ts'
 import { exchange, head } from '../support/raw.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service.ts'
@@ -89,8 +88,8 @@ test('E2 T10 a service that logs every request never writes a password, a token,
 
   const written = served.output.stdout + served.output.stderr
   assert.match(written, /"path":"\/api\/authn\/login"/, 'requests are logged')
-  for (const line of readFileSync(join(dataFolder, 'secret'), 'utf8').trim().split('\n'))
-    secrets.add(line.split(' ')[0] ?? '')
+  for (const secret of await secretsOf(dataFolder))
+    for (const spelling of spellingsOf(secret)) secrets.add(spelling)
   for (const one of [password, encodeURIComponent(password), misplaced, ...secrets]) {
     assert.ok(one.length > 8)
     const at = written.indexOf(one)

@@ -206,7 +206,7 @@ test('T7 services that start at once on a new store share one secret', async t =
   const folder = temporaryFolder(t)
   const [one, other] = await times(2, () => serve(t, folder))
   assert.ok(one && other)
-  assert.equal(secretsOf(folder).length, 1)
+  assert.equal((await secretsOf(folder)).length, 1)
   const { cookie, value } = await new Client(one.address).csrfPair()
   const headers = { cookie, 'x-xsrf-token': value }
   const answer = await fetch(`${other.address}/api/authn/logout`, { method: 'POST', headers })

@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
-import { engines } from '../support/engines.ts'
+import { storeSettings, test } from '../support/engines.ts'
 import { importText, ndjson } from '../support/imports.ts'
 import { bodyOf, linksOf, list, listPath } from '../support/listings.ts'
 import { carrel, cleanEnvironment, repository } from '../support/process.ts'
@@ -29,152 +28,148 @@ const versioned = (version: number): Versioned[] =>
     text: 'x'.repeat(100),
   }))
 
-for (const engine of engines)
-  describe(`imports while others read, on ${engine}`, () => {
-    test('D2 Q1 while an entity is imported again each answer is wholly old or wholly new', async t => {
-      const service = await startService(t, { engine })
-      await service.addRecords('thing', 'id', versioned(0))
-      const newest = 8
-      let published = 0
-      let done = false
-      const write = async () => {
-        for (let version = 1; version <= newest; version++) {
-          await service.addRecords('thing', 'id', versioned(version))
-          published = version
-        }
-        done = true
-      }
-      const seen = new Set<number>()
-      const readAll = async (accept: string, order: string) => {
-        do {
-          const least = published
-          const path = listPath('thing', { include_total: true, order_by: [{ field: 'place', order }] })
-          const response = await service.client().get(path, { accept })
-          const text = await response.text()
-          assert.equal(response.status, 200, text)
-          const records = (
-            accept === 'application/json'
-              ? JSON.parse(text)
-              : text
-                  .trimEnd()
-                  .split('\n')
-                  .map(line => JSON.parse(line))
-          ) as Versioned[]
-          const version = records[0]?.version ?? -1
-          assert.ok(version >= least, 'what was replaced before the question is not in the answer')
-          const expected = versioned(version).sort(
-            (a, b) => (order === 'asc' ? 1 : -1) * (a.place - b.place) || a.id - b.id,
-          )
-          assert.deepEqual(records, expected)
-          assert.equal(response.headers.get('x-records'), String(records.length))
-          seen.add(version)
-        } while (!done)
-      }
-      const readPages = async (offset: number) => {
-        do {
-          const least = published
-          const path = listPath('thing', {
-            limit: 50,
-            offset,
-            include_total: true,
-            order_by: [{ field: 'place' }],
-          })
-          const response = await service.client().get(path)
-          const records = (await response.json()) as Versioned[]
-          const version = records[0]?.version ?? -1
-          assert.ok(version >= least)
-          assert.deepEqual(new Set(records.map(record => record.version)), new Set([version]))
-          assert.equal(records.length, 50)
-          assert.equal(response.headers.get('x-records'), String(sizeOf(version)))
-          seen.add(version)
-        } while (!done)
-      }
-      await Promise.all([
-        write(),
-        readAll('application/json', 'asc'),
-        readAll('application/x-ndjson', 'desc'),
-        readPages(0),
-        readPages(1_950),
-      ])
-      assert.deepEqual(await list(service.client(), 'thing'), versioned(newest))
-      t.diagnostic(`versions met: ${[...seen].sort()}`)
-    })
+test('D2 Q1 while an entity is imported again each answer is wholly old or wholly new', async t => {
+  const service = await startService(t)
+  await service.addRecords('thing', 'id', versioned(0))
+  const newest = 8
+  let published = 0
+  let done = false
+  const write = async () => {
+    for (let version = 1; version <= newest; version++) {
+      await service.addRecords('thing', 'id', versioned(version))
+      published = version
+    }
+    done = true
+  }
+  const seen = new Set<number>()
+  const readAll = async (accept: string, order: string) => {
+    do {
+      const least = published
+      const path = listPath('thing', { include_total: true, order_by: [{ field: 'place', order }] })
+      const response = await service.client().get(path, { accept })
+      const text = await response.text()
+      assert.equal(response.status, 200, text)
+      const records = (
+        accept === 'application/json'
+          ? JSON.parse(text)
+          : text
+              .trimEnd()
+              .split('\n')
+              .map(line => JSON.parse(line))
+      ) as Versioned[]
+      const version = records[0]?.version ?? -1
+      assert.ok(version >= least, 'what was replaced before the question is not in the answer')
+      const expected = versioned(version).sort(
+        (a, b) => (order === 'asc' ? 1 : -1) * (a.place - b.place) || a.id - b.id,
+      )
+      assert.deepEqual(records, expected)
+      assert.equal(response.headers.get('x-records'), String(records.length))
+      seen.add(version)
+    } while (!done)
+  }
+  const readPages = async (offset: number) => {
+    do {
+      const least = published
+      const path = listPath('thing', {
+        limit: 50,
+        offset,
+        include_total: true,
+        order_by: [{ field: 'place' }],
+      })
+      const response = await service.client().get(path)
+      const records = (await response.json()) as Versioned[]
+      const version = records[0]?.version ?? -1
+      assert.ok(version >= least)
+      assert.deepEqual(new Set(records.map(record => record.version)), new Set([version]))
+      assert.equal(records.length, 50)
+      assert.equal(response.headers.get('x-records'), String(sizeOf(version)))
+      seen.add(version)
+    } while (!done)
+  }
+  await Promise.all([
+    write(),
+    readAll('application/json', 'asc'),
+    readAll('application/x-ndjson', 'desc'),
+    readPages(0),
+    readPages(1_950),
+  ])
+  assert.deepEqual(await list(service.client(), 'thing'), versioned(newest))
+  t.diagnostic(`versions met: ${[...seen].sort()}`)
+})
 
-    test('D2 Q9 a client that follows next meets only whole pages while the entity is replaced', async t => {
-      const service = await startService(t, { engine })
-      await service.addRecords('thing', 'id', versioned(0))
-      const client = service.client()
-      let version = 0
-      let path: string | undefined = listPath('thing', { limit: 200 })
-      while (path !== undefined) {
-        const response: Response = await client.get(path)
-        const records = (await response.json()) as Versioned[]
-        assert.deepEqual(new Set(records.map(record => record.version)), new Set([version]))
-        path = linksOf(response).next
-        if (version < 3) await service.addRecords('thing', 'id', versioned(++version))
-      }
-    })
+test('D2 Q9 a client that follows next meets only whole pages while the entity is replaced', async t => {
+  const service = await startService(t)
+  await service.addRecords('thing', 'id', versioned(0))
+  const client = service.client()
+  let version = 0
+  let path: string | undefined = listPath('thing', { limit: 200 })
+  while (path !== undefined) {
+    const response: Response = await client.get(path)
+    const records = (await response.json()) as Versioned[]
+    assert.deepEqual(new Set(records.map(record => record.version)), new Set([version]))
+    path = linksOf(response).next
+    if (version < 3) await service.addRecords('thing', 'id', versioned(++version))
+  }
+})
 
-    test('D2 imports of one entity at the same time leave the records of one of them', async t => {
-      const service = await startService(t, { engine })
-      for (let round = 0; round < 5; round++) {
-        await Promise.all([1, 2, 3, 4].map(version => service.addRecords('thing', 'id', versioned(version))))
-        const records = await list<Versioned>(service.client(), 'thing')
-        assert.deepEqual(records, versioned(records[0]?.version ?? -1))
-      }
-    })
+test('D2 imports of one entity at the same time leave the records of one of them', async t => {
+  const service = await startService(t)
+  for (let round = 0; round < 5; round++) {
+    await Promise.all([1, 2, 3, 4].map(version => service.addRecords('thing', 'id', versioned(version))))
+    const records = await list<Versioned>(service.client(), 'thing')
+    assert.deepEqual(records, versioned(records[0]?.version ?? -1))
+  }
+})
 
-    test('Q2 Q6 clients that ask for the same new order at once all get it', async t => {
-      const service = await startService(t, { engine })
-      for (let round = 0; round < 5; round++) {
-        const records = versioned(round)
-        await service.addRecords('thing', 'id', records)
-        const expected = records.toSorted((a, b) => b.place - a.place || a.id - b.id)
-        const answers = await Promise.all(
-          Array.from({ length: 24 }, async (_, n) => {
-            const window = n % 3 === 0 ? {} : { offset: n * 10, limit: 40 }
-            const page = await list<Versioned>(service.client(), 'thing', {
-              order_by: [{ field: 'place', order: 'desc' }],
-              ...window,
-            })
-            return { page, from: window.offset ?? 0, limit: window.limit ?? records.length }
-          }),
-        )
-        for (const { page, from, limit } of answers)
-          assert.deepEqual(page, expected.slice(from, from + limit))
-      }
-    })
+test('Q2 Q6 clients that ask for the same new order at once all get it', async t => {
+  const service = await startService(t)
+  for (let round = 0; round < 5; round++) {
+    const records = versioned(round)
+    await service.addRecords('thing', 'id', records)
+    const expected = records.toSorted((a, b) => b.place - a.place || a.id - b.id)
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, async (_, n) => {
+        const window = n % 3 === 0 ? {} : { offset: n * 10, limit: 40 }
+        const page = await list<Versioned>(service.client(), 'thing', {
+          order_by: [{ field: 'place', order: 'desc' }],
+          ...window,
+        })
+        return { page, from: window.offset ?? 0, limit: window.limit ?? records.length }
+      }),
+    )
+    for (const { page, from, limit } of answers) assert.deepEqual(page, expected.slice(from, from + limit))
+  }
+})
 
-    test('D2 Q8 while an entity is dropped and comes back, each answer is whole or a 404', async t => {
-      const service = await startService(t, { engine })
-      const records = versioned(1)
-      const expected = JSON.stringify(records)
+test('D2 Q8 while an entity is dropped and comes back, each answer is whole or a 404', async t => {
+  const service = await startService(t)
+  const records = versioned(1)
+  const expected = JSON.stringify(records)
+  await service.addRecords('thing', 'id', records)
+  let done = false
+  const change = async () => {
+    for (let round = 0; round < 8; round++) {
+      assert.equal(await service.storage.entities.drop('thing', commandEvent('entity.drop')), true)
+      assert.equal((await service.client().get(listPath('thing'))).status, 404)
       await service.addRecords('thing', 'id', records)
-      let done = false
-      const change = async () => {
-        for (let round = 0; round < 8; round++) {
-          assert.equal(await service.storage.entities.drop('thing', commandEvent('entity.drop')), true)
-          assert.equal((await service.client().get(listPath('thing'))).status, 404)
-          await service.addRecords('thing', 'id', records)
-        }
-        done = true
-      }
-      const read = async (parameters: Record<string, number>, body: string) => {
-        do {
-          const response = await service.client().get(listPath('thing', parameters))
-          const text = await response.text()
-          assert.ok(response.status === 404 || response.status === 200, text)
-          if (response.status === 200) assert.ok(text === body, 'the answer is whole')
-        } while (!done)
-      }
-      await Promise.all([
-        change(),
-        read({}, expected),
-        read({ limit: 3 }, JSON.stringify(records.slice(0, 3))),
-        read({ limit: 1_500, offset: 10 }, JSON.stringify(records.slice(10, 1_510))),
-      ])
-    })
-  })
+    }
+    done = true
+  }
+  const read = async (parameters: Record<string, number>, body: string) => {
+    do {
+      const response = await service.client().get(listPath('thing', parameters))
+      const text = await response.text()
+      assert.ok(response.status === 404 || response.status === 200, text)
+      if (response.status === 200) assert.ok(text === body, 'the answer is whole')
+    } while (!done)
+  }
+  await Promise.all([
+    change(),
+    read({}, expected),
+    read({ limit: 3 }, JSON.stringify(records.slice(0, 3))),
+    read({ limit: 1_500, offset: 10 }, JSON.stringify(records.slice(10, 1_510))),
+  ])
+})
 
 test('D2 D4 an import that is killed at any moment leaves the old records whole, or the new ones', async t => {
   const service = await startService(t)
@@ -196,7 +191,7 @@ test('D2 D4 an import that is killed at any moment leaves the old records whole,
   for (let round = 0; round < 10; round++) {
     await service.addRecords('thing', 'id', oldRecords)
     const child = spawn(process.execPath, [join(repository, 'src/cli/carrel.ts'), ...args], {
-      env: cleanEnvironment({ CARREL_DATA: service.dataFolder }),
+      env: cleanEnvironment(await storeSettings(service.dataFolder)),
       stdio: 'ignore',
     })
     const ended = once(child, 'exit')
@@ -226,7 +221,7 @@ test('D2 an import that is killed leaves other entities and later imports alone'
   const child = spawn(
     process.execPath,
     [join(repository, 'src/cli/carrel.ts'), 'import', '-', '--entity', 'thing', '--key', 'id'],
-    { env: cleanEnvironment({ CARREL_DATA: service.dataFolder }), stdio: ['pipe', 'ignore', 'ignore'] },
+    { env: cleanEnvironment(await storeSettings(service.dataFolder)), stdio: ['pipe', 'ignore', 'ignore'] },
   )
   const ended = once(child, 'exit')
   child.stdin.on('error', () => {})

@@ -10,13 +10,19 @@ export type Engine = (typeof engines)[number]
 
 const engineOf = new WeakMap<TestContext, Engine>()
 
+type Work = (t: TestContext) => Promise<void> | void
+
 /** A test on every engine; what it starts, it starts on that one. */
-export function test(name: string, work: (t: TestContext) => Promise<void> | void): void {
-  for (const engine of engines)
-    void nodeTest(`${name} (${engine})`, t => {
-      engineOf.set(t, engine)
-      return work(t)
-    })
+export function test(name: string, work: Work): void {
+  for (const engine of engines) testOn(engine, name, work)
+}
+
+/** A test of what only this engine has. */
+export function testOn(engine: Engine, name: string, work: Work): void {
+  void nodeTest(`${name} (${engine})`, t => {
+    engineOf.set(t, engine)
+    return work(t)
+  })
 }
 
 /** The engine of a test that was made by the function above, or was told. */
@@ -35,9 +41,13 @@ export function useDatabase(t: TestContext, dataFolder: string): void {
   })
 }
 
+/** The address of the database that this folder stands for; undefined where it holds an embedded store. */
+export const databaseOf = async (dataFolder: string): Promise<string | undefined> =>
+  databases.get(dataFolder)?.()
+
 /** The settings that make a command or a service use the store of this folder. */
 export async function storeSettings(dataFolder: string): Promise<Readonly<Record<string, string>>> {
-  const url = await databases.get(dataFolder)?.()
+  const url = await databaseOf(dataFolder)
   return { CARREL_DATA: dataFolder, ...(url === undefined ? {} : { CARREL_DATABASE_URL: url }) }
 }
 
@@ -68,6 +78,46 @@ export async function runSql<T = Record<string, unknown>>(
     await client.end()
   }
 }
+
+/** The same in the database that this folder stands for. */
+export async function runSqlIn<T = Record<string, unknown>>(
+  dataFolder: string,
+  sql: string,
+  values?: readonly unknown[],
+): Promise<T[]> {
+  const url = await databaseOf(dataFolder)
+  if (url === undefined) throw new Error(`${dataFolder} stands for no database`)
+  return runSql<T>(url, sql, values)
+}
+
+/** Takes the database of this folder away from everyone. @returns what brings it back; the end of the test does so too */
+export async function hideDatabase(t: TestContext, dataFolder: string): Promise<() => Promise<void>> {
+  const name = new URL((await databaseOf(dataFolder)) ?? '').pathname.slice(1)
+  const admin = await serverUrl()
+  await renameDatabase(admin, name, `${name}_hidden`)
+  let isHidden = true
+  const bringBack = async () => {
+    if (!isHidden) return
+    isHidden = false
+    await runSql(admin, `ALTER DATABASE ${name}_hidden RENAME TO ${name}`)
+  }
+  atEnd(t, bringBack)
+  return bringBack
+}
+
+/** A service may connect again between the two statements. */
+async function renameDatabase(admin: string, name: string, to: string): Promise<void> {
+  const mostAttempts = 50
+  for (let attempt = 1; ; attempt++)
+    try {
+      await runSql(admin, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
+      await runSql(admin, `ALTER DATABASE ${name} RENAME TO ${to}`)
+      return
+    } catch (error) {
+      if ((error as { code?: string }).code !== objectInUse || attempt === mostAttempts) throw error
+    }
+}
+const objectInUse = '55006'
 
 let server: Promise<PostgresServer> | undefined
 

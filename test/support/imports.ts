@@ -1,10 +1,11 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { type ImportReport, importFile } from '../../src/import/import-entity.ts'
 import type { ReadRule } from '../../src/storage/storage.ts'
+import { databaseOf, runSqlIn } from './engines.ts'
 import { repository } from './process.ts'
 import type { Service } from './service.ts'
 
@@ -26,6 +27,22 @@ export function importText(
   writeFileSync(path, content)
   const options = { name: entity, key, read, event: commandEvent('entity.import') }
   return importFile(path, storage.entities, options, () => {})
+}
+
+/** What imports have left in the store that belongs to no version of an entity: files, or tables. */
+export async function leftoversIn(dataFolder: string): Promise<string[]> {
+  if ((await databaseOf(dataFolder)) === undefined)
+    return readdirSync(join(dataFolder, 'entities')).filter(name => !/^[a-z]+\.[0-9a-f]+\.db$/.test(name))
+  const left = await runSqlIn<{ name: string }>(
+    dataFolder,
+    `WITH known AS (
+       SELECT version FROM carrel.entity WHERE version IS NOT NULL UNION SELECT version FROM carrel.retired
+     )
+     SELECT tablename AS name FROM pg_tables WHERE schemaname = 'carrel' AND tablename LIKE 'records.%'
+       AND tablename NOT IN (SELECT 'records.' || version FROM known)
+     UNION SELECT version FROM carrel.rank WHERE version NOT IN (SELECT version FROM known)`,
+  )
+  return left.map(({ name }) => name)
 }
 
 export const ndjson = (records: readonly object[]): string =>

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { databaseOf, runSqlIn } from './engines.ts'
 import type { Service } from './service.ts'
 
 /** Tokens made and read without the service's own code, as `src/keys.ts` and RFC 7515 describe them. */
@@ -26,12 +27,21 @@ export function partsOf(token: string): { header: string; payload: string; signa
 
 export const claimsOf = (token: string): Claims => JSON.parse(partsOf(token).payload) as Claims
 
-/** The secrets in the data folder, newest first (T7). */
-export const secretsOf = (dataFolder: string): Buffer[] =>
-  readFileSync(join(dataFolder, 'secret'), 'utf8')
+/** The secrets in the data folder or in the database that it stands for, newest first (T7). */
+export async function secretsOf(dataFolder: string): Promise<Buffer[]> {
+  if ((await databaseOf(dataFolder)) !== undefined) {
+    const sql = 'SELECT secret FROM carrel.secret ORDER BY id DESC'
+    return (await runSqlIn<{ secret: Buffer }>(dataFolder, sql)).map(({ secret }) => secret)
+  }
+  return readFileSync(join(dataFolder, 'secret'), 'utf8')
     .trim()
     .split('\n')
     .map(line => Buffer.from(line.split(' ')[0] ?? '', 'base64url'))
+}
+
+/** How a secret may be spelled, to look for it where it must not be. */
+export const spellingsOf = (secret: Buffer): string[] =>
+  (['base64url', 'base64', 'hex'] as const).map(encoding => secret.toString(encoding).replace(/=+$/, ''))
 
 /** HMAC-SHA256 of the purpose and the material under the secret. */
 export const derivedKey = (
@@ -45,10 +55,11 @@ export async function keyOf(
   service: Service,
   uuid: string,
   kind: 'login' | 'short-lived' = 'login',
-  secret = secretsOf(service.dataFolder)[0] ?? Buffer.alloc(0),
+  given?: Uint8Array,
 ): Promise<Buffer> {
   const session = await service.storage.accounts.session(uuid)
-  if (!session) throw new Error(`there is no session of ${uuid}`)
+  const secret = given ?? (await secretsOf(service.dataFolder))[0]
+  if (!session || !secret) throw new Error(`there is no session of ${uuid}`)
   return derivedKey(secret, `${kind}/password`, session.sessionKey)
 }
 

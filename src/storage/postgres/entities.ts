@@ -103,8 +103,21 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       new Date().toISOString(),
     )
 
+  /** The table that an entity shows so far, if it shows one. */
+  async function exposedBy(db: Queries, name: string) {
+    const [row] = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE name = $1', name)
+    const source = row && toEntity(row).source
+    return source?.kind === 'exposed' ? source : undefined
+  }
+
+  /** What no entity shows any more, the reader role may not read any more. */
+  async function takeBack(db: Connection, source: ExposedTable | undefined): Promise<void> {
+    if (source && (await tableExists(db, source)))
+      await letReaderRead(db, source, await columnsShown(db, source))
+  }
+
   /** The columns of a table that entities show, of all of them. */
-  async function columnsShown(db: Queries, { schema, table }: Pick<ExposeRequest, 'schema' | 'table'>) {
+  async function columnsShown(db: Queries, { schema, table }: ExposedTable) {
     const rows = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE version IS NULL')
     const showing = rows
       .map(toEntity)
@@ -137,7 +150,9 @@ export function postgresEntities(parts: Parts): PostgresEntities {
           if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
             throw new StoreUnavailable('what was imported was removed before it was in use; import it again')
           await retire(changes, definition.name)
+          const before = await exposedBy(changes, definition.name)
           await point(changes, { ...definition, source: { kind: 'records', version, ...written } })
+          await takeBack(changes, before)
           await noteEvent(changes, { ...event, reason: definition.name })
         })
       } finally {
@@ -153,8 +168,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         const [row] = await db.rows<EntityRow>(deleted, name)
         if (!row) return false
         const { source } = toEntity(row)
-        if (source.kind === 'exposed' && (await tableExists(db, source)))
-          await letReaderRead(db, source, await columnsShown(db, source))
+        if (source.kind === 'exposed') await takeBack(db, source)
         await noteEvent(db, { ...event, reason: name })
         return true
       })
@@ -168,7 +182,9 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         const imported = 'SELECT 1 FROM carrel.entity WHERE name = $1 AND version IS NOT NULL'
         if ((await db.rows(imported, exposed.name)).length > 0)
           throw new ExposeError(`${exposed.name} holds imported records; drop it first`)
+        const before = await exposedBy(db, exposed.name)
         await point(db, exposed)
+        await takeBack(db, before)
         await letReaderRead(db, request, await columnsShown(db, request))
         await noteEvent(db, { ...event, reason: exposed.name })
       })
@@ -184,6 +200,8 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     },
   }
 }
+
+type ExposedTable = Pick<ExposeRequest, 'schema' | 'table'>
 
 type EntityRow = { name: string; definition: string }
 

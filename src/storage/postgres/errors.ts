@@ -2,11 +2,12 @@ import { StoreUnavailable } from '../storage.ts'
 
 /** What the driver's errors mean (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 
-/** Serialization failure and deadlock (class 40): the same again may well succeed. */
+/**
+ * Serialization failure and deadlock (class 40), and what another node has made in the same moment: the same again may well
+ * succeed.
+ */
 export class Conflict extends StoreUnavailable {}
-
-/** Another node has done it in the same moment: what two of these make is there already. */
-export class Exists extends Error {}
+const conflict = /^(40...|23505|42P06|42P07|42710)$/
 
 /**
  * Classes and codes that say "not now, not here" rather than "wrong": connection, authorization, database, resources,
@@ -27,8 +28,7 @@ function translate(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const code = codeOf(error)
   if (code !== undefined) {
-    if (/^40/.test(code)) return new Conflict('changes get into the way of each other', { cause: error })
-    if (/^(23505|42P06|42P07|42710)$/.test(code)) return new Exists(error.message, { cause: error })
+    if (conflict.test(code)) return new Conflict('changes get into the way of each other', { cause: error })
     return unavailable.test(code)
       ? new StoreUnavailable(`PostgreSQL: ${error.message}`, { cause: error })
       : error

@@ -7,7 +7,8 @@ import {
   StoreUnavailable,
 } from '../storage.ts'
 import { quoteName } from './compile.ts'
-import type { Connection, Pool, Queries } from './driver.ts'
+import type { Connection, Queries } from './driver.ts'
+import { Conflict } from './errors.ts'
 
 /**
  * The role that exposed tables are read through: it may read what was exposed, and nothing else. Roles belong to the whole
@@ -15,42 +16,52 @@ import type { Connection, Pool, Queries } from './driver.ts'
  */
 const readerRole = "left('carrel_reader_' || current_database(), 63)"
 
-/** What a connection for exposed tables begins with. The role can't write; nothing at all is written there by a view either. */
-export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZONE 'UTC'; SELECT set_config('role', ${readerRole}, false)`
+/**
+ * What a connection for exposed tables begins with, and each page on it again, because a view's function may have changed
+ * it. The role can't write; nothing at all is written there by a view either. Values are printed the same whatever the
+ * database is set to.
+ */
+export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZONE 'UTC'; SET DateStyle = ISO;
+  SET IntervalStyle = postgres; SET bytea_output = hex; SET extra_float_digits = 1;
+  SELECT set_config('role', ${readerRole}, false)`
 
 /**
  * Tables and views of the operator's own as read-only entities: types come from the catalogue, what has no order can't
  * be sorted by, and the reader role gets just the columns that are shown.
  */
-export async function describeTable(pool: Pool, request: ExposeRequest): Promise<Entity> {
+export async function describeTable(db: Connection, request: ExposeRequest): Promise<Entity> {
   const { schema, table, read } = request
   const full = `${schema}.${table}`
   if (/^(carrel|pg_.*|information_schema)$/.test(schema))
     throw new ExposeError(`the schema ${schema} is not for exposing: it holds what Carrel or PostgreSQL keep`)
-  return pool.use(async db => {
-    const [found] = await db.rows<{ oid: number }>(findTable, schema, table)
-    if (!found) throw new ExposeError(`there is no table or view ${full} that this user can see`)
-    const all = await db.rows<ColumnRow>(findColumns, found.oid)
-    const columns = request.fields === null ? all : request.fields.map(field => columnNamed(all, field, full))
-    const key = request.key ?? (await primaryKey(db, found.oid, full))
-    const fields = columns.map(toField)
-    for (const name of key) {
-      const field = fields.find(one => one.name === name)
-      if (!field) throw new ExposeError(`the key ${name} must be one of the fields: ${list(columns)}`)
-      if (field.sortable === false)
-        throw new ExposeError(`the column ${name} can't be of the key: its values have no order`)
-    }
-    await checkKey(db, found.oid, request, key)
-    const [first, ...more] = key
-    return {
-      name: request.name,
-      key: first !== undefined && more.length === 0 ? first : key,
-      read,
-      fields,
-      source: { kind: 'exposed', schema, table, asText: columns.filter(isText).map(column => column.name) },
-    }
-  })
+  // Looking at a view runs it, as Carrel's own user.
+  await db.exec('BEGIN READ ONLY')
+  const [found] = await db.rows<{ oid: number }>(findTable, schema, table)
+  if (!found) throw new ExposeError(`there is no table or view ${full} that this user can see`)
+  const all = await db.rows<ColumnRow>(findColumns, found.oid)
+  const columns = request.fields ? distinct(request.fields).map(field => columnNamed(all, field, full)) : all
+  const key = request.key ? distinct(request.key) : await primaryKey(db, found.oid, full)
+  if (columns.length === 0 || key.length === 0)
+    throw new ExposeError('--fields and --key each name at least one column, or are left out')
+  const fields = columns.map(toField)
+  for (const name of key) {
+    const field = fields.find(one => one.name === name)
+    if (!field) throw new ExposeError(`the key ${name} must be one of the fields: ${list(columns)}`)
+    if (field.sortable === false)
+      throw new ExposeError(`the column ${name} can't be of the key: its values have no order`)
+  }
+  await checkKey(db, found.oid, request, key)
+  const [first, ...more] = key
+  return {
+    name: request.name,
+    key: first !== undefined && more.length === 0 ? first : key,
+    read,
+    fields,
+    source: { kind: 'exposed', schema, table, asText: columns.filter(isText).map(column => column.name) },
+  }
 }
+
+const distinct = (names: readonly string[]) => [...new Set(names)]
 
 const findTable = `SELECT CAST(c.oid AS BIGINT) AS oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`
@@ -60,12 +71,19 @@ export const tableExists = async (
   { schema, table }: Pick<ExposeRequest, 'schema' | 'table'>,
 ): Promise<boolean> => (await db.rows(findTable, schema, table)).length > 0
 
-/** A domain is what it is made of. `ordered`: the type has an order of its own (a default operator class for B-trees). */
+/**
+ * A domain is what it is made of, however deep. `ordered`: the type has an order of its own (a default operator class for
+ * B-trees). `castsToJson`: a type of an extension, such as hstore, that says itself what it is in JSON.
+ */
 const findColumns = `SELECT a.attname AS name, NOT a.attnotnull AS nullable, b.typname AS type, b.typtype AS kind,
     b.typcategory AS category, EXISTS (SELECT 1 FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod
-      WHERE m.amname = 'btree' AND o.opcdefault AND o.opcintype = b.oid) AS ordered
+      WHERE m.amname = 'btree' AND o.opcdefault AND o.opcintype = b.oid) AS ordered,
+    EXISTS (SELECT 1 FROM pg_cast k WHERE b.oid >= 16384 AND k.castsource = b.oid AND k.castmethod = 'f'
+      AND k.casttarget = CAST('json' AS REGTYPE)) AS "castsToJson"
   FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-    JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+    JOIN pg_type b ON b.oid = (WITH RECURSIVE base (oid, kind, made_of) AS (SELECT t.oid, t.typtype, t.typbasetype
+      UNION ALL SELECT n.oid, n.typtype, n.typbasetype FROM base JOIN pg_type n ON n.oid = base.made_of WHERE base.kind = 'd')
+      SELECT oid FROM base WHERE kind <> 'd')
   WHERE a.attrelid = CAST($1 AS BIGINT) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
 type ColumnRow = {
@@ -75,6 +93,7 @@ type ColumnRow = {
   kind: string
   category: string
   ordered: boolean
+  castsToJson: boolean
 }
 
 const list = (columns: readonly ColumnRow[]) => columns.map(column => column.name).join(', ')
@@ -102,9 +121,9 @@ const texts: ReadonlySet<string> = new Set(['text', 'varchar', 'bpchar', 'name',
 const isText = ({ type, kind }: ColumnRow) => texts.has(type) || kind === 'e'
 
 function toField(column: ColumnRow): Field {
-  const { name, type, nullable, kind, category, ordered } = column
+  const { name, type, nullable, kind, category, ordered, castsToJson } = column
   // Arrays and rows of several columns are nested JSON; everything else that has no type of its own is text.
-  const shown = types[type] ?? (category === 'A' || kind === 'c' ? 'json' : 'text')
+  const shown = types[type] ?? (category === 'A' || kind === 'c' || castsToJson ? 'json' : 'text')
   const sortable = isText(column) || (ordered && shown !== 'json')
   return sortable ? { name, type: shown, nullable } : { name, type: shown, nullable, sortable: false }
 }
@@ -176,8 +195,13 @@ export async function letReaderRead(
   ]
   try {
     for (const sql of statements) await db.exec(sql)
+    // Where a grant only warns, or the view reads with the caller's rights, it shows here.
+    if (columns.length > 0)
+      await db.exec(
+        `SET LOCAL ROLE ${reader}; SELECT ${columns.map(quoteName).join(', ')} FROM ${full} LIMIT 0; RESET ROLE`,
+      )
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
+    if (!(error instanceof StoreUnavailable) || error instanceof Conflict) throw error
     throw new ExposeError(
       `${error.message}; let somebody who may run: ${statements.join('; ')}; and then this command again`,
       { cause: error },
@@ -198,7 +222,9 @@ type RoleRow = {
 }
 
 const findRole = `SELECT r.name, current_user AS user, p.oid IS NOT NULL AS known,
-    coalesce(pg_has_role(current_user, p.oid, 'MEMBER'), false) AS member,
+    coalesce(pg_has_role(current_user, p.oid,
+      -- From PostgreSQL 16 on a member may lack the right to become the role.
+      CASE WHEN CAST(current_setting('server_version_num') AS INTEGER) >= 160000 THEN 'SET' ELSE 'MEMBER' END), false) AS member,
     pg_has_role(current_user, c.relowner, 'USAGE') AS owner,
     CASE WHEN p.oid IS NULL THEN EXISTS (SELECT 1 FROM aclexplode(n.nspacl) WHERE grantee = 0 AND privilege_type = 'USAGE')
       ELSE has_schema_privilege(p.oid, n.oid, 'USAGE') END AS "inSchema",

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { administratorGroup } from '../../caller.ts'
 import { StoreUnavailable } from '../storage.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
-import { Exists, untilNoConflict } from './errors.ts'
+import { untilNoConflict } from './errors.ts'
 
 /**
  * Forward only: entry n brings a store of version n to n + 1. Never edit one that was released. Texts compare by code
@@ -93,9 +93,6 @@ async function firstRows(db: Connection): Promise<void> {
   await db.run('INSERT INTO carrel.secret (secret, made) VALUES ($1, now())', randomBytes(32))
 }
 
-/** Nodes that start at once may each try to create what another just has; then it is there at the next look. */
-const mostAttempts = 20
-
 /**
  * Brings the database to this version's schema. Nodes that start together wait for each other at one row, an ordinary
  * lock that every engine has; whoever comes second finds the work done.
@@ -104,22 +101,14 @@ const mostAttempts = 20
 export async function migrate(options: ConnectionOptions): Promise<void> {
   const db = await connect({ ...options, statementTimeout: 0, patience: 0 })
   try {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await untilNoConflict(() => fromTheStart(db))
-      } catch (error) {
-        if (!(error instanceof Exists) || attempt === mostAttempts) throw error
-      }
-    }
+    await untilNoConflict(async () => {
+      // After a conflict the connection is still in the transaction that failed.
+      await db.exec('ROLLBACK')
+      await migrateOnce(db)
+    })
   } finally {
     await db.close()
   }
-}
-
-/** After a failure the connection is still in the transaction that failed. */
-async function fromTheStart(db: Connection): Promise<void> {
-  await db.exec('ROLLBACK')
-  await migrateOnce(db)
 }
 
 async function migrateOnce(db: Connection): Promise<void> {

@@ -88,7 +88,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     tables,
     cacheSize: options.cacheSize,
     connect: () => connect(unhurried),
-    describe: request => describeTable(accountPool, request),
+    describe: async request => {
+      const connection = await connect(unhurried)
+      try {
+        return await describeTable(connection, request)
+      } finally {
+        await connection.close()
+      }
+    },
   })
 
   // Also when no request asks: what others sign with a new secret must be known before it is met.
@@ -134,6 +141,7 @@ function placeAt(options: PoolOptions): TablePlace {
   const pool = createPool({ ...options, attempt: checkClient })
   return {
     pool,
+    begin: options.begin,
     connect: () => connect({ ...options, begin: `${stalled}; ${options.begin}`, attempt: checkClient }),
     // Not through the pool, which may be waiting for the very statement that is to be stopped.
     cancel: async processId => {

@@ -4,6 +4,7 @@ import { type Entity, type Gone, type Listing, type Page, type Shape, StoreUnava
 import type { Thread } from '../thread.ts'
 import { compileCount, compilePage, compileShort, type TableSource } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
+import { codeOf } from './errors.ts'
 
 /** A page of at most this many records is one statement; what is longer moves with a cursor at the client's pace. */
 const shortPage = 100
@@ -16,6 +17,8 @@ const firstFetched = 100
 /** One place to read tables from. */
 export interface TablePlace {
   readonly pool: Pool
+  /** What each page begins with, '' for nothing. */
+  readonly begin: string
   /** A connection of its own for a listing. */
   readonly connect: () => Promise<Connection>
   /** Tells the process at the other end to stop what it does. */
@@ -60,6 +63,7 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
     const row = await place.pool.use(async db => {
       const end = endWhenGone(db, place, signal)
       try {
+        if (place.begin !== '') await db.exec(place.begin)
         const [found] = await db.rows<{ count: number | null; body: string | null }>(sql, ...values)
         return found
       } finally {
@@ -134,7 +138,9 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
       try {
         return await list(place, entity, source, page, shape, gone)
       } catch (error) {
-        if (at === all.length - 1 || !(error instanceof StoreUnavailable)) throw error
+        // A replica that is behind may lack the role, the table or a column.
+        const elsewhere = error instanceof StoreUnavailable || /^(42|22023)/.test(codeOf(error) ?? '')
+        if (at === all.length - 1 || !elsewhere) throw error
       }
     throw new StoreUnavailable('there is no database to read from')
   }

@@ -73,12 +73,12 @@ export function openDump(dataFolder: string): Dump {
   const db = openDatabase(file, { mode: 'read' })
   const dataVersion = () => db.get<{ data_version: number }>('PRAGMA data_version')?.data_version
   db.exec('BEGIN')
-  const secrets = readSecrets(dataFolder).toReversed()
   // The first read decides which moment it is.
   const counts = tables.map(
     ({ name }) => db.get<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)?.count ?? 0,
   )
   const before = dataVersion()
+  const secrets = readSecrets(dataFolder).toReversed()
   return {
     secrets,
     tables: tables.map(({ name, key, columns, booleans }, at) => ({

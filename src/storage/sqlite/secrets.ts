@@ -87,6 +87,8 @@ function writeWhole(file: string, lines: readonly string[]): void {
 export const readSecrets = (dataFolder: string) => read(join(dataFolder, 'secret'))
 
 function read(file: string) {
+  if (!statSync(file, { throwIfNoEntry: false }))
+    throw new StoreUnavailable(`${file} is not there: restore it from a backup`)
   const lines = readFileSync(file, 'utf8')
     .split('\n')
     .filter(line => line !== '')

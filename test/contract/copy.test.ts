@@ -1,0 +1,484 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { commandEvent } from '../../src/cli/store.ts'
+import { anyText, rawEntity } from '../support/arbitrary-records.ts'
+import { atEnd } from '../support/at-end.ts'
+import type { Client } from '../support/client.ts'
+import { withSpecialGroups } from '../support/configuration.ts'
+import { createDatabase, runSql } from '../support/engines.ts'
+import { importText, until } from '../support/imports.ts'
+import { secretsOf, spellingsOf } from '../support/jwt.ts'
+import { list, listPath, queryPath } from '../support/listings.ts'
+import { lockTable } from '../support/nodes.ts'
+import { carrel, cleanEnvironment, type Finished, repository } from '../support/process.ts'
+import { hashOf, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
+
+/** `carrel copy` carries an embedded store into PostgreSQL: whoever was there before sees no difference. */
+
+const copy = (dataFolder: string, url: string, ...more: readonly string[]): Promise<Finished> =>
+  carrel(dataFolder, ['copy', '--to', url, ...more])
+
+/** What is said while it takes its time (D1). */
+const withoutProgress = (stderr: string) => stderr.replace(/^\S+ \[[=-]+\] \d+ %\n/gm, '')
+
+function assertDone({ code, stdout, stderr }: Finished): string {
+  assert.equal(code, 0, stdout + stderr)
+  assert.equal(withoutProgress(stderr), '')
+  return stdout
+}
+
+/** One line on standard error, nothing on standard output (D1). */
+function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says: RegExp): void {
+  assert.equal(code, expected, stdout + stderr)
+  assert.equal(stdout, '')
+  assert.match(withoutProgress(stderr), /^carrel: [^\n]+\n$/, 'one line')
+  assert.match(stderr, says)
+  assert.doesNotMatch(stderr, /\.ts:\d|node:internal/, 'no stack')
+}
+
+/** A service on the copy. */
+const startOn = (t: TestContext, url: string, env: Readonly<Record<string, string>> = {}): Promise<Service> =>
+  startService(t, { env: { CARREL_DATABASE_URL: url, ...env } })
+
+/** Whether anything that was carried over, or that carrying over made, is in the database. */
+async function isEmpty(url: string): Promise<boolean> {
+  const [tables] = await runSql<{ there: boolean }>(
+    url,
+    "SELECT to_regclass('carrel.event') IS NOT NULL AS there",
+  )
+  if (!tables?.there) return true
+  const [counted] = await runSql<{ rows: number; versions: number }>(
+    url,
+    `SELECT ((SELECT count(*) FROM carrel.eperson) + (SELECT count(*) FROM carrel.membership)
+         + (SELECT count(*) FROM carrel.event) + (SELECT count(*) FROM carrel.entity) + (SELECT count(*) FROM carrel.rank)
+         + (SELECT count(*) FROM carrel.epersongroup WHERE name <> 'Administrator'))::integer AS rows,
+       (SELECT count(*) FROM pg_tables WHERE schemaname = 'carrel' AND tablename LIKE 'records.%')::integer AS versions`,
+  )
+  return counted?.rows === 0 && counted.versions === 0
+}
+
+const tricky: readonly (string | null)[] = [
+  ...[null, '', ' ', '\\', '\\N', '\\.', '\\t', '\\\\n', '\\x41', 'back\\slash\\', 'a\\\nb', '\t', 'tab\tin'],
+  ...['line\nend', 'end\n', '\r', 'cr\r\nlf', '"quoted"', "it's", '🦉', '\u{10ffff}', '\u{10000}', '\uffff'],
+  ...['\ufeff', '\u2028', '\b\f\v\x01\x7f', 'é', 'e\u0301', 'NULL', 'null', '{}', '$1', 'a'.repeat(3_000)],
+]
+
+/** A store with something of everything, and a service that has been used. */
+async function usedStore(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const service = await startService(t, { engine: 'sqlite', env })
+  await service.addEperson('root@example.org', { admin: true })
+  await service.addEperson('ruth@example.org', { groups: ['Readers', 'Löwe & "Söhne"\\\t🦉'] })
+  await service.addEperson('carl@example.org')
+  await service.addEperson('gone@example.org', { groups: ['Readers'] })
+  await service.addEperson('none@example.org', { password: null })
+  await service.storage.accounts.setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
+  for (const [n, text] of tricky.entries()) {
+    const email = `${n}.Mixed+Case@Example.ORG`
+    const name = { email, firstName: text, lastName: tricky.at(-n) ?? null }
+    const added = { ...name, passwordHash: null, administrator: false }
+    await service.storage.accounts.addEperson(added, commandEvent('eperson.add'))
+    await service.storage.accounts.recordEvent(commandEvent('entity.import', text))
+    if (text !== null) await service.storage.accounts.addGroup(`${n} ${text}`, commandEvent('group.add'))
+  }
+  return service
+}
+
+/** The same bytes and headers from both, as this caller. */
+async function assertSame(before: Client, now: Client, path: string, accept: string): Promise<string> {
+  const [old, copied] = await Promise.all(
+    [before, now].map(async client => {
+      const response = await client.get(path, { accept })
+      const shown = ['content-type', 'x-records', 'link'].map(name => response.headers.get(name))
+      return { status: response.status, shown, body: await response.text() }
+    }),
+  )
+  assert.equal(old?.status, 200, `${path}: ${old?.body}`)
+  assert.deepEqual(copied, old, `${path} as ${accept}`)
+  return old.body
+}
+
+test('T7 a copied store accepts every token, CSRF pair and password that the old one does, and no other', async t => {
+  const groups = withSpecialGroups(t, { method: [{ group: 'By password', method: 'password' }] })
+  const old = await usedStore(t, groups)
+  await old.addRecords('local', 'id', [{ id: 1 }], 'group:By password')
+  const clients = { ruth: old.client(), root: old.client(), carl: old.client() }
+  for (const [name, client] of Object.entries(clients)) await client.login(`${name}@example.org`)
+  await clients.carl.post('/api/authn/logout')
+  await old.storage.secrets.rotate(commandEvent('secret.rotate'))
+  const pair = await clients.ruth.csrfPair()
+  const hash = await hashOf('gone')
+  await old.addEperson('late@example.org')
+  const late = old.client()
+  await late.login('late@example.org')
+  await old.storage.accounts.setPassword('late@example.org', hash, commandEvent('eperson.password'))
+
+  const url = await createDatabase(t)
+  // One that has started on the empty database has its own secret and group, and learns of the others.
+  const early = await startOn(t, url)
+  assertDone(await copy(old.dataFolder, url))
+  const fresh = await startOn(t, url, groups)
+  const kept = await runSql<{ secret: Buffer }>(url, 'SELECT secret FROM carrel.secret ORDER BY id DESC')
+  assert.deepEqual(
+    kept.map(({ secret }) => secret.toString('hex')),
+    (await secretsOf(old.dataFolder)).map(secret => secret.toString('hex')),
+    'the same secrets, newest first, and no other',
+  )
+  assert.equal(kept.length, 2)
+
+  for (const service of [early, fresh]) {
+    const anyone = service.client()
+    for (const name of ['ruth', 'root'] as const)
+      assert.equal(await anyone.isLoggedIn(clients[name].token), true, name)
+    assert.equal(await anyone.isLoggedIn(clients.carl.token), false, 'logged out')
+    assert.equal(await anyone.isLoggedIn(late.token), false, 'the password was changed')
+    const status = async (user: string, password: string) =>
+      (await service.client().tryLogin(`${user}@example.org`, password)).status
+    for (const name of ['ruth', 'root', 'carl'])
+      assert.equal(await status(name, passwordOf(`${name}@example.org`)), 200, name)
+    assert.equal(await status('late', 'gone'), 200)
+    assert.equal(await status('RUTH', passwordOf('ruth@example.org')), 200, 'in any case')
+    for (const name of ['gone', 'none', 'late'])
+      assert.equal(await status(name, passwordOf(`${name}@example.org`)), 401, name)
+    const short = await clients.ruth.shortLivedToken()
+    const { authenticated } = await anyone.status(`/api/authn/status?authentication-token=${short}`)
+    assert.equal(authenticated, true, 'a short-lived token of the old one')
+    const refreshed = await fetch(`${service.address}/api/authn/login`, {
+      method: 'POST',
+      headers: {
+        cookie: pair.cookie,
+        'x-xsrf-token': pair.value,
+        authorization: `Bearer ${clients.ruth.token}`,
+      },
+    })
+    assert.equal(refreshed.status, 200, await refreshed.text())
+    // The special group is in the token, by its uuid.
+    const reader = service.client()
+    reader.token = clients.ruth.token
+    assert.deepEqual(await list(reader, 'local'), [{ id: 1 }])
+    assert.ok((await reader.specialGroups()).includes('By password'))
+  }
+  const ruth = fresh.client()
+  ruth.token = clients.ruth.token
+  await ruth.post('/api/authn/logout')
+  assert.equal(await early.client().isLoggedIn(ruth.token), false, 'logged out on the copy')
+  assert.equal(await fresh.client().isLoggedIn(clients.root.token), true)
+})
+
+test('D2 Q6 every listing and every order of a copied store is the same to the byte', async t => {
+  const old = await usedStore(t)
+  const seed = Date.now() % 2 ** 31
+  t.diagnostic(`seed of the entities: ${seed}`)
+  const samples = fc.sample(rawEntity(anyText, { least: 12, most: 30 }), { numRuns: 4, seed })
+  for (const [n, { ndjson, key }] of samples.entries())
+    await importText(old, ndjson, { entity: `sample-${n}`, key, read: 'admin' })
+  await old.addRecords(
+    'letters',
+    'id',
+    Array.from({ length: 10_000 }, (_, id) => ({ id, from: tricky[id % tricky.length], n: (id * 7) % 101 })),
+  )
+  const before = old.client()
+  await before.login('root@example.org')
+  const url = await createDatabase(t)
+  assertDone(await copy(old.dataFolder, url))
+  const now = (await startOn(t, url)).client()
+  now.token = before.token
+
+  const entities = await list<{ name: string; fields: { name: string }[] }>(before, '')
+  assert.equal(entities.length, 3 + samples.length + 1)
+  const accepts = ['application/json', 'application/x-ndjson', 'text/csv']
+  for (const { name, fields } of entities) {
+    // The audit trail goes on, and with it stops being the same.
+    if (name === 'events') continue
+    for (const accept of accepts) await assertSame(before, now, listPath(name), accept)
+    for (const [n, { name: field }] of fields.entries())
+      for (const order of ['asc', 'desc']) {
+        const order_by = [{ field, order }, { field: fields[(n + 1) % fields.length]?.name }]
+        await assertSame(before, now, listPath(name, { order_by }), 'application/x-ndjson')
+        const page = { order_by, limit: 7, offset: 5, include_total: true }
+        await assertSame(before, now, listPath(name, page), accepts[n % 3] ?? '')
+      }
+  }
+  // And what there is, with its fields (Q12).
+  await assertSame(before, now, queryPath, 'application/json')
+})
+
+test('D2 entities with the longest names are carried over, too, and can be imported anew', async t => {
+  const old = await startService(t, { engine: 'sqlite' })
+  // As long as they may be, and different at the end only.
+  const names = ['a', 'b'].map(end => end.padStart(63, 'n'))
+  for (const [id, name] of names.entries()) await old.addRecords(name, 'id', [{ id }])
+  const url = await createDatabase(t)
+  assertDone(await copy(old.dataFolder, url))
+  const service = await startOn(t, url)
+  const anyone = service.client()
+  for (const [id, name] of names.entries()) {
+    assert.deepEqual(await list(anyone, name), [{ id }])
+    await service.addRecords(name, 'id', [{ id: id + 10 }])
+    assert.deepEqual(await list(anyone, name), [{ id: id + 10 }])
+  }
+})
+
+test('D2 the audit trail goes on behind what was copied, and says that it was', async t => {
+  const old = await usedStore(t)
+  const before = old.client()
+  await before.login('root@example.org')
+  const url = await createDatabase(t)
+  assertDone(await copy(old.dataFolder, url))
+  const service = await startOn(t, url)
+  const now = service.client()
+  now.token = before.token
+  const path = listPath('events')
+  const eventsOn = async (client: Client) =>
+    (await (await client.get(path, { accept: 'application/x-ndjson' })).text()).split('\n').slice(0, -1)
+  const copied = await eventsOn(before)
+  const all = await eventsOn(now)
+  assert.ok(copied.length > 2 * tricky.length)
+  assert.deepEqual(all.slice(0, copied.length), copied, 'ids, times and texts')
+  assert.deepEqual(
+    all.slice(copied.length).map(line => JSON.parse(line).event),
+    ['store.copy'],
+  )
+  await now.post('/api/authn/logout')
+  await service.addEperson('new@example.org', { admin: true })
+  await now.login('new@example.org')
+  const ids = (await eventsOn(now)).map(line => (JSON.parse(line) as { id: number }).id)
+  assert.deepEqual(
+    ids,
+    ids.toSorted((a, b) => a - b),
+  )
+  assert.equal(new Set(ids).size, all.length + 4, 'logout, eperson.add, group.join, login')
+  // Epersons of before change as ever: their stamps go on, too.
+  const { setEnabled } = service.storage.accounts
+  assert.equal(await setEnabled('gone@example.org', true, commandEvent('eperson.enable')), 'changed')
+  const gone = service.client()
+  await gone.login('gone@example.org')
+  assert.equal(await gone.isLoggedIn(), true)
+  await setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
+  assert.equal(await gone.isLoggedIn(), false)
+})
+
+test('D2 copying prints of each part the rows and the checksum that arrived, as a table and as JSON', async t => {
+  const old = await usedStore(t)
+  await old.addRecords('letters', 'id', [{ id: 1 }, { id: 2 }, { id: 3 }])
+  const [first, second] = [await createDatabase(t), await createDatabase(t)]
+  const json = assertDone(await copy(old.dataFolder, first, '--json'))
+  const parts = JSON.parse(json) as { part: string; rows: number; sha256: string }[]
+  const [events] = await runSql<{ count: number }>(
+    first,
+    "SELECT count(*)::integer AS count FROM carrel.event WHERE event <> 'store.copy'",
+  )
+  const groups = (await old.storage.accounts.listGroups()).length
+  assert.deepEqual(Object.fromEntries(parts.map(one => [one.part, one.rows])), {
+    eperson: 5 + tricky.length,
+    epersongroup: groups,
+    membership: 4,
+    event: events?.count,
+    letters: 3,
+  })
+  for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)
+  assert.equal(new Set(parts.map(one => one.sha256)).size, parts.length)
+
+  // What has stayed the same has the same checksum wherever it goes, and only that.
+  await old.storage.accounts.addGroup('one more', commandEvent('group.add'))
+  const table = assertDone(await copy(old.dataFolder, second))
+  for (const { part, rows, sha256 } of parts) {
+    const isChanged = part === 'epersongroup' || part === 'event'
+    assert.match(table, new RegExp(`^${part} +${rows + Number(isChanged)} +[0-9a-f]{64}$`, 'm'))
+    assert.equal(table.includes(sha256), !isChanged, part)
+  }
+  assertRefused(await copy(old.dataFolder, second), 1, /already.*new one/)
+})
+
+test('D2 neither the secrets of the store nor the password of the database are printed', async t => {
+  const old = await usedStore(t)
+  await old.storage.secrets.rotate(commandEvent('secret.rotate'))
+  const client = old.client()
+  await client.login('ruth@example.org')
+  const url = await createDatabase(t)
+  const CARREL_TOKEN_SECRET = 'verysecret-verysecret-verysecret-1'
+  const { password } = new URL(url)
+  const wrong = Object.assign(new URL(url), { password: 'verysecret' }).href
+  const nowhere = Object.assign(new URL(wrong), { port: '1' }).href
+  const finished = [
+    await carrel(old.dataFolder, ['copy', '--to', url], { env: { CARREL_TOKEN_SECRET } }),
+    await copy(old.dataFolder, wrong),
+    await copy(old.dataFolder, nowhere),
+    await copy(old.dataFolder, wrong.replace('postgres:', 'mysql:')),
+  ]
+  assert.deepEqual(
+    finished.map(({ code }) => code),
+    [0, 1, 1, 2],
+  )
+  const [done, ...refused] = finished
+  assert.match(done?.stdout ?? '', /CARREL_TOKEN_SECRET/, 'it must be kept')
+  for (const one of refused)
+    assertRefused(one, one.code === 2 ? 2 : 1, one.code === 2 ? /--to takes postgres:/ : /PostgreSQL/)
+  const { session_key } = (
+    await runSql<{ session_key: Buffer }>(url, 'SELECT session_key FROM carrel.eperson LIMIT 1')
+  )[0] ?? { session_key: Buffer.alloc(0) }
+  assert.equal(session_key.length, 32)
+  const secrets = [...(await secretsOf(old.dataFolder)), session_key].flatMap(spellingsOf)
+  for (const { stdout, stderr } of finished)
+    for (const secret of [...secrets, 'verysecret', `:${password}@`, '$argon2'])
+      assert.ok(!(stdout + stderr).includes(secret), stdout + stderr)
+})
+
+test('D2 a database in use is refused and stays as it is', async t => {
+  const old = await usedStore(t)
+  await old.addRecords('letters', 'id', [{ id: 1 }])
+  const url = await createDatabase(t)
+  const service = await startOn(t, url)
+  await service.storage.accounts.recordEvent(commandEvent('group.add'))
+  assertRefused(await copy(old.dataFolder, url), 1, /already.*new one/)
+  await service.addEperson('root@example.org', { admin: true })
+  await service.addRecords('own', 'id', [{ id: 7 }])
+  assertRefused(await copy(old.dataFolder, url), 1, /already.*new one/)
+  const root = service.client()
+  await root.login('root@example.org')
+  assert.deepEqual(
+    (await list(root, 'epersons')).map(({ email }) => email),
+    ['root@example.org'],
+  )
+  assert.deepEqual(
+    (await list(root, 'groups')).map(({ name }) => name),
+    ['Administrator'],
+  )
+  assert.deepEqual(await list(root, 'own'), [{ id: 7 }])
+  assert.ok(!(await list<{ event: string }>(root, 'events')).some(({ event }) => event === 'store.copy'))
+})
+
+test('D2 without an embedded store there is nothing to copy, and nothing comes into being', async t => {
+  const url = await createDatabase(t)
+  const folder = temporaryFolder(t)
+  const missing = join(folder, 'not', 'there')
+  assertRefused(await copy(missing, url), 1, /no embedded store.*CARREL_DATA/)
+  assert.equal(existsSync(join(folder, 'not')), false)
+  assertRefused(await copy(folder, url), 1, /no embedded store.*CARREL_DATA/)
+  assert.deepEqual(readdirSync(folder), [])
+  assert.deepEqual(await runSql(url, "SELECT 1 FROM pg_namespace WHERE nspname = 'carrel'"), [])
+})
+
+test('D2 copying asked for the wrong way is refused', async t => {
+  const old = await startService(t, { engine: 'sqlite' })
+  const url = await createDatabase(t)
+  assertRefused(await carrel(old.dataFolder, ['copy']), 2, /--to/)
+  const env = { CARREL_DATABASE_URL: url }
+  const onPostgres = await carrel(old.dataFolder, ['copy', '--to', url], { env })
+  assertRefused(onPostgres, 1, /unset CARREL_DATABASE_URL/)
+  assert.equal(await isEmpty(url), true)
+})
+
+test('D2 a store that is damaged, or that PostgreSQL can not hold, is refused in one line, and nothing is kept', async t => {
+  const url = await createDatabase(t)
+  const old = await startService(t, { engine: 'sqlite' })
+  await old.addRecords('letters', 'id', [{ id: 1 }])
+  await old.storage.accounts.addEperson(
+    {
+      email: 'nul@example.org',
+      firstName: 'with\0NUL',
+      lastName: null,
+      passwordHash: null,
+      administrator: false,
+    },
+    commandEvent('eperson.add'),
+  )
+  assertRefused(await copy(old.dataFolder, url), 1, /NUL/)
+  assert.equal(await isEmpty(url), true)
+  await old.storage.accounts.deleteEperson('nul@example.org', commandEvent('eperson.delete'))
+  await old.stop()
+  const secret = join(old.dataFolder, 'secret')
+  rmSync(secret)
+  assertRefused(await copy(old.dataFolder, url), 1, /secret/)
+  writeFileSync(secret, `${Buffer.alloc(32, 1).toString('base64url')} 2026-01-01T00:00:00.000Z\n`)
+  const [version] = readdirSync(join(old.dataFolder, 'entities')).filter(name => name.startsWith('letters.'))
+  assert.ok(version)
+  rmSync(join(old.dataFolder, 'entities', version))
+  assertRefused(await copy(old.dataFolder, url), 1, /letters|file/)
+  assert.equal(await isEmpty(url), true)
+})
+
+/** A copy that waits, in the middle, for a lock that the test holds. */
+async function copyThatWaits(t: TestContext, dataFolder: string, url: string, table: string) {
+  const letGo = await lockTable(t, url, table)
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [`${repository}src/cli/carrel.ts`, 'copy', '--to', url],
+    { env: cleanEnvironment({ CARREL_DATA: dataFolder }), cwd: repository, stdio: 'pipe' },
+  )
+  const output = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text
+    })
+  const ended = once(child, 'close').then(([code]): Finished => ({ code: code as number | null, ...output }))
+  atEnd(t, async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'
+    AND wait_event_type = 'Lock'`
+  await until(async () => child.exitCode !== null || (await runSql(url, waiting)).length > 0)
+  assert.equal(child.exitCode, null, output.stderr)
+  return { kill: () => child.kill('SIGKILL'), ended, letGo }
+}
+
+/** The tables of Carrel in a new database, and nothing in them. */
+async function preparedDatabase(t: TestContext): Promise<string> {
+  const url = await createDatabase(t)
+  await (await startOn(t, url)).stop()
+  return url
+}
+
+test('D2 a copy that is killed in the middle leaves nothing behind, and the next one does it', async t => {
+  const old = await usedStore(t)
+  await old.addRecords(
+    'letters',
+    'id',
+    Array.from({ length: 10_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })),
+  )
+  const url = await preparedDatabase(t)
+  const connections = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'`
+  // Among the accounts, and among the entities.
+  for (const table of ['event', 'rank']) {
+    const { kill, ended, letGo } = await copyThatWaits(t, old.dataFolder, url, table)
+    kill()
+    assert.equal((await ended).code, null)
+    await letGo()
+    await until(async () => (await runSql(url, connections)).length === 0)
+    assert.equal(await isEmpty(url), true, table)
+  }
+  assertDone(await copy(old.dataFolder, url))
+  const now = (await startOn(t, url)).client()
+  const before = old.client()
+  await assertSame(before, now, listPath('letters'), 'application/json')
+})
+
+const changes: readonly (readonly [what: string, change: (old: Service) => Promise<unknown>])[] = [
+  ['somebody logs in', old => old.client().login('ruth@example.org')],
+  ['a later entity is imported anew', old => old.addRecords('second', 'id', [{ id: 3 }])],
+]
+
+test('D2 a store that changes while it is copied is refused, nothing is kept, and a quiet one can be copied', async t => {
+  const old = await usedStore(t)
+  await old.addRecords('first', 'id', [{ id: 1 }])
+  await old.addRecords('second', 'id', [{ id: 2 }])
+  const url = await preparedDatabase(t)
+  for (const [what, change] of changes) {
+    const { ended, letGo } = await copyThatWaits(t, old.dataFolder, url, 'rank')
+    await change(old)
+    await letGo()
+    assertRefused(await ended, 1, /changed while it was copied/)
+    assert.equal(await isEmpty(url), true, what)
+  }
+  // Reading is no change.
+  const { ended, letGo } = await copyThatWaits(t, old.dataFolder, url, 'rank')
+  assert.deepEqual(await list(old.client(), 'second'), [{ id: 3 }])
+  await letGo()
+  assertDone(await ended)
+  assert.deepEqual(await list((await startOn(t, url)).client(), 'second'), [{ id: 3 }])
+})

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atEnd } from '../support/at-end.ts'
+import { runSql } from '../support/engines.ts'
+import { until } from '../support/imports.ts'
+import { listPath, type Parameters } from '../support/listings.ts'
+import {
+  addEvents,
+  adminOf,
+  answerOf,
+  ask,
+  bearer,
+  isAccepted,
+  open,
+  quickEvents,
+  reading,
+  slowEvents,
+  startNode,
+  times,
+  untilReading,
+} from '../support/nodes.ts'
+
+/** A client that goes away ends its query in the database. Here a query would take a minute for each event. */
+const minute = 60
+/** Far from that, and enough for a machine that is busy. */
+const soon = 10_000
+
+/** A node whose events take so long to read each, as long as the test goes on. */
+async function startSlow(t: TestContext, secondsEach: number, env: Readonly<Record<string, string>> = {}) {
+  const { node, url } = await startNode(t, { CARREL_DATABASE_STATEMENT_TIMEOUT: '600', ...env })
+  const token = await adminOf(node)
+  assert.equal(await isAccepted(node, token), true)
+  await slowEvents(url, secondsEach)
+  atEnd(t, () =>
+    runSql(
+      url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'carrel' AND query ~ 'events|FETCH|DECLARE'`,
+    ),
+  )
+  return { node, url, token }
+}
+
+/** The service's connections, but the one for look-ups and those for accounts, have nothing left to do within moments. */
+async function endsSoon(url: string): Promise<void> {
+  const begun = Date.now()
+  let left = await reading(url)
+  for (; left > 0 && Date.now() - begun < soon; left = await reading(url)) await sleep(20)
+  assert.equal(left, 0, `statements go on ${Date.now() - begun} ms after their clients went`)
+}
+
+test('Q10 a client that goes away in the middle of a listing leaves no query and no transaction behind', async t => {
+  const { node, url } = await startNode(t)
+  const token = await adminOf(node)
+  await addEvents(url, 1_500, 16_000)
+  const requests = await times(4, async at => {
+    const order_by = [{ field: at % 2 === 0 ? 'id' : 'reason', order: 'desc' }]
+    const request = open(node, listPath('events', { order_by }), token)
+    assert.equal((await answerOf(request)).statusCode, 200)
+    return request
+  })
+  assert.equal(await reading(url), 4, 'each has its cursor')
+  for (const request of requests) request.destroy()
+  await endsSoon(url)
+  // Not even idle ones: what was at a cursor is not used again.
+  await until(async () => {
+    const [left] = await runSql<{ count: number }>(
+      url,
+      `SELECT count(*)::int AS count FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'carrel' AND query ~ 'FETCH'`,
+    )
+    return left?.count === 0
+  })
+  assert.equal(await isAccepted(node, token), true)
+})
+
+const slow: Readonly<Record<string, Parameters>> = {
+  'a short page': { limit: 5 },
+  'a short page with its total': { limit: 5, include_total: true },
+  'a long page': { limit: 500 },
+  'the total of a long page': { limit: 500, include_total: true },
+  'a whole listing': {},
+}
+
+for (const [what, parameters] of Object.entries(slow))
+  test(`Q10 a client that goes away while ${what} is being worked out ends the statement`, async t => {
+    const { node, url, token } = await startSlow(t, minute)
+    const request = open(node, listPath('events', parameters), token)
+    await untilReading(url, 1)
+    request.destroy()
+    await endsSoon(url)
+    await quickEvents(url)
+    const again = await ask(node, listPath('events', parameters), { headers: bearer(token) })
+    assert.equal(again.status, 200)
+  })
+
+test('Q10 clients that go away end their statements also when these have all connections for pages', async t => {
+  const { node, url, token } = await startSlow(t, minute, { CARREL_DATABASE_POOL_SIZE: '2' })
+  const requests = [1, 2].map(limit => open(node, listPath('events', { limit }), token))
+  await untilReading(url, 2)
+  for (const request of requests) request.destroy()
+  await endsSoon(url)
+  await quickEvents(url)
+  const again = await ask(node, listPath('events', { limit: 5 }), { headers: bearer(token) })
+  assert.equal(again.status, 200)
+})
+
+test('Q10 a page whose client went away while it waited for a connection is not begun', async t => {
+  const { node, url, token } = await startSlow(t, 0.3, { CARREL_DATABASE_POOL_SIZE: '1' })
+  const first = ask(node, listPath('events', { limit: 1 }), { headers: bearer(token) })
+  await untilReading(url, 1)
+  let closed = 0
+  node.app.server.on('connection', socket => socket.once('close', () => closed++))
+  const waiting = await times(3, async () => open(node, listPath('events', { limit: 2 }), token))
+  // They wait once the status, which came after them, is answered.
+  await Promise.all(waiting.map(request => new Promise(resolve => request.once('finish', resolve))))
+  assert.equal(await isAccepted(node, token), true)
+  for (const request of waiting) request.destroy()
+  await until(() => closed >= 3)
+  await slowEvents(url, minute)
+  assert.equal((await first).status, 200)
+  await endsSoon(url)
+})
+
+test('Q10 a listing whose client went away before it began is not begun', async t => {
+  const { node, url, token } = await startSlow(t, minute)
+  for (const parameters of [{}, { limit: 5 }])
+    for (let after = 0; after < 10; after++) {
+      const request = open(node, listPath('events', parameters), token)
+      await new Promise(resolve => request.once('finish', resolve))
+      await sleep(after)
+      request.destroy()
+    }
+  await endsSoon(url)
+  assert.equal(await isAccepted(node, token), true)
+})

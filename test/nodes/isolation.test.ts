@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
+import type { Changed } from '../../src/storage/storage.ts'
+import { runSql } from '../support/engines.ts'
+import { secretsOf } from '../support/jwt.ts'
+import { listPath } from '../support/listings.ts'
+import {
+  anyOf,
+  ask,
+  bearer,
+  bearerIn,
+  csrfPairOf,
+  isAccepted,
+  newDatabase,
+  quickLogin,
+  startNodes,
+  times,
+} from '../support/nodes.ts'
+import { passwordOf, type Service, startService } from '../support/service.ts'
+
+/**
+ * Changes that come at once from several nodes, under what PostgreSQL has by default and under what some engines have
+ * only: there, whoever gets into the way of another one must try again.
+ */
+const nodeCount = 3
+/** As many as the pools of all nodes have connections. */
+const atOnce = 24
+
+for (const isolation of ['read committed', 'serializable'])
+  describe(`isolation level ${isolation}`, () => {
+    const start = async (t: TestContext) => {
+      const { nodes, url } = await startNodes(t, nodeCount, { isolation })
+      const [row] = await runSql<Record<string, string>>(url, 'SHOW default_transaction_isolation')
+      assert.deepEqual(Object.values(row ?? {}), [isolation])
+      return { nodes, url }
+    }
+
+    test('T7 services that start at once on a new database all start, and share one secret', async t => {
+      for (let round = 0; round < 2; round++) {
+        const { dataFolder, url } = await newDatabase(t, { isolation })
+        const starts = await Promise.allSettled(
+          Array.from({ length: 4 }, () => startService(t, { dataFolder })),
+        )
+        for (const started of starts) if (started.status === 'rejected') throw started.reason
+        assert.equal((await secretsOf(dataFolder)).length, 1)
+        assert.equal((await runSql(url, 'SELECT 1 FROM carrel.epersongroup')).length, 1)
+      }
+    })
+
+    test('D2 of epersons of the same e-mail that are added at once exactly one is there', async t => {
+      const { nodes, url } = await start(t)
+      for (let round = 0; round < 2; round++) {
+        const added = await times(atOnce, at =>
+          anyOf(nodes).storage.accounts.addEperson(
+            {
+              email: `${at % 2 === 0 ? 'Ruth' : 'ruth'}${round}@example.org`,
+              firstName: null,
+              lastName: null,
+              passwordHash: null,
+              administrator: at % 3 === 0,
+            },
+            commandEvent('eperson.add'),
+          ),
+        )
+        const [one, ...more] = added.filter(result => result !== 'exists')
+        assert.ok(one && more.length === 0, `${more.length + 1} were added`)
+        const kept = await runSql(url, 'SELECT uuid FROM carrel.eperson WHERE email_key = $1', [
+          `ruth${round}@example.org`,
+        ])
+        assert.deepEqual(kept, [{ uuid: one.uuid }])
+        assert.equal(await count(url, "event = 'eperson.add' AND eperson = $1", one.uuid), 1)
+      }
+    })
+
+    test('D2 of groups of the same name that are added at once exactly one is there', async t => {
+      const { nodes, url } = await start(t)
+      const added = await times(atOnce, () =>
+        anyOf(nodes).storage.accounts.addGroup('Readers', commandEvent('group.add')),
+      )
+      assert.equal(added.filter(result => result !== 'exists').length, 1)
+      const ensured = await times(atOnce, () =>
+        anyOf(nodes).storage.accounts.ensureGroups(['Others', 'Readers']),
+      )
+      assert.equal(new Set(ensured.flat().map(({ uuid }) => uuid)).size, 2)
+      assert.equal(await count(url, "event = 'group.add' AND reason = $1", 'Others'), 1)
+    })
+
+    test('D2 joins and leaves at once add up to what is there, and each that changed something is an event', async t => {
+      const { nodes, url } = await start(t)
+      const email = 'ruth@example.org'
+      const { uuid } = await anyOf(nodes).addEperson(email, { password: null })
+      await anyOf(nodes).storage.accounts.addGroup('Readers', commandEvent('group.add'))
+      const change = (way: 'join' | 'leave') =>
+        anyOf(nodes).storage.accounts[way]('Readers', email, commandEvent(`group.${way}`))
+
+      const changed = (results: readonly string[]) => results.filter(result => result === 'changed').length
+      assert.equal(changed(await times(atOnce, () => change('join'))), 1)
+      assert.equal(changed(await times(atOnce, () => change('leave'))), 1)
+      const results = await times(atOnce, async at => {
+        const way = at % 2 === 0 ? 'join' : 'leave'
+        return { way, result: (await change(way)) as Changed }
+      })
+      const of = (way: string) => changed(results.filter(one => one.way === way).map(({ result }) => result))
+      const members = await runSql(url, 'SELECT eperson FROM carrel.membership')
+      assert.deepEqual(members, of('join') - of('leave') === 1 ? [{ eperson: uuid }] : [])
+      assert.equal(await count(url, "event = 'group.join' AND eperson = $1", uuid), of('join') + 1)
+      assert.equal(await count(url, "event = 'group.leave' AND eperson = $1", uuid), of('leave') + 1)
+      for (const { storage } of nodes)
+        assert.equal((await storage.accounts.session(uuid))?.groups.length, members.length)
+    })
+
+    test('D2 imports into one entity at once each happen whole, and all nodes show the same last one', async t => {
+      const { nodes, url } = await start(t)
+      const imports = 8
+      await times(imports, at =>
+        anyOf(nodes).addRecords(
+          'shelf',
+          'id',
+          Array.from({ length: 200 }, (_, id) => ({ id, of: at })),
+        ),
+      )
+      assert.equal(await count(url, "event = 'entity.import' AND reason = $1", 'shelf'), imports)
+      const lists = await Promise.all(nodes.map(node => ask(node, listPath('shelf'))))
+      const [first] = lists.map(({ text }) => JSON.parse(text) as { of: number }[])
+      assert.equal(first?.length, 200)
+      assert.equal(new Set(first?.map(record => record.of)).size, 1)
+      for (const { status, text } of lists) assert.deepEqual([status, text], [200, lists[0]?.text])
+      const kept = await runSql(url, "SELECT entity.version FROM carrel.entity WHERE name = 'shelf'")
+      assert.equal(kept.length, 1)
+    })
+
+    test('T4 L2 logins, refreshes and logouts of the same epersons at once are all right, from every node', async t => {
+      const { nodes, url } = await start(t)
+      const emails = ['ruth@example.org', 'naomi@example.org']
+      await Promise.all(emails.map(email => anyOf(nodes).addEperson(email)))
+      const pair = await csrfPairOf(anyOf(nodes))
+      const post = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+        ask(anyOf(nodes), path, { method: 'POST', headers: { ...pair, ...headers } })
+      await Promise.all(
+        emails.map(async email => {
+          const token = await quickLogin(anyOf(nodes), email)
+          const form = new URLSearchParams({ user: email, password: passwordOf(email) })
+          const [logins, quick, refreshes] = await Promise.all([
+            times(4, () => login(anyOf(nodes), pair, form)),
+            times(atOnce, () => quickLogin(anyOf(nodes), email)),
+            times(atOnce, () => post('/api/authn/login', bearer(token))),
+          ])
+          const tokens = [...logins, ...quick, ...refreshes.map(bearerIn)]
+          for (const one of tokens) assert.equal(await isAccepted(anyOf(nodes), one), true)
+
+          const logouts = await times(atOnce, at => post('/api/authn/logout', bearer(tokens[at] ?? token)))
+          assert.deepEqual(
+            logouts.map(({ status }) => status),
+            logouts.map(() => 204),
+          )
+          const after = await Promise.all(tokens.map(one => isAccepted(anyOf(nodes), one)))
+          assert.deepEqual(
+            after,
+            after.map(() => false),
+          )
+        }),
+      )
+      assert.equal(await count(url, "event = 'refresh' AND outcome = $1", 'success'), emails.length * atOnce)
+    })
+
+    test('T7 rotations at once each add a secret', async t => {
+      const { nodes } = await start(t)
+      const counts = await times(6, () => anyOf(nodes).storage.secrets.rotate(commandEvent('secret.rotate')))
+      assert.deepEqual(counts.toSorted(), [2, 3, 4, 5, 6, 7])
+      assert.equal((await secretsOf(anyOf(nodes).dataFolder)).length, 7)
+    })
+  })
+
+async function login(node: Service, pair: Readonly<Record<string, string>>, body: URLSearchParams) {
+  const response = await fetch(`${node.address}/api/authn/login`, { method: 'POST', body, headers: pair })
+  const text = await response.text()
+  return bearerIn({ status: response.status, headers: Object.fromEntries(response.headers), text })
+}
+
+/** How many events there are of which this is true. */
+async function count(url: string, where: string, value: string): Promise<number> {
+  const [row] = await runSql<{ count: number }>(
+    url,
+    `SELECT count(*)::int AS count FROM carrel.event WHERE ${where}`,
+    [value],
+  )
+  return row?.count ?? 0
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { until } from '../support/imports.ts'
+import { listPath } from '../support/listings.ts'
+import {
+  type Answered,
+  addEvents,
+  adminOf,
+  answerOf,
+  ask,
+  assertUnavailable,
+  bearer,
+  bearerIn,
+  csrfPairOf,
+  isAccepted,
+  lockTable,
+  open,
+  quickEvents,
+  reading,
+  slowEvents,
+  startNode,
+  times,
+  untilReading,
+  waiting,
+} from '../support/nodes.ts'
+
+/** What there is too much of is refused, with a word when to come again, and nothing else suffers from it. */
+const small = { CARREL_DATABASE_POOL_SIZE: '1', CARREL_DATABASE_QUEUE: '2' }
+const page = listPath('events', { limit: 5 })
+
+test('E2 pages beyond the connections and the queue are 503 at once, authentication goes on, and all recovers', async t => {
+  const { node, url } = await startNode(t, small)
+  const token = await adminOf(node)
+  const headers = bearer(token)
+  assert.equal((await ask(node, page, { headers })).status, 200)
+
+  const unlock = await lockTable(t, url, 'event')
+  const answered: Answered[] = []
+  const pages = times(6, async () => {
+    const answer = await ask(node, page, { headers })
+    answered.push(answer)
+    return answer
+  })
+  await until(() => answered.length === 3)
+  for (const answer of answered) assertUnavailable(answer)
+  assert.equal(await waiting(url), 1, 'one asks the database, two wait for its connection')
+  assert.equal(await isAccepted(node, token), true)
+  assertUnavailable(await ask(node, page, { headers }))
+  await unlock()
+
+  const statuses = (await pages).map(({ status }) => status)
+  assert.deepEqual(statuses.sort(), [200, 200, 200, 503, 503, 503])
+  assert.equal((await ask(node, page, { headers })).status, 200)
+})
+
+test('E2 who has waited for a connection too long gets 503, not silence', async t => {
+  const { node, url } = await startNode(t, { ...small, CARREL_DATABASE_STATEMENT_TIMEOUT: '60' })
+  const headers = bearer(await adminOf(node))
+  const unlock = await lockTable(t, url, 'event')
+  const busy = ask(node, page, { headers })
+  await until(async () => (await waiting(url)) === 1)
+  const begun = Date.now()
+  assertUnavailable(await ask(node, page, { headers }))
+  assert.ok(Date.now() - begun < 5_000, 'the client has its 503 within 5 s')
+  await unlock()
+  assert.equal((await busy).status, 200)
+  assert.equal((await ask(node, page, { headers })).status, 200)
+})
+
+test('E2 changes of accounts beyond the connections and the queue are 503, the status still answers, and all recovers', async t => {
+  const { node, url } = await startNode(t, small)
+  const token = await adminOf(node)
+  const headers = { ...bearer(token), ...(await csrfPairOf(node)) }
+  assert.equal(await isAccepted(node, token), true)
+
+  const unlock = await lockTable(t, url, 'event')
+  const answered: Answered[] = []
+  const refreshes = times(6, async () => {
+    const answer = await ask(node, '/api/authn/login', { method: 'POST', headers })
+    answered.push(answer)
+    return answer
+  })
+  await until(() => answered.length === 3)
+  for (const answer of answered) assertUnavailable(answer)
+  assert.equal(await isAccepted(node, token), true)
+  await unlock()
+
+  const refreshed = (await refreshes).filter(({ status }) => status !== 503)
+  assert.equal(refreshed.length, 3)
+  for (const answer of refreshed) assert.equal(await isAccepted(node, bearerIn(answer)), true)
+  assert.equal((await ask(node, '/api/authn/login', { method: 'POST', headers })).status, 200)
+})
+
+test('E2 a statement that takes too long is ended by the server and is 503, with and without a limit', async t => {
+  const { node, url } = await startNode(t, { CARREL_DATABASE_STATEMENT_TIMEOUT: '0.3' })
+  const token = await adminOf(node)
+  const headers = bearer(token)
+  await slowEvents(url, 60)
+  for (const parameters of [
+    { limit: 5 },
+    {},
+    { include_total: true, limit: 500 },
+    { limit: 5, include_total: true },
+  ]) {
+    const path = listPath('events', parameters)
+    const [answer, accepted] = await Promise.all([ask(node, path, { headers }), isAccepted(node, token)])
+    assertUnavailable(answer)
+    assert.equal(accepted, true)
+    await untilReading(url, 0)
+  }
+  await quickEvents(url)
+  assert.equal((await ask(node, page, { headers })).status, 200)
+})
+
+test('E2 Q10 listings beyond the connections for them are 503, pages are not, and the next comes when one has gone', async t => {
+  const { node, url } = await startNode(t, { CARREL_DATABASE_POOL_SIZE: '2' })
+  const token = await adminOf(node)
+  const headers = bearer(token)
+  // Much more than what the sockets hold.
+  await addEvents(url, 1_500, 16_000)
+  for (const away of ['gone', 'read'] as const) {
+    const requests = [open(node, listPath('events'), token), open(node, listPath('events'), token)]
+    const responses = await Promise.all(requests.map(answerOf))
+    assert.deepEqual(
+      responses.map(({ statusCode }) => statusCode),
+      [200, 200],
+    )
+    assert.equal(await reading(url), 2)
+    for (const parameters of [{}, { limit: 500 }])
+      assertUnavailable(await ask(node, listPath('events', parameters), { headers }))
+    assert.equal((await ask(node, page, { headers })).status, 200, 'a page has a connection of its own')
+    assert.equal(await isAccepted(node, token), true)
+
+    if (away === 'gone') requests[0]?.destroy()
+    else responses[0]?.resume()
+    await untilReading(url, 1)
+    let third: Answered | undefined
+    await until(async () => {
+      third = await ask(node, listPath('events'), { headers })
+      return third.status === 200
+    })
+    assert.ok(third && (JSON.parse(third.text) as unknown[]).length > 1_500, 'and it is whole')
+    requests[1]?.destroy()
+    await untilReading(url, 0)
+  }
+})
+
+test('E2 Q10 a listing that is refused takes no place: after many refusals all places are free', async t => {
+  const { node, url } = await startNode(t, { CARREL_DATABASE_POOL_SIZE: '1' })
+  const token = await adminOf(node)
+  const headers = bearer(token)
+  await addEvents(url, 1_500, 16_000)
+  const first = open(node, listPath('events'), token)
+  await answerOf(first)
+  for (const answer of await times(20, () => ask(node, listPath('events'), { headers })))
+    assertUnavailable(answer)
+  first.destroy()
+  await untilReading(url, 0)
+  const next = open(node, listPath('events'), token)
+  assert.equal((await answerOf(next)).statusCode, 200)
+  next.destroy()
+  await untilReading(url, 0)
+})

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
+import { listPath } from '../support/listings.ts'
+import {
+  anyOf,
+  ask,
+  bearer,
+  bearerIn,
+  csrfPairOf,
+  isAccepted,
+  isAuthenticated,
+  quickLogin,
+  startNodes,
+  times,
+} from '../support/nodes.ts'
+import type { Service } from '../support/service.ts'
+
+/** Zero stale window: from the moment of the 204 on, whichever node is asked, whatever it remembers. */
+const people = 8
+const rounds = 125
+
+test('T4 of 1,000 logouts on three nodes each ends every earlier token on all of them with its 204', async t => {
+  const { nodes } = await startNodes(t, 3)
+  await anyOf(nodes).addRecords('shelf', 'id', [{ id: 1 }], 'eperson')
+  const pair = await csrfPairOf(anyOf(nodes))
+  const post = (path: string, token: string) =>
+    ask(anyOf(nodes), path, { method: 'POST', headers: { ...pair, ...bearer(token) } })
+
+  let logouts = 0
+  await times(people, async at => {
+    const email = `person${at}@example.org`
+    await anyOf(nodes).addEperson(email, { password: null })
+    for (let round = 0; round < rounds; round++) {
+      const token = await quickLogin(anyOf(nodes), email)
+      const [known, refresh, short] = await Promise.all([
+        Promise.all(nodes.map(node => isAccepted(node, token))),
+        post('/api/authn/login', token),
+        post('/api/authn/shortlivedtokens', token),
+      ])
+      assert.deepEqual(known, [true, true, true])
+      assert.equal(short.status, 200)
+      const refreshed = bearerIn(refresh)
+      const { token: shortLived } = JSON.parse(short.text) as { token: string }
+      if (round % 5 === 0) {
+        const before = await everyAnswer([anyOf(nodes)], token, refreshed, shortLived)
+        assert.deepEqual(before, [true, true, true, true], 'before the logout all are good')
+      }
+
+      assert.equal((await post('/api/authn/logout', anyOf([token, refreshed]))).status, 204)
+      logouts++
+      const after = await everyAnswer(nodes, token, refreshed, shortLived)
+      assert.deepEqual(
+        after,
+        after.map(() => false),
+        `round ${round} of person ${at}`,
+      )
+    }
+  })
+  assert.equal(logouts, 1_000)
+})
+
+test('T6 disabling, a new password and the end of an account end its tokens on every node at once', async t => {
+  const { nodes } = await startNodes(t, 2)
+  await anyOf(nodes).addRecords('shelf', 'id', [{ id: 1 }], 'eperson')
+  await times(people, async at => {
+    const email = `person${at}@example.org`
+    for (let round = 0; round < 5; round++) {
+      const { accounts } = anyOf(nodes).storage
+      await anyOf(nodes).addEperson(email, { password: null })
+      for (const end of [
+        () => accounts.setEnabled(email, false, commandEvent('eperson.disable')),
+        () => accounts.setPassword(email, 'none', commandEvent('eperson.password')),
+        () => accounts.deleteEperson(email, commandEvent('eperson.delete')),
+      ]) {
+        const token = await quickLogin(anyOf(nodes), email)
+        for (const node of nodes) assert.equal(await isAccepted(node, token), true)
+        assert.equal(await end(), 'changed')
+        const after = await Promise.all(nodes.map(node => isAccepted(node, token)))
+        assert.deepEqual(after, [false, false])
+        await accounts.setEnabled(email, true, commandEvent('eperson.enable'))
+      }
+    }
+  })
+})
+
+test('Q11 whoever joins or leaves a group is seen by every node at once', async t => {
+  const { nodes } = await startNodes(t, 2)
+  const [node] = nodes
+  assert.ok(node)
+  await node.addRecords('inner', 'id', [{ id: 1 }], 'group:Inner')
+  await node.storage.accounts.addGroup('Inner', commandEvent('group.add'))
+  await times(people, async at => {
+    const email = `person${at}@example.org`
+    await node.addEperson(email, { password: null })
+    const token = await quickLogin(node, email)
+    for (let round = 0; round < 10; round++) {
+      const way = round % 2 === 0 ? 'join' : 'leave'
+      const { accounts } = anyOf(nodes).storage
+      assert.equal(await accounts[way]('Inner', email, commandEvent(`group.${way}`)), 'changed')
+      const answers = await Promise.all(
+        nodes.map(one => ask(one, listPath('inner'), { headers: bearer(token) })),
+      )
+      for (const { status, text } of answers) assert.equal(status, way === 'join' ? 200 : 403, text)
+    }
+  })
+})
+
+/** Of each node, whether it takes each of the tokens, and lets the first one read what epersons may read. */
+async function everyAnswer(
+  nodes: readonly Service[],
+  token: string,
+  refreshed: string,
+  shortLived: string,
+): Promise<boolean[]> {
+  const answers = nodes.flatMap(node => [
+    isAccepted(node, token),
+    ask(node, listPath('shelf', { limit: 1 }), { headers: bearer(token) }).then(({ status, text }) => {
+      assert.ok(status === 200 || status === 401, text)
+      return status === 200
+    }),
+    isAccepted(node, refreshed),
+    ask(node, `/api/authn/status?authentication-token=${shortLived}`).then(isAuthenticated),
+  ])
+  return Promise.all(answers)
+}

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, type TestContext, test } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
+import { atEnd } from '../support/at-end.ts'
+import type { Client } from '../support/client.ts'
+import { runSql } from '../support/engines.ts'
+import { list, listPath, problemOf } from '../support/listings.ts'
+import { caughtUp, pauseReplay, type ReplicatedPostgres, startReplicated } from '../support/replica.ts'
+import { type Service, startService } from '../support/service.ts'
+
+/** Query endpoints may read from a replica, which may be behind; nothing else does (D3, docs/deployment.md). */
+
+let servers: Promise<ReplicatedPostgres> | undefined
+after(async () => (await servers)?.remove())
+
+interface Replicated {
+  readonly service: Service
+  readonly admin: Client
+  readonly servers: ReplicatedPostgres
+  /** Of this test's database, on either. */
+  readonly url: { readonly primary: string; readonly replica: string }
+}
+
+interface Options {
+  readonly env?: Readonly<Record<string, string>>
+  /** The replica hears of nothing, not even that there is such a database. */
+  readonly unheard?: boolean
+}
+
+/** A service that reads from the replica, with an administrator who is logged in. */
+async function withReplica(t: TestContext, { env = {}, unheard = false }: Options = {}): Promise<Replicated> {
+  servers ??= startReplicated()
+  const { primary, replica } = await servers
+  if (unheard) await pauseReplay(t, await servers)
+  const name = `carrel_test_${randomBytes(6).toString('hex')}`
+  const at = (server: string) => Object.assign(new URL(server), { pathname: `/${name}` }).href
+  const url = { primary: at(primary.url), replica: at(replica.url) }
+  await runSql(primary.url, `CREATE DATABASE ${name}`)
+  // Nobody is in it by then; the replica ends whoever still is.
+  atEnd(t, () => runSql(primary.url, `DROP DATABASE ${name} WITH (FORCE)`))
+  const service = await startService(t, {
+    env: { CARREL_DATABASE_URL: url.primary, CARREL_DATABASE_REPLICA_URL: url.replica, ...env },
+  })
+  await service.addEperson('root@example.org', { admin: true })
+  const admin = service.client()
+  await admin.login('root@example.org')
+  if (!unheard) await caughtUp(await servers)
+  return { service, admin, servers: await servers, url }
+}
+
+const emailsOf = async (admin: Client, parameters = {}) =>
+  (await list<{ email: string }>(admin, 'epersons', parameters)).map(({ email }) => email)
+
+/** How many connections of the service there are in this database. */
+async function connections(url: string): Promise<number> {
+  const [row] = await runSql<{ count: number }>(
+    url,
+    `SELECT count(*)::integer AS count FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'carrel'`,
+  )
+  return row?.count ?? 0
+}
+
+/** Short pages, and listings with a cursor. */
+const bothWays = [{ limit: 50 }, {}] as const
+
+test('D3 query endpoints read from the replica, and what it does not know yet comes when it has caught up', async t => {
+  const { service, admin, servers, url } = await withReplica(t)
+  const resume = await pauseReplay(t, servers)
+  await service.addEperson('new@example.org')
+  await service.storage.accounts.addGroup('New', commandEvent('group.add'))
+  for (const parameters of bothWays) {
+    assert.deepEqual(await emailsOf(admin, parameters), ['root@example.org'])
+    const response = await admin.get(listPath('epersons', { ...parameters, include_total: true }))
+    assert.equal(response.headers.get('x-records'), '1')
+    await response.arrayBuffer()
+    const groups = await list(admin, 'groups', parameters)
+    assert.deepEqual(
+      groups.map(({ name }) => name),
+      ['Administrator'],
+    )
+    const events = (await list(admin, 'events', parameters)).map(({ event }) => event)
+    assert.ok(events.includes('login') && !events.includes('group.add'))
+  }
+  assert.ok((await connections(url.replica)) > 0)
+  await resume()
+  await caughtUp(servers)
+  for (const parameters of bothWays) {
+    assert.deepEqual((await emailsOf(admin, parameters)).toSorted(), ['new@example.org', 'root@example.org'])
+    assert.ok((await list(admin, 'events', parameters)).some(({ event }) => event === 'group.add'))
+  }
+})
+
+test('T4 T6 D3 logging in, logout and rights never wait for the replica', async t => {
+  const { service, admin, servers } = await withReplica(t)
+  await service.addRecords('shared', 'id', [{ id: 1 }], 'group:Readers')
+  await pauseReplay(t, servers)
+  const { accounts, secrets } = service.storage
+  await service.addEperson('ruth@example.org', { groups: ['Readers'] })
+  const ruth = service.client()
+  const token = await ruth.login('ruth@example.org')
+  assert.equal(await ruth.isLoggedIn(), true)
+  const short = await ruth.shortLivedToken()
+  assert.equal((await ruth.status(`/api/authn/status?authentication-token=${short}`)).authenticated, true)
+  // Reading is allowed by the membership of this moment, whatever the replica knows.
+  assert.deepEqual(await list(ruth, 'shared'), [{ id: 1 }])
+  await accounts.leave('Readers', 'ruth@example.org', commandEvent('group.leave'))
+  await problemOf(await ruth.get(listPath('shared')), 403)
+  await accounts.join('Readers', 'ruth@example.org', commandEvent('group.join'))
+  assert.deepEqual(await list(ruth, 'shared'), [{ id: 1 }])
+
+  await ruth.post('/api/authn/logout')
+  assert.equal(await service.client().isLoggedIn(token), false)
+  await problemOf(await ruth.get(listPath('shared')), 401)
+  const again = await ruth.login('ruth@example.org')
+  await secrets.rotate(commandEvent('secret.rotate'))
+  assert.equal(await ruth.isLoggedIn(), true)
+  await accounts.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
+  assert.equal(await service.client().isLoggedIn(again), false)
+  assert.equal((await service.client().tryLogin('ruth@example.org', 'x')).status, 401)
+  // What was acknowledged is on the primary.
+  await accounts.setEnabled('ruth@example.org', true, commandEvent('eperson.enable'))
+  await ruth.login('ruth@example.org')
+  assert.equal(await admin.isLoggedIn(), true)
+})
+
+/** Enough for a listing in pieces, and more than one record of each word. */
+const records = (word: string, count = 3_000) =>
+  Array.from({ length: count }, (_, id) => ({ id, word: `${word} ${(id * 7) % 1_001}` }))
+
+test('D3 Q10 imported entities are never missing and never stale, however far behind the replica is', async t => {
+  // Little memory: records are fetched for each answer.
+  const { service, servers, url } = await withReplica(t, { env: { CARREL_CACHE_SIZE: '1' } })
+  const anyone = service.client()
+  await service.addRecords('letters', 'id', records('old'))
+  await caughtUp(servers)
+  assert.deepEqual(await list(anyone, 'letters'), records('old'))
+  const resume = await pauseReplay(t, servers)
+  await service.addRecords('letters', 'id', records('new', 2_500))
+  await service.addRecords('notes', 'id', records('note'))
+  const assertCurrent = async (client: Client) => {
+    for (const [entity, expected] of [
+      ['letters', records('new', 2_500)],
+      ['notes', records('note')],
+    ] as const) {
+      assert.deepEqual(await list(client, entity), expected)
+      assert.deepEqual(await list(client, entity, { offset: 20, limit: 30 }), expected.slice(20, 50))
+      const order_by = [{ field: 'word', order: 'desc' }]
+      const byWord = expected.toSorted((a, b) => (a.word < b.word ? 1 : a.word > b.word ? -1 : a.id - b.id))
+      assert.deepEqual(await list(client, entity, { order_by }), byWord)
+      assert.deepEqual(await list(client, entity, { order_by, limit: 10 }), byWord.slice(0, 10))
+    }
+  }
+  await assertCurrent(anyone)
+  // One that starts meanwhile has never seen anything of it.
+  const env = { CARREL_DATABASE_URL: url.primary, CARREL_DATABASE_REPLICA_URL: url.replica }
+  await assertCurrent((await startService(t, { env })).client())
+  await service.storage.entities.drop('notes', commandEvent('entity.drop'))
+  await problemOf(await anyone.get(listPath('notes')), 404)
+  await resume()
+  await caughtUp(servers)
+  assert.deepEqual(await list(anyone, 'letters'), records('new', 2_500))
+  await problemOf(await anyone.get(listPath('notes')), 404)
+})
+
+test('D3 imported records are read from the replica once it has them', async t => {
+  const { service, servers, url } = await withReplica(t, { env: { CARREL_CACHE_SIZE: '1' } })
+  await service.addRecords('letters', 'id', records('old'))
+  await pauseReplay(t, servers)
+  // Whoever asks the primary now finds nothing there.
+  const [entity] = await runSql<{ version: string }>(url.primary, 'SELECT version FROM carrel.entity')
+  await runSql(
+    url.primary,
+    `ALTER TABLE carrel."records.${entity?.version}" RENAME TO taken_away; DELETE FROM carrel.rank`,
+  )
+  const anyone = service.client()
+  const order_by = [{ field: 'id', order: 'desc' }]
+  assert.deepEqual(await list(anyone, 'letters', { order_by }), records('old').toReversed())
+  assert.deepEqual(await list(anyone, 'letters', { offset: 11, limit: 5 }), records('old').slice(11, 16))
+})
+
+const openTables = `CREATE TABLE things (id integer PRIMARY KEY, name text); INSERT INTO things VALUES (1, 'a')`
+
+test('D3 exposed tables are answered from the first moment, too, and may be behind like the replica', async t => {
+  const { service, servers, url } = await withReplica(t)
+  const anyone = service.client()
+  const resume = await pauseReplay(t, servers)
+  // The replica knows neither the table nor the role to read it with.
+  await runSql(url.primary, openTables)
+  const { expose } = service.storage.entities
+  assert.ok(expose)
+  const request = { schema: 'public', table: 'things', key: null, read: 'anonymous', fields: null } as const
+  await expose({ ...request, name: 'things' }, commandEvent('entity.expose'))
+  for (const parameters of bothWays)
+    assert.deepEqual(await list(anyone, 'things', parameters), [{ id: 1, name: 'a' }])
+  await resume()
+  await caughtUp(servers)
+  const resumeAgain = await pauseReplay(t, servers)
+  await runSql(url.primary, "INSERT INTO things VALUES (2, 'b')")
+  for (const parameters of bothWays)
+    assert.deepEqual(await list(anyone, 'things', parameters), [{ id: 1, name: 'a' }], 'behind')
+  // A column more: what the replica can't answer yet, the primary does.
+  await runSql(url.primary, "ALTER TABLE things ADD more text DEFAULT 'm'")
+  await expose({ ...request, name: 'things' }, commandEvent('entity.expose'))
+  for (const parameters of bothWays)
+    assert.deepEqual((await list(anyone, 'things', parameters)).at(0), { id: 1, name: 'a', more: 'm' })
+  await resumeAgain()
+  await caughtUp(servers)
+  for (const parameters of bothWays) assert.equal((await list(anyone, 'things', parameters)).length, 2)
+})
+
+test('D3 a replica that is down is not missed, and is asked again when it is back', async t => {
+  const { service, admin, servers, url } = await withReplica(t)
+  await service.addRecords('letters', 'id', records('old'))
+  assert.deepEqual(await emailsOf(admin), ['root@example.org'])
+  await servers.replica.stop()
+  try {
+    const assertGoesOn = async () => {
+      for (const parameters of bothWays) {
+        assert.ok((await emailsOf(admin, parameters)).includes('root@example.org'))
+        assert.ok((await list(admin, 'letters', parameters)).length > 0)
+        assert.ok((await list(admin, 'events', parameters)).length > 0)
+      }
+      assert.equal((await admin.get('/health/ready')).status, 200)
+    }
+    await assertGoesOn()
+    await service.addEperson('new@example.org')
+    assert.deepEqual((await emailsOf(admin)).toSorted(), ['new@example.org', 'root@example.org'], 'at once')
+    await service.client().login('new@example.org')
+    await service.addRecords('letters', 'id', records('new'))
+    assert.deepEqual(await list(admin, 'letters'), records('new'))
+    // One can also start without it.
+    const env = { CARREL_DATABASE_URL: url.primary, CARREL_DATABASE_REPLICA_URL: url.replica }
+    const other = await startService(t, { env })
+    assert.deepEqual(await list(other.client(), 'letters'), records('new'))
+    await other.stop()
+  } finally {
+    await servers.replica.start()
+  }
+  await caughtUp(servers)
+  assert.deepEqual((await emailsOf(admin)).toSorted(), ['new@example.org', 'root@example.org'])
+  const resume = await pauseReplay(t, servers)
+  await service.addEperson('last@example.org')
+  for (const parameters of bothWays)
+    assert.ok(!(await emailsOf(admin, parameters)).includes('last@example.org'), 'the replica is asked again')
+  await resume()
+})
+
+test('D3 a database that the replica has never heard of is read from the primary', async t => {
+  const { service, admin } = await withReplica(t, { unheard: true })
+  await service.addRecords('letters', 'id', records('old', 10))
+  for (const parameters of bothWays) {
+    assert.deepEqual(await emailsOf(admin, parameters), ['root@example.org'])
+    assert.deepEqual(await list(admin, 'letters', parameters), records('old', 10))
+  }
+})
