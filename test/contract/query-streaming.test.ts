@@ -131,8 +131,7 @@ testOn(
       await assertBreaksOff(t, query, async ({ dataFolder }, response) => {
         const [table] = await runSqlIn<{ name: string }>(
           dataFolder,
-          `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
-         WHERE schemaname = 'carrel' AND tablename LIKE 'records.%'`,
+          "SELECT format('carrel.%I', 'records.' || version) AS name FROM carrel.entity WHERE name = 'large'",
         )
         assert.ok(table)
         await runSqlIn(dataFolder, `DROP TABLE ${table.name}`)
