@@ -33,6 +33,25 @@ export interface Staged {
   ranks(field: number): Uint32Array
 }
 
+function openStaging(file: string): Database {
+  forget(file)
+  const db = openDatabase(file, { mode: 'write', cache: 32_000 })
+  try {
+    db.exec(
+      'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = FILE',
+    )
+    db.exec('CREATE TABLE staged (at INTEGER PRIMARY KEY, line INTEGER NOT NULL, json TEXT NOT NULL)')
+    db.exec('BEGIN')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  } finally {
+    // Nobody else opens it: without a name it is gone with this process, however that ends.
+    forget(file)
+  }
+}
+
 /** Where an open file can't be removed, it is removed when it is closed. */
 function forget(file: string): void {
   for (const name of [file, `${file}-journal`])
@@ -45,15 +64,7 @@ function forget(file: string): void {
 const mostFields = 1_900
 
 export function createStaging(file: string): Staging {
-  forget(file)
-  const db = openDatabase(file, { mode: 'write', cache: 32_000 })
-  db.exec(
-    'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = FILE',
-  )
-  db.exec('CREATE TABLE staged (at INTEGER PRIMARY KEY, line INTEGER NOT NULL, json TEXT NOT NULL)')
-  // Nobody else opens it: without a name it is gone with this process, however that ends.
-  forget(file)
-  db.exec('BEGIN')
+  const db = openStaging(file)
   const statistics: FieldStatistics[] = []
   const places = new Map<string, number>()
   let count = 0

@@ -16,7 +16,7 @@ export interface Storage {
 
 export type Awaitable<T> = T | Promise<T>
 
-/** The store can't be reached, is locked or full: the request may be repeated later. Nothing was half done. */
+/** The store can't be reached, is locked or full: the request may be repeated later. Nothing is done by half. */
 export class StoreUnavailable extends Error {}
 
 // Accounts ---------------------------------------------------------------------------------------------------

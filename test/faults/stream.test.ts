@@ -93,7 +93,7 @@ test('Q10 a listing of a table whose connection is cut in the middle breaks off,
 })
 
 /** A listing of records waits for its client without a connection. */
-const restful = `state = 'idle' AND query LIKE '%"records.letters.%' AND clock_timestamp() - state_change > '0.3 s'`
+const restful = `state = 'idle' AND query LIKE '%"records.%' AND clock_timestamp() - state_change > '0.3 s'`
 
 async function cutAtRest(url: string, served: Served): Promise<void> {
   const { response, ending } = await open(served, '/api/query/v4/letters', {})

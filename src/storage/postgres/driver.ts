@@ -43,9 +43,11 @@ export interface ConnectionOptions {
 }
 
 /** Milliseconds to connect, or to wait for a connection of the pool: a client has its 503 within 5 s. */
-const connectTimeout = 3_000
+const connectTimeout = 1_900
 /** A connection is replaced after this many seconds: it has prepared statements for entity versions long gone. */
 const lifetime = 1_800
+
+const ignore = () => {}
 
 /** bigint: stamps, counts and ids, which stay far below 2^53. */
 const int8 = 20
@@ -68,7 +70,7 @@ const clientConfig = ({ url, statementTimeout, patience }: ConnectionOptions): p
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const client = new pg.Client(clientConfig(options))
   // What waits for an answer learns of it as well; without a listener the process would end.
-  client.on('error', () => {})
+  client.on('error', ignore)
   await guard(() => client.connect())
   const connection = connectionOf(client, () => client.end())
   try {
@@ -112,7 +114,7 @@ export function createPool(options: PoolOptions): Pool {
       ),
   })
   // An idle connection has ended; the pool has let it go already.
-  pool.on('error', () => {})
+  pool.on('error', ignore)
 
   function admit(): void {
     if (pool.waitingCount >= options.queue)
@@ -124,6 +126,8 @@ export function createPool(options: PoolOptions): Pool {
   async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     admit()
     const client = await guard(() => pool.connect())
+    // While it is in use nobody else listens, and the process would end with the connection.
+    client.on('error', ignore)
     let destroyed = false
     const connection = connectionOf(client, async () => {})
     const once = {
@@ -138,6 +142,7 @@ export function createPool(options: PoolOptions): Pool {
       failed = false
       return result
     } finally {
+      client.off('error', ignore)
       client.release(failed || destroyed)
     }
   }

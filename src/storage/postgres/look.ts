@@ -80,6 +80,9 @@ export function createLook({ connect, follow }: Parts): Look {
     return seen
   }
 
+  /** Who asked while the last look-up was on its way. */
+  const waiting = () => gathering
+
   async function run(): Promise<void> {
     // One turn of the event loop: requests that arrived together share the first look-up, too.
     await new Promise(resolve => setImmediate(resolve))
@@ -90,6 +93,9 @@ export function createLook({ connect, follow }: Parts): Look {
         batch.resolve(await lookUp(batch.uuids))
       } catch (error) {
         batch.reject(error)
+        // Those who have come since have waited as long: trying again would keep them for twice the time.
+        waiting()?.reject(error)
+        gathering = undefined
       }
     }
     running = undefined

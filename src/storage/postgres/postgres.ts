@@ -26,7 +26,7 @@ export interface PostgresOptions {
 }
 
 /** Milliseconds that a look-up, or a change of an account, may take: a client has its answer, or its 503, within 5 s. */
-const shortPatience = 4_000
+const shortPatience = 3_000
 /** How long after its time limit a statement that the server should have ended is given up, in ms. */
 const afterTimeout = 2_000
 /** How often what other nodes changed is looked at when no request asks, in ms. */

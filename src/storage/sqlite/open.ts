@@ -90,6 +90,8 @@ const unavailable = new Map([
   [10, 'the disk fails'],
   [11, 'the database is damaged; restore it from a backup'],
   [13, 'the disk is full'],
+  // SQLITE_IOERR_SHMSIZE: no room for the index of the log.
+  [4874, 'the disk is full'],
   [14, 'the database file can not be opened'],
   [26, 'the file is not a database; restore it from a backup'],
 ])
@@ -101,7 +103,9 @@ export function guard<T>(work: () => T): T {
   } catch (error) {
     const { code, errcode } = error as { code?: unknown; errcode?: unknown }
     const reason =
-      code === 'ERR_INVALID_STATE' ? 'the store is closed' : unavailable.get(Number(errcode) & 0xff)
+      code === 'ERR_INVALID_STATE'
+        ? 'the store is closed'
+        : (unavailable.get(Number(errcode)) ?? unavailable.get(Number(errcode) & 0xff))
     if (reason !== undefined) throw new StoreUnavailable(reason, { cause: error })
     throw error
   }

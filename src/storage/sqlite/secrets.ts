@@ -8,7 +8,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { type Secrets, StoreUnavailable } from '../storage.ts'
@@ -76,8 +76,12 @@ function createOnce(file: string): void {
 function writeWhole(file: string, lines: readonly string[]): void {
   const handle = openSync(file, 'w', 0o600)
   try {
-    writeSync(handle, `${lines.join('\n')}\n`)
+    writeFileSync(handle, `${lines.join('\n')}\n`)
     fsyncSync(handle)
+  } catch (error) {
+    rmSync(file, { force: true })
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+    throw new StoreUnavailable('the disk is full', { cause: error })
   } finally {
     closeSync(handle)
   }
