@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from '../support/client.ts'
-import { runSql } from '../support/engines.ts'
+import { runSql } from '../support/databases.ts'
 import {
   type Command,
   type FragilePostgres,

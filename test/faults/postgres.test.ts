@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bearerOf, Client, type Status } from '../support/client.ts'
-import { runSql } from '../support/engines.ts'
+import { runSql } from '../support/databases.ts'
 import type { Event } from '../support/events.ts'
 import {
   eventCounts,

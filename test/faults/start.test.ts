@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from '../support/client.ts'
-import { createDatabase, runSql } from '../support/engines.ts'
+import { createDatabase, runSql } from '../support/databases.ts'
 import { list } from '../support/listings.ts'
 import { carrel, serve } from '../support/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atEnd } from '../support/at-end.ts'
-import { runSql } from '../support/engines.ts'
+import { runSql } from '../support/databases.ts'
 import { until } from '../support/imports.ts'
 import { listPath, type Parameters } from '../support/listings.ts'
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Changed } from '../../src/storage/storage.ts'
-import { runSql } from '../support/engines.ts'
+import { runSql } from '../support/databases.ts'
 import { secretsOf } from '../support/jwt.ts'
 import { listPath } from '../support/listings.ts'
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { on } from 'node:events'
 import { test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { runSql } from '../support/engines.ts'
+import { runSql } from '../support/databases.ts'
 import { until } from '../support/imports.ts'
 import {
   adminOf,

@@ -13,7 +13,8 @@ import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { commandEvent } from '../../src/cli/store.ts'
 import { atEnd } from './at-end.ts'
-import { databaseOf, runSql, serverUrl } from './engines.ts'
+import { createDatabase, runSql, serverUrl } from './databases.ts'
+import { databaseOf, useDatabase } from './engines.ts'
 import { until } from './imports.ts'
 import { derivedKey, ownHeader, signed } from './jwt.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
@@ -47,7 +48,9 @@ export async function startNode(t: TestContext, env: Readonly<Record<string, str
 
 /** A database in which no service has ever been, and the folder that stands for it. */
 export async function newDatabase(t: TestContext, { isolation, locale }: DatabaseOptions) {
-  const dataFolder = temporaryFolder(t, 'postgres')
+  const dataFolder = temporaryFolder(t, 'sqlite')
+  // Empty: what is started on it makes it a store.
+  useDatabase(t, dataFolder, createDatabase)
   const url = await databaseOf(dataFolder)
   assert.ok(url)
   const name = new URL(url).pathname.slice(1)

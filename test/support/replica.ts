@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { atEnd } from './at-end.ts'
-import { runSql } from './engines.ts'
+import { runSql } from './databases.ts'
 import { until } from './imports.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 

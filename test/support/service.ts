@@ -112,8 +112,16 @@ export async function startService(t: TestContext, options: Options = {}): Promi
 }
 
 const passwords = createPasswords({ atOnce: 2, waiting: 100 })
-export const hashOf = (password: Uint8Array | string): Promise<string> =>
-  passwords.hash(Buffer.from(password))
+const hashes = new Map<string, Promise<string>>()
+
+/** Of the same password, the same hash within a test file: it takes its time. */
+export function hashOf(password: Uint8Array | string): Promise<string> {
+  const bytes = Buffer.from(password)
+  const name = bytes.toString('hex')
+  const known = hashes.get(name) ?? passwords.hash(bytes)
+  hashes.set(name, known)
+  return known
+}
 
 /** A folder for files and, where a service or a command is started on it, the store of one. */
 export function temporaryFolder(t: TestContext, engine: Engine = engineIn(t)): string {
