@@ -130,7 +130,8 @@ async function cutAnyTime(url: string, served: Served, t: TestContext): Promise<
       }
     })()
     const reader = async (path: string, expected: string) => {
-      for (let answered = 0; answered < 3; ) {
+      // Until it was really met: how long that takes depends on the machine.
+      for (let answered = 0; answered < 3 || cuts <= 10 || outcomes.broken === 0; ) {
         const response = await fetch(served.address + path)
         if (response.status === 503) {
           outcomes.refused++
@@ -156,7 +157,7 @@ async function cutAnyTime(url: string, served: Served, t: TestContext): Promise<
     await cutting
   })
   t.diagnostic(`${cuts} connections cut: ${JSON.stringify(outcomes)}`)
-  assert.ok(cuts > 10 && outcomes.broken > 0)
+  assert.ok(outcomes.whole + outcomes.broken > 0)
   for (const [path, expected] of whole) {
     let body: string | undefined
     await until(async () => {
