@@ -33,7 +33,7 @@ interface Parts {
   readonly cacheSize: number
   /** Without time limits, for work that takes as long as it takes. */
   readonly connect: () => Promise<Connection>
-  /** Looks a table up, and lets it be read. */
+  /** What the catalogue says of a table. */
   readonly describe: (request: ExposeRequest) => Promise<Entity>
 }
 

@@ -3,17 +3,18 @@ import { StoreUnavailable } from '../storage.ts'
 /** What the driver's errors mean (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 
 /**
- * Serialization failure and deadlock (class 40), and what another node has made in the same moment: the same again may well
+ * Serialization failure and deadlock, and what another node has made in the same moment: the same again may well
  * succeed.
  */
 export class Conflict extends StoreUnavailable {}
-const conflict = /^(40...|23505|42P06|42P07|42710)$/
+const conflict = /^(40001|40P01|23505|42P06|42P07|42710)$/
 
 /**
  * Classes and codes that say "not now, not here" rather than "wrong": connection, authorization, database, resources,
- * limits, state, operator intervention, system, locks, a replica where the primary was.
+ * limits, state, operator intervention, system, locks, a replica where the primary was; and 40003, where nobody knows
+ * whether it was done, so that it must not be done again.
  */
-const unavailable = /^(08|28|3D|53|54|55000|55P03|57|58|25006|42501)/
+const unavailable = /^(08|40003|28|3D|53|54|55000|55P03|57|58|25006|42501)/
 
 /** Translates the driver's errors at the border, once. */
 export async function guard<T>(work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { type AuditEvent, StoreUnavailable } from '../storage.ts'
 import { noteEvent } from './changes.ts'
 import { type Connection, connect } from './driver.ts'
 import { migrate } from './migrations.ts'
-import { inChunks, partLength, recordTable, writeVersion } from './record-tables.ts'
+import { bytesOf, inChunks, partLength, recordTable, writeVersion } from './record-tables.ts'
 
 /** What was carried over and read back: of each part the rows, and the SHA-256 of all of them, the same on both sides. */
 export interface Loaded {
@@ -179,8 +179,6 @@ async function goOnCounting(db: Connection): Promise<void> {
     SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));
     SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event), 1))`)
 }
-
-const bytesOf = (ranks: Uint32Array) => Buffer.from(ranks.buffer, ranks.byteOffset, ranks.byteLength)
 
 /** A value in the text format of COPY (https://www.postgresql.org/docs/current/sql-copy.html). */
 function copyValue(value: DumpedValue | boolean, isBoolean: boolean): string {

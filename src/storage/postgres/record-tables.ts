@@ -1,11 +1,11 @@
-import { joinPieces } from '../../shapes.ts'
+import { joinPieces, separators } from '../../shapes.ts'
 import type { Numbers, RecordEntity, RecordSource } from '../records/records.ts'
 import type { WorkerHandlers } from '../records/worker.ts'
 import { StoreUnavailable } from '../storage.ts'
 import type { Thread } from '../thread.ts'
 import { quoteName } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
-import { codeOf } from './errors.ts'
+import { readAtFirst } from './places.ts'
 
 /**
  * A version of an imported entity is a table of its own: each record's JSON by its number. It never changes once it is
@@ -79,7 +79,7 @@ export function* inChunks(lines: Iterable<string>): Iterable<string> {
   if (chunk !== '') yield chunk
 }
 
-const bytesOf = (ranks: Uint32Array) => Buffer.from(ranks.buffer, ranks.byteOffset, ranks.byteLength)
+export const bytesOf = (ranks: Uint32Array) => Buffer.from(ranks.buffer, ranks.byteOffset, ranks.byteLength)
 
 interface Parts {
   /** Where to read, the first that has the version: a replica may not have it yet. */
@@ -96,20 +96,9 @@ export interface RecordTables extends RecordSource {
 export function recordTables({ pools, worker }: Parts): RecordTables {
   const held = new Map<string, number>()
 
-  async function read<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
-    for (const [at, pool] of pools.entries())
-      try {
-        return await work(pool)
-      } catch (error) {
-        const isLast = at === pools.length - 1
-        if (isLast || !(codeOf(error) === undefinedTable || error instanceof StoreUnavailable)) throw error
-      }
-    throw new StoreUnavailable('there is no database to read from')
-  }
-
   function records({ source }: RecordEntity, numbers: Numbers): Promise<string[]> {
     const table = recordTable(source.version)
-    return read(async pool => {
+    return readAtFirst(pools, async pool => {
       const rows =
         numbers instanceof Uint32Array
           ? await pool.rows<{ json: string }>(
@@ -125,7 +114,7 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
   }
 
   async function ranksOf({ source }: RecordEntity, field: number): Promise<Uint32Array> {
-    const parts = await read(async pool => {
+    const parts = await readAtFirst(pools, async pool => {
       const rows = await pool.rows<{ ranks: Uint8Array }>(
         'SELECT ranks FROM carrel.rank WHERE version = $1 AND field = $2 ORDER BY part',
         source.version,
@@ -173,7 +162,7 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
           const json = await records(entity, numbers)
           return shape === 'csv'
             ? worker().call('csv', json.join(','), fields)
-            : joinPieces(json, shape === 'json' ? ',' : '\n')
+            : joinPieces(json, separators[shape])
         },
         close: async () => {
           const holders = (held.get(version) ?? 1) - 1
@@ -184,6 +173,3 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
     },
   }
 }
-
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const undefinedTable = '42P01'

@@ -4,7 +4,7 @@ import { type Entity, type Gone, type Listing, type Page, type Shape, StoreUnava
 import type { Thread } from '../thread.ts'
 import { compileCount, compilePage, compileShort, type TableSource } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
-import { codeOf } from './errors.ts'
+import { readAtFirst } from './places.ts'
 
 /** A page of at most this many records is one statement; what is longer moves with a cursor at the client's pace. */
 const shortPage = 100
@@ -133,16 +133,7 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
   return async (entity, source, page, shape, gone) => {
     const isShort = page.limit !== null && page.limit <= shortPage && shape !== 'csv'
     const list = isShort ? short : long
-    const all = places(entity)
-    for (const [at, place] of all.entries())
-      try {
-        return await list(place, entity, source, page, shape, gone)
-      } catch (error) {
-        // A replica that is behind may lack the role, the table or a column.
-        const elsewhere = error instanceof StoreUnavailable || /^(42|22023)/.test(codeOf(error) ?? '')
-        if (at === all.length - 1 || !elsewhere) throw error
-      }
-    throw new StoreUnavailable('there is no database to read from')
+    return readAtFirst(places(entity), place => list(place, entity, source, page, shape, gone))
   }
 }
 
