@@ -1,4 +1,5 @@
 import type { Eperson, Group, LoginMethod, Session } from '../caller.ts'
+import type { ProviderSession, SignOn } from './sign-on.ts'
 
 /**
  * The storage interface (docs/decisions/0002). An engine implements it whole; features know only this file.
@@ -9,6 +10,7 @@ export interface Storage {
   readonly accounts: Accounts
   readonly entities: Entities
   readonly secrets: Secrets
+  readonly signOn: SignOn
   /** Rejects with `StoreUnavailable` when the store does not answer. */
   ping(): Awaitable<void>
   close(): Promise<void>
@@ -40,8 +42,8 @@ export interface Accounts {
    *   password changed since `credentials` was read
    */
   recordLogin(login: Login, event: AuditEvent): Promise<Session | undefined>
-  /** Replaces the session key: every token of the eperson ends (T4). */
-  logout(uuid: string, event: AuditEvent): Promise<void>
+  /** Replaces the session key: every token of the eperson ends (T4). @returns the last session that began at a provider */
+  logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
   recordEvent(event: AuditEvent): Promise<void>
 
   addEperson(eperson: NewEperson, event: AuditEvent): Promise<Eperson | 'exists'>
@@ -103,6 +105,7 @@ export const eventNames = [
   'eperson.disable',
   'eperson.delete',
   'eperson.password',
+  'eperson.link',
   'group.add',
   'group.join',
   'group.leave',
@@ -128,7 +131,6 @@ export interface AuditEvent {
 }
 
 // Entities ---------------------------------------------------------------------------------------------------
-
 export interface Entities {
   /** Every entity, the built-in ones and the imported ones, by name. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
@@ -239,7 +241,6 @@ export interface Listing {
 }
 
 // Secrets ----------------------------------------------------------------------------------------------------
-
 export interface Secrets {
   /** Newest first. New tokens are made with the first, all are accepted (T7). */
   current(): readonly Uint8Array[]

@@ -277,6 +277,8 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     eperson: 5 + tricky.length,
     epersongroup: groups,
     membership: 4,
+    identity: 0,
+    provider_session: 0,
     event: events?.count,
     letters: 3,
   })

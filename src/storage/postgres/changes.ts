@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, type Group, type Session } from '../../caller.ts'
+import { administratorGroup, type Eperson, type Group, type Session } from '../../caller.ts'
 import { emailKey } from '../built-in.ts'
+import { type ProviderSession, type SessionColumns, toProviderSession } from '../sign-on.ts'
 import type { AuditEvent, Changed, Login, NewEperson } from '../storage.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 import {
@@ -18,12 +19,12 @@ import {
  * what it remembered.
  */
 
-const now = () => new Date().toISOString()
+export const now = () => new Date().toISOString()
 
-const insertEvent = (values: string) =>
+export const insertEvent = (values: string) =>
   `INSERT INTO carrel.event (time, event, outcome, eperson, actor, client_ip, method, reason) ${values}`
 
-const eventValues = (event: AuditEvent): readonly Value[] => [
+export const eventValues = (event: AuditEvent): readonly Value[] => [
   now(),
   event.event,
   event.outcome,
@@ -35,7 +36,7 @@ const eventValues = (event: AuditEvent): readonly Value[] => [
 ]
 
 /** PostgreSQL's text has no NUL. */
-const storable = (text: string | null) => text?.replaceAll('\0', '\uFFFD') ?? null
+export const storable = (text: string | null) => text?.replaceAll('\0', '\uFFFD') ?? null
 
 const eightValues = 'VALUES ($1, $2, $3, $4, $5, $6, $7, $8)'
 
@@ -66,41 +67,58 @@ export async function recordLogin(
   return row && toSession(row)
 }
 
-const newSession = "session_key = $1, stamp = nextval('carrel.stamp')"
+export const newSession = "session_key = $1, stamp = nextval('carrel.stamp')"
 
-export async function logout(db: Queries, uuid: string, event: AuditEvent): Promise<void> {
-  await db.run(
-    `WITH ended AS (UPDATE carrel.eperson SET session_key = $9, stamp = nextval('carrel.stamp') WHERE uuid = $10)
-     ${insertEvent(eightValues)}`,
+export async function logout(
+  db: Queries,
+  uuid: string,
+  event: AuditEvent,
+): Promise<ProviderSession | undefined> {
+  const [last] = await db.rows<SessionColumns>(
+    `WITH ended AS (UPDATE carrel.eperson SET session_key = $9, stamp = nextval('carrel.stamp') WHERE uuid = $10),
+       noted AS (${insertEvent(eightValues)}),
+       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $10 RETURNING id, provider, name, sid, detail)
+     SELECT provider, name, sid, detail FROM sessions ORDER BY id DESC LIMIT 1`,
     ...eventValues(event),
     randomBytes(32),
     uuid,
   )
+  return last && toProviderSession(last)
 }
 
 export const addEperson = (pool: Pool, eperson: NewEperson, event: AuditEvent) =>
   pool.transaction(async db => {
-    const uuid = randomUUID()
-    const [added] = await db.rows<EpersonRow>(
-      `INSERT INTO carrel.eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp,
+    const added = await insertEperson(db, eperson, event)
+    if (added === 'exists') return added
+    if (eperson.administrator)
+      await changeMembership(db, 'join', administratorGroup, eperson.email, { ...event, event: 'group.join' })
+    return added
+  })
+
+export async function insertEperson(
+  db: Queries,
+  eperson: Omit<NewEperson, 'administrator'>,
+  event: AuditEvent,
+): Promise<Eperson | 'exists'> {
+  const uuid = randomUUID()
+  const [added] = await db.rows<EpersonRow>(
+    `INSERT INTO carrel.eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp,
          session_key, stamp, created)
        VALUES ($1, $2, $3, $4, $5, true, $6, 0, $7, nextval('carrel.stamp'), $8)
        ON CONFLICT (email_key) DO NOTHING RETURNING ${epersonColumns}`,
-      uuid,
-      eperson.email,
-      emailKey(eperson.email),
-      storable(eperson.firstName),
-      storable(eperson.lastName),
-      eperson.passwordHash,
-      randomBytes(32),
-      now(),
-    )
-    if (!added) return 'exists' as const
-    await noteEvent(db, { ...event, eperson: uuid })
-    if (eperson.administrator)
-      await changeMembership(db, 'join', administratorGroup, eperson.email, { ...event, event: 'group.join' })
-    return toEperson(added)
-  })
+    uuid,
+    eperson.email,
+    emailKey(eperson.email),
+    storable(eperson.firstName),
+    storable(eperson.lastName),
+    eperson.passwordHash,
+    randomBytes(32),
+    now(),
+  )
+  if (!added) return 'exists'
+  await noteEvent(db, { ...event, eperson: uuid })
+  return toEperson(added)
+}
 
 export const setEnabled = (
   pool: Pool,

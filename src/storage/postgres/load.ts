@@ -177,6 +177,8 @@ function same(part: string, sent: Omit<Loaded, 'part'>, arrived: Omit<Loaded, 'p
 async function goOnCounting(db: Connection): Promise<void> {
   await db.exec(`
     SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));
+    SELECT setval(pg_get_serial_sequence('carrel.provider_session', 'id'),
+      greatest((SELECT max(id) FROM carrel.provider_session), 1));
     SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event), 1))`)
 }
 

@@ -9,6 +9,7 @@ import { createLook } from './look.ts'
 import { migrate } from './migrations.ts'
 import { recordTables } from './record-tables.ts'
 import { sharedSecrets } from './secrets.ts'
+import { postgresSignOn } from './sign-on.ts'
 import { createTables, type TablePlace } from './tables.ts'
 
 export interface PostgresOptions {
@@ -125,6 +126,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     accounts: postgresAccounts(accountPool, look),
     entities,
     secrets,
+    signOn: postgresSignOn(accountPool),
     ping: async () => {
       await look.ask()
     },

@@ -19,7 +19,7 @@ export interface Dump {
 export type DumpedValue = string | number | Uint8Array | null
 
 export interface DumpedTable {
-  readonly name: 'eperson' | 'epersongroup' | 'membership' | 'event'
+  readonly name: (typeof tables)[number]['name']
   readonly columns: readonly string[]
   /** Columns that say which row it is; rows come in their order. */
   readonly key: readonly string[]
@@ -51,6 +51,18 @@ const tables = [
   },
   { name: 'epersongroup', key: ['uuid'], columns: 'uuid name created', booleans: [] },
   { name: 'membership', key: ['eperson', 'epersongroup'], columns: 'eperson epersongroup', booleans: [] },
+  {
+    name: 'identity',
+    key: ['provider', 'subject'],
+    columns: 'provider subject eperson linked',
+    booleans: [],
+  },
+  {
+    name: 'provider_session',
+    key: ['id'],
+    columns: 'id eperson provider name sid detail begun',
+    booleans: [],
+  },
   {
     name: 'event',
     key: ['id'],

@@ -70,6 +70,32 @@ const migrations = [
     substr(hex(randomblob(2)), 2), substr(hex(randomblob(2)), 2), hex(randomblob(6)))),
     'Administrator', strftime('%Y-%m-%dT%H:%M:%fZ'));
   `,
+  `
+  -- An eperson has at most one subject at a provider.
+  CREATE TABLE identity (
+    provider TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    eperson TEXT NOT NULL REFERENCES eperson ON DELETE CASCADE,
+    linked TEXT NOT NULL,
+    PRIMARY KEY (provider, subject),
+    UNIQUE (eperson, provider)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE provider_session (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    eperson TEXT NOT NULL REFERENCES eperson ON DELETE CASCADE,
+    provider TEXT NOT NULL,
+    name TEXT NOT NULL,
+    sid TEXT,
+    detail TEXT NOT NULL,
+    begun TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX provider_session_of_eperson ON provider_session (eperson, id);
+  CREATE INDEX provider_session_by_name ON provider_session (provider, name);
+  CREATE INDEX provider_session_by_sid ON provider_session (provider, sid);
+  -- expires: milliseconds since 1970.
+  CREATE TABLE ticket (id TEXT PRIMARY KEY, content TEXT NOT NULL, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX ticket_by_expiry ON ticket (expires);
+  `,
 ]
 
 /**

@@ -8,8 +8,9 @@ import { migrate } from './migrations.ts'
 import { openDatabase } from './open.ts'
 import { createReadTurn } from './read-turn.ts'
 import { fileSecrets } from './secrets.ts'
+import { sqliteSignOn } from './sign-on.ts'
+import type { writes } from './sign-on-writes.ts'
 import type { WriteCall, WriterHandlers } from './writer.ts'
-import type { writes } from './writes.ts'
 
 export interface SqliteOptions {
   readonly dataFolder: string
@@ -51,6 +52,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     accounts: sqliteAccounts({ db, turn, write: writer.write }),
     entities,
     secrets,
+    signOn: sqliteSignOn({ db, write: writer.write }),
     ping: () => {
       db.get('SELECT one FROM state')
     },

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { administratorGroup, type Group, type Session } from '../../caller.ts'
 import { emailKey } from '../built-in.ts'
+import { type ProviderSession, type SessionColumns, toProviderSession } from '../sign-on.ts'
 import type { AuditEvent, Changed, Login, NewEntity, NewEperson } from '../storage.ts'
 import type { Database } from './open.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
@@ -37,9 +38,15 @@ export const writes = {
     return changed === 0 ? undefined : readSession(db, login.uuid)
   },
 
-  logout(db: Database, uuid: string, event: AuditEvent): void {
+  logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
     endTokens(db, uuid)
+    const last = db.get<SessionColumns>(
+      'SELECT provider, name, sid, detail FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1',
+      uuid,
+    )
+    db.run('DELETE FROM provider_session WHERE eperson = ?', uuid)
     writes.recordEvent(db, event)
+    return last && toProviderSession(last)
   },
 
   addEperson(db: Database, eperson: NewEperson, event: AuditEvent) {
@@ -171,21 +178,21 @@ export type PublishedEntity = Omit<NewEntity, 'ranks'> & {
   readonly largest: number
 }
 
-const now = () => new Date().toISOString()
+export const now = () => new Date().toISOString()
 
-const find = (db: Database, email: string) =>
+export const find = (db: Database, email: string) =>
   db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE email_key = ?`, emailKey(email))
 
 const groupNamed = (db: Database, name: string) =>
   db.get<{ uuid: string }>('SELECT uuid FROM epersongroup WHERE name = ?', name)
 
-function nextStamp(db: Database): number {
+export function nextStamp(db: Database): number {
   const row = db.get<{ stamp: number }>('UPDATE state SET stamp = stamp + 1 RETURNING stamp')
   if (!row) throw new Error('the store has lost its state row')
   return row.stamp
 }
 
-const endTokens = (db: Database, uuid: string) =>
+export const endTokens = (db: Database, uuid: string) =>
   db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', randomBytes(32), nextStamp(db), uuid)
 
 function changeMembership(db: Database, sql: string, group: string, email: string, event: AuditEvent) {

@@ -1,0 +1,15 @@
+import type { SignOn } from '../sign-on.ts'
+import type { Database } from './open.ts'
+import { readTicket, whoIs } from './sign-on-writes.ts'
+import type { Write } from './sqlite.ts'
+
+/** Single sign-on on the embedded store. */
+export const sqliteSignOn = ({ db, write }: { db: Database; write: Write }): SignOn => ({
+  whoIs: (identity, matching) => whoIs(db, identity, matching),
+  recognize: (identity, matching, event) => write('recognize', identity, matching, event),
+  begin: (login, event) => write('begin', login, event),
+  endAtProvider: (which, event) => write('endAtProvider', which, event),
+  keepTicket: (id, content, expires) => write('keepTicket', id, content, expires),
+  readTicket: id => readTicket(db, id),
+  takeTicket: id => write('takeTicket', id),
+})
