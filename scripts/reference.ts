@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { configSchema } from '../src/config/schema.ts'
 import { problems } from '../src/problems.ts'
 import { settings, structuredSettings } from '../src/settings.ts'
 
 /**
- * The parts of docs/reference/ that are made from the code: `npm run docs` writes them, a test compares. What is said
+ * The parts of docs/reference/ that are made from the code: `npm run docs` writes them, a test compares them. What is said
  * of a setting or a problem is said once, where it is decided.
  */
 const note = '<!-- Made by `npm run docs` from the code. -->'
@@ -26,6 +27,9 @@ ${Object.entries(settings)
 
 \`CARREL_BASE_URL\` is \`http://localhost:<port>\` when it is not set.
 
+The file's [JSON Schema](carrel.schema.json) helps editors: name it with \`"$schema"\`. Of \`singleSignOn\` [the guide](../sso.md)
+explains each setting.
+
 ## In the file only
 
 | Key | Takes |
@@ -34,6 +38,7 @@ ${Object.entries(structuredSettings)
   .map(([key, takes]) => `| \`${key}\` | \`${takes}\` |`)
   .join('\n')}
 `,
+  'carrel.schema.json': () => `${JSON.stringify(configSchema, null, 2)}\n`,
   'problems.md': () => `${note}
 # Problems
 

@@ -8,9 +8,10 @@ import { createOnBehalfOf } from './authn/on-behalf-of.ts'
 import { createPasswords } from './authn/passwords.ts'
 import { shortLivedTokenRoutes } from './authn/short-lived-tokens.ts'
 import { createSpecialGroups } from './authn/special-groups.ts'
+import { createSingleSignOn, waysToLogIn } from './authn/sso/single-sign-on.ts'
 import { statusRoutes } from './authn/status.ts'
 import { createTokens } from './authn/tokens.ts'
-import { loginMethods } from './caller.ts'
+import { passwordMethod } from './caller.ts'
 import type { Config } from './config.ts'
 import { addressesOf, pathOf, withoutPrefix } from './http/addresses.ts'
 import { answerClientErrors, answerProblems } from './http/answer-problems.ts'
@@ -44,23 +45,26 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   const keyring: Keyring = configured.length > 0 ? () => configured : secrets.current
 
   const addresses = addressesOf(config)
-  const challenge = challengeOf(loginMethods, config.realm)
+  const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)
   const answer = answerProblems({ addresses, challenge })
   const headers = securityHeaders(config)
   const cors = createCors(config)
   const csrf = createCsrf(config, keyring)
   const passwords = createPasswords({ atOnce: config.passwordConcurrency, waiting: config.passwordQueue })
   const specialGroups = await createSpecialGroups(config, accounts)
-  const tokens = createTokens({ accounts, keyring })
+  const tokens = createTokens({ accounts, keyring, loginMethods: config.loginMethods })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
   const isQueryOrApi = (url: string) => url.startsWith('/api') || url.startsWith(config.queryBase)
   /** What comes before everything else on every request, even one that the framework can't route (C5). */
   function admit(request: FastifyRequest, reply: FastifyReply): 'answered' | 'go on' {
     reply.headers(headers)
-    if (cors(request, reply) === 'answered') return 'answered'
-    if (request.method === 'POST') csrf.require(request, reply)
-    else if (isQueryOrApi(request.url) && !csrf.hasCookie(request)) csrf.issue(request, reply)
+    // What an identity provider sends comes from its own origin and has no CSRF pair (docs/decisions/0010).
+    const isProviderMessage = request.routeOptions?.config?.isProviderMessage === true
+    if (!isProviderMessage && cors(request, reply) === 'answered') return 'answered'
+    if (request.method === 'POST') {
+      if (!isProviderMessage) csrf.require(request, reply)
+    } else if (isQueryOrApi(request.url) && !csrf.hasCookie(request)) csrf.issue(request, reply)
     refuseMalformed(request)
     return 'go on'
   }
@@ -141,15 +145,31 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
       })
     })
 
+  const { signOn } = config
+  const single =
+    signOn === null
+      ? undefined
+      : createSingleSignOn({
+          accounts,
+          addresses,
+          config: { ...config, signOn },
+          keyring,
+          log: app.log,
+          signOn: storage.signOn,
+          specialGroups,
+        })
   healthRoutes(app, storage)
   // Everything inside knows who is asking.
   await app.register(async inside => {
     inside.addHook('onRequest', authenticate({ accounts, tokens, specialGroups, onBehalfOf }))
     await inside.register(
       async authn => {
-        loginRoutes(authn, { accounts, config, csrf, passwords, specialGroups, tokens })
-        logoutRoutes(authn, { accounts, config, csrf })
-        statusRoutes(authn, { addresses, challenge })
+        const password = config.loginMethods.includes(passwordMethod)
+        const trade = single?.trade
+        loginRoutes(authn, { accounts, config, csrf, passwords, specialGroups, tokens, password, trade })
+        logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout })
+        statusRoutes(authn, { accounts, addresses, challenge, trade })
+        single?.register(authn)
         shortLivedTokenRoutes(authn, { accounts, addresses, config, tokens })
       },
       { prefix: '/api/authn' },

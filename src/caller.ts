@@ -13,9 +13,9 @@ export interface Eperson {
   readonly enabled: boolean
 }
 
-/** How a session began; `shibboleth` and `oidc` join with single sign-on. */
-export type LoginMethod = 'password'
-export const loginMethods: readonly LoginMethod[] = ['password']
+/** How a session began: `password`, or the scheme of a single sign-on provider, such as `shibboleth` or `oidc`. */
+export type LoginMethod = string
+export const passwordMethod: LoginMethod = 'password'
 
 /** An eperson as it stands in the store at this moment, with what its tokens are checked against. */
 export interface Session {

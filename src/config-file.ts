@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { administratorGroup, type LoginMethod, loginMethods } from './caller.ts'
+import { administratorGroup, type LoginMethod } from './caller.ts'
 import { isRange, settings, structuredSettings } from './settings.ts'
 
 /** A setting that is wrong: names the key and what it takes, and stops the start. */
@@ -33,6 +33,7 @@ export function readConfigFile(path: string | undefined): ConfigFile {
   const values: Record<string, string> = {}
   const structured: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(content)) {
+    if (key === '$schema') continue
     if (key in structuredSettings) structured[key] = value
     else if (!(key in settings) || key === 'CARREL_CONFIG')
       throw new ConfigError(
@@ -48,7 +49,10 @@ export function readConfigFile(path: string | undefined): ConfigFile {
 }
 
 /** @throws ConfigError saying where a group is wrong */
-export function specialGroups(structured: ConfigFile['structured']): {
+export function specialGroups(
+  structured: ConfigFile['structured'],
+  loginMethods: readonly LoginMethod[],
+): {
   readonly ipGroups: readonly IpGroup[]
   readonly methodGroups: readonly MethodGroup[]
 } {

@@ -1,4 +1,7 @@
 import { resolve } from 'node:path'
+import type { LoginMethod } from './caller.ts'
+import { readSignOn, secretVariables } from './config/read-sign-on.ts'
+import type { SignOnConfig } from './config/sign-on.ts'
 import { ConfigError, type IpGroup, type MethodGroup, readConfigFile, specialGroups } from './config-file.ts'
 import { type SettingKey, settings } from './settings.ts'
 
@@ -38,6 +41,9 @@ export type Config = Readonly<{
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
+  /** In the order of WWW-Authenticate. */
+  loginMethods: readonly LoginMethod[]
+  signOn: SignOnConfig | null
 }>
 
 export type DatabaseConfig =
@@ -59,8 +65,14 @@ export type DatabaseConfig =
  */
 export function toConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const file = readConfigFile(env.CARREL_CONFIG)
+  const secretNames = secretVariables(file.structured.singleSignOn)
   for (const key of Object.keys(env))
-    if (key.startsWith('CARREL_') && !(key in settings) && !key.startsWith('CARREL_TEST_'))
+    if (
+      key.startsWith('CARREL_') &&
+      !(key in settings) &&
+      !key.startsWith('CARREL_TEST_') &&
+      !secretNames.includes(key)
+    )
       throw new ConfigError(`${key} is not a setting; the settings are ${Object.keys(settings).join(', ')}`)
 
   const text = (key: SettingKey): string | null => {
@@ -97,6 +109,15 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
   }
   const port = required('CARREL_PORT')
   const baseUrl = value('CARREL_BASE_URL') ?? `http://localhost:${port}`
+  const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
+  const { methods, signOn } = readSignOn(file.structured.singleSignOn, {
+    file: env.CARREL_CONFIG ?? '',
+    env,
+    baseUrl,
+    allowedOrigins,
+    complain: (where, what) =>
+      new ConfigError(`singleSignOn${where === '' ? '' : `.${where}`}: ${what} (in ${env.CARREL_CONFIG})`),
+  })
   return Object.freeze({
     database: databaseOf(),
     dataFolder: resolve(required('CARREL_DATA')),
@@ -111,7 +132,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     loginOnBehalfOf: required('CARREL_LOGIN_ON_BEHALF_OF') === 'true',
     onBehalfOfReason: required('CARREL_ON_BEHALF_OF_REASON'),
     logoutPageUrl: value('CARREL_LOGOUT_PAGE_URL'),
-    allowedOrigins: value('CARREL_ALLOWED_ORIGINS') ?? [],
+    allowedOrigins,
     trustedProxies: value('CARREL_TRUSTED_PROXIES') ?? [],
     realm: required('CARREL_REALM'),
     csrfCookie: required('CARREL_CSRF_COOKIE'),
@@ -120,7 +141,9 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
     cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
     logLevel: required('CARREL_LOG_LEVEL'),
-    ...specialGroups(file.structured),
+    ...specialGroups(file.structured, methods),
+    loginMethods: methods,
+    signOn,
   })
 }
 

@@ -3,7 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 /** The secrets of the service: newest first, made with the first, accepted with any (T7). */
 export type Keyring = () => readonly Uint8Array[]
 
-export type Purpose = 'csrf' | `login/${string}` | `short-lived/${string}`
+export type Purpose = 'csrf' | 'sign-on' | `login/${string}` | `short-lived/${string}`
 
 /** HMAC-SHA256 with one key. @param message text is taken as Latin-1 */
 export type Mac = (message: Uint8Array | string) => Buffer

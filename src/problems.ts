@@ -31,10 +31,30 @@ export const problems = {
     title: 'Acting on behalf of someone needs a reason',
     help: 'This service is configured to ask for the header X-On-Behalf-Of-Reason (free text) with every X-On-Behalf-Of.',
   },
+  'redirect-not-allowed': {
+    status: 400,
+    title: 'The address to return to is not allowed',
+    help: 'After single sign-on a browser is sent only to origins in CARREL_ALLOWED_ORIGINS, or of the service itself. Nothing was begun.',
+  },
+  'sign-on-not-begun': {
+    status: 400,
+    title: 'This login was not begun here',
+    help: 'What the identity provider sent belongs to no login that this browser has begun within the last 15 minutes, or to one that is finished. Begin again.',
+  },
+  'logout-not-understood': {
+    status: 400,
+    title: 'The logout message is not acceptable',
+    help: 'A logout that an identity provider asks for must be signed by it, recent, and meant for this service. Nobody was logged out.',
+  },
   'login-failed': {
     status: 401,
     title: 'Login failed',
     help: 'The credentials or the token were not accepted. `WWW-Authenticate` lists the ways to log in.',
+  },
+  'sign-on-refused': {
+    status: 401,
+    title: 'Single sign-on failed',
+    help: 'The identity provider did not log you in, or what it sent can not be accepted. The log of the service says why.',
   },
   'authentication-required': {
     status: 401,
@@ -76,6 +96,11 @@ export const problems = {
     title: 'Acting on behalf of this eperson is refused',
     help: 'Only an administrator may act on behalf of someone, only if the service allows it (CARREL_LOGIN_ON_BEHALF_OF), never at login, and never as another administrator.',
   },
+  'account-refused': {
+    status: 403,
+    title: 'There is no account for you here',
+    help: 'The identity provider vouches for you, but no eperson could be found or created. The operator decides who may log in; the log says which rule it was.',
+  },
   'access-denied': {
     status: 403,
     title: 'Access is denied',
@@ -109,7 +134,7 @@ export const problems = {
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    help: 'Bodies of this API are at most 16 kB.',
+    help: 'Bodies of this API are at most 16 kB, messages of identity providers at most 256 kB.',
   },
   'unsupported-media-type': {
     status: 415,
@@ -130,6 +155,11 @@ export const problems = {
     status: 500,
     title: 'The service failed',
     help: 'A fault of the service, not of the request. The member `id` is also in the log of the service: tell its operator.',
+  },
+  'provider-unavailable': {
+    status: 502,
+    title: 'The identity provider does not answer',
+    help: 'The service could not reach the identity provider, or did not understand it. Try again later, or log in another way.',
   },
   busy: {
     status: 503,

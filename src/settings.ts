@@ -144,6 +144,8 @@ export type SettingKey = keyof typeof settings
 export const structuredSettings = {
   specialGroups:
     '{"ip": [{"group": "Campus", "ranges": ["10.0.0.0/8", "!10.9.0.0/16"]}], "method": [{"group": "Local", "method": "password"}]}',
+  singleSignOn:
+    '{"providers": [{"id": "company", "kind": "oidc", "issuer": "https://id.example.org", "clientId": "carrel"}]}',
 }
 
 /** An IPv4 or IPv6 address, alone or with a prefix length. */

@@ -25,6 +25,8 @@ export const loginEvent = (
   eperson: string | null,
   method: LoginMethod,
   outcome: AuditEvent['outcome'],
+  /** The provider that vouched. */
+  reason: string | null = null,
 ): AuditEvent => ({
   event: 'login',
   outcome,
@@ -33,5 +35,5 @@ export const loginEvent = (
   actor: outcome === 'success' ? eperson : null,
   clientIp: clientAddress(request.ip),
   method,
-  reason: null,
+  reason,
 })

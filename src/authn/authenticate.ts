@@ -60,7 +60,11 @@ export function bearerToken(request: FastifyRequest): string | undefined {
 /** Remembered with the token it came from: the same token asks again and again. */
 const withoutAddress = new WeakMap<Verified, Authenticated>()
 
-async function authenticated(accounts: Accounts, verified: Verified, ipGroups: Caller['specialGroups']) {
+export async function authenticated(
+  accounts: Accounts,
+  verified: Verified,
+  ipGroups: Caller['specialGroups'],
+): Promise<Authenticated> {
   let caller = withoutAddress.get(verified)
   if (!caller) {
     const specialGroups = verified.sg.length === 0 ? [] : await accounts.groupsByUuid(verified.sg)

@@ -1,8 +1,21 @@
 import type { LoginMethod } from '../caller.ts'
 
+/** A way to log in, and where it begins if that is not a form of the client's own. */
+export interface Way {
+  readonly method: LoginMethod
+  readonly location?: string
+}
+
 /**
  * The value of WWW-Authenticate (L4, RFC 9110 §11.6.1): the ways to log in, in the configured order.
  * @param realm printable ASCII
  */
-export const challengeOf = (methods: readonly LoginMethod[], realm: string): string =>
-  methods.map(method => `${method} realm="${realm.replace(/["\\]/g, '\\$&')}"`).join(', ')
+export const challengeOf = (ways: readonly Way[], realm: string): string =>
+  ways
+    .map(({ method, location }) => {
+      const parameters = [`realm="${quoted(realm)}"`, ...(location ? [`location="${quoted(location)}"`] : [])]
+      return `${method} ${parameters.join(', ')}`
+    })
+    .join(', ')
+
+const quoted = (text: string) => text.replace(/["\\]/g, '\\$&')

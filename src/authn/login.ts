@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { passwordMethod } from '../caller.ts'
 import type { Config } from '../config.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { parseForm } from '../http/form.ts'
@@ -18,9 +19,21 @@ interface Parts {
   readonly passwords: Passwords
   readonly specialGroups: SpecialGroups
   readonly tokens: Tokens
+  /** Whether there is a login by password. */
+  readonly password: boolean
+  /** What single sign-on has made ready for this browser. */
+  readonly trade: Trade | undefined
 }
 
-/** `POST /api/authn/login` (L1–L9): a password or a valid token gives a new token. */
+/** A session that began at a provider and waits to be picked up with a cookie (X2). */
+export interface Trade {
+  /** Who is waited for; nothing is used up. */
+  waiting(request: FastifyRequest): Promise<Verified | undefined>
+  /** Trades the cookie and clears it. @returns undefined when there is none, or it opens nothing (any more) */
+  pickUp(request: FastifyRequest, reply: FastifyReply): Promise<Verified | undefined>
+}
+
+/** `POST /api/authn/login` (L1–L9): a password, a valid token or a finished single sign-on gives a new token. */
 export function loginRoutes(app: FastifyInstance, parts: Parts): void {
   const { accounts, config, csrf, tokens } = parts
 
@@ -36,8 +49,11 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
           'No token is made for someone else: send X-On-Behalf-Of with the requests that follow.',
         )
       const form = readBody(request)
-      const verified = form ? await byPassword(parts, form, request) : await byToken(accounts, request)
-      return handOut(reply, verified)
+      if (form) return handOut(reply, await byPassword(parts, form, request))
+      // A token that is sent on purpose comes before a cookie that is sent anyway.
+      const tradesCookie = request.caller.kind === 'anonymous'
+      const traded = tradesCookie ? await parts.trade?.pickUp(request, reply) : undefined
+      return handOut(reply, traded ?? (await byToken(accounts, request)))
     },
   })
   allowOnly(app, '/login', ['POST'])
@@ -71,6 +87,7 @@ async function byPassword(
   request: FastifyRequest,
 ): Promise<Verified> {
   const { accounts, passwords, specialGroups } = parts
+  if (!parts.password) throw new Problem('login-failed', 'Logging in by password is switched off here.')
   const user = form.get('user')
   const password = form.get('password')
   if (!user || !password)
@@ -85,11 +102,11 @@ async function byPassword(
     const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password) : null
     session = await accounts.recordLogin(
       { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash },
-      loginEvent(request, known.uuid, 'password', 'success'),
+      loginEvent(request, known.uuid, passwordMethod, 'success'),
     )
-  } else await accounts.recordEvent(loginEvent(request, known?.uuid ?? null, 'password', 'failure'))
+  } else await accounts.recordEvent(loginEvent(request, known?.uuid ?? null, passwordMethod, 'failure'))
   if (!session) throw new Problem('login-failed', 'The e-mail address or the password is wrong.')
-  return { session, method: 'password', sg: specialGroups.ofMethod('password').map(({ uuid }) => uuid) }
+  return { session, method: passwordMethod, sg: specialGroups.ofLogin(passwordMethod) }
 }
 
 async function byToken(accounts: Accounts, request: FastifyRequest): Promise<Verified> {

@@ -1,8 +1,10 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { LoginMethod } from '../caller.ts'
 import type { Config } from '../config.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { allowOnly } from '../http/methods.ts'
+import type { ProviderSession } from '../storage/sign-on.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
 
@@ -10,13 +12,17 @@ interface Parts {
   readonly accounts: Accounts
   readonly config: Pick<Config, 'logoutPageUrl'>
   readonly csrf: Csrf
+  /** Tells the client where the session that began at a provider can be ended there, too. */
+  readonly offerLogout:
+    | ((session: ProviderSession, method: LoginMethod, reply: FastifyReply) => Promise<void>)
+    | undefined
 }
 
 /**
  * `POST /api/authn/logout` (O1–O3): ends every token of the caller. Its body and its parameters `action` and `return`
  * change nothing, and nothing is ever redirected to what a client sends.
  */
-export function logoutRoutes(app: FastifyInstance, { accounts, config, csrf }: Parts): void {
+export function logoutRoutes(app: FastifyInstance, { accounts, config, csrf, offerLogout }: Parts): void {
   app.post(
     '/logout',
     { config: { actsOnlyAsItself: true }, preParsing: ignoreBody },
@@ -25,10 +31,11 @@ export function logoutRoutes(app: FastifyInstance, { accounts, config, csrf }: P
       csrf.issue(request, reply)
       if (caller.kind === 'anonymous') return reply.code(204).send()
       // Not before the new session key is on disk: from then on no node accepts an earlier token (T4).
-      await accounts.logout(
+      const last = await accounts.logout(
         caller.session.eperson.uuid,
         eventOf(caller, request, { event: 'logout', outcome: 'success' }),
       )
+      if (last) await offerLogout?.(last, caller.method, reply)
       return config.logoutPageUrl === null
         ? reply.code(204).send()
         : reply.code(302).header('location', config.logoutPageUrl).send()

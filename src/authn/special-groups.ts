@@ -7,16 +7,17 @@ import type { Accounts } from '../storage/storage.ts'
 export interface SpecialGroups {
   /** By client address, asked on every request (G1). */
   ofAddress(ip: string | null): readonly Group[]
-  /** By login method: what goes into the claim `sg` (G2). */
-  ofMethod(method: LoginMethod): readonly Group[]
+  /** By login method, and by what a provider said: what goes into the claim `sg` (G2). @returns ids */
+  ofLogin(method: LoginMethod, names?: readonly string[]): readonly string[]
 }
 
 /** Groups that the configuration names come into being if they don't exist. */
 export async function createSpecialGroups(
-  { ipGroups, methodGroups }: Pick<Config, 'ipGroups' | 'methodGroups'>,
+  { ipGroups, methodGroups, signOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'signOn'>,
   accounts: Pick<Accounts, 'ensureGroups'>,
 ): Promise<SpecialGroups> {
-  const names = [...new Set([...ipGroups, ...methodGroups].map(({ group }) => group))]
+  const rules = signOn?.providers.flatMap(provider => provider.groups) ?? []
+  const names = [...new Set([...ipGroups, ...methodGroups, ...rules].map(({ group }) => group))]
   const groups = names.length === 0 ? [] : await accounts.ensureGroups(names)
   const named = (name: string) => groups.filter(group => group.name === name)
 
@@ -35,8 +36,10 @@ export async function createSpecialGroups(
         .map(({ group }) => group)
       return withoutRepeats(found)
     },
-    ofMethod: method =>
-      withoutRepeats(methodGroups.filter(one => one.method === method).flatMap(({ group }) => named(group))),
+    ofLogin: (method, given = []) => {
+      const ofMethod = methodGroups.filter(one => one.method === method).map(({ group }) => group)
+      return withoutRepeats([...ofMethod, ...given].flatMap(named)).map(({ uuid }) => uuid)
+    },
   }
 }
 
@@ -47,7 +50,7 @@ export const withoutRepeats = (groups: readonly Group[]): readonly Group[] =>
   groups.length < 2 ? groups : [...new Map(groups.map(group => [group.uuid, group])).values()]
 
 /** Each family by itself: to one list, `::/0` would be every IPv4 address as well. */
-function networkOf(ranges: readonly string[]): (ip: string) => boolean {
+export function networkOf(ranges: readonly string[]): (ip: string) => boolean {
   const networks = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const [address = '', prefix] = range.split('/')

@@ -1,20 +1,26 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller, Group } from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { allowOnly } from '../http/methods.ts'
 import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
+import type { Accounts } from '../storage/storage.ts'
+import { authenticated } from './authenticate.ts'
 import { epersonBody } from './eperson.ts'
+import type { Trade } from './login.ts'
 
 interface Parts {
+  readonly accounts: Accounts
   readonly addresses: Addresses
   readonly challenge: string
+  readonly trade: Trade | undefined
 }
 
 const defaultSize = 20
 const largestSize = 1_000
 
 /** `GET /api/authn/status` and its page of special groups (S1–S4). */
-export function statusRoutes(app: FastifyInstance, { addresses, challenge }: Parts): void {
+export function statusRoutes(app: FastifyInstance, parts: Parts): void {
+  const { accounts, addresses, challenge, trade } = parts
   const self = `${addresses.authn}/status`
 
   /**
@@ -55,15 +61,23 @@ export function statusRoutes(app: FastifyInstance, { addresses, challenge }: Par
     _links: { self: { href: `${self}/specialGroups` } },
   })
 
+  /** Clients that come back from single sign-on ask here whether it worked, before they trade the cookie (X2). */
+  async function callerOf(request: FastifyRequest): Promise<Caller> {
+    const { caller } = request
+    const waiting = caller.kind === 'anonymous' ? await trade?.waiting(request) : undefined
+    return waiting ? authenticated(accounts, waiting, caller.specialGroups) : caller
+  }
+
   app.get('/status', async (request, reply) => {
-    if (request.caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
-    return reply.type('application/json').send(statusOf(request.caller))
+    const caller = await callerOf(request)
+    if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
+    return reply.type('application/json').send(statusOf(caller))
   })
   app.get('/status/specialGroups', async request => {
     const given = singleParameters(request.query as Query, ['page', 'size'])
     const number = wholeNumber('page', given.page, 0, 0, Number.MAX_SAFE_INTEGER)
     const size = wholeNumber('size', given.size, defaultSize, 1, largestSize)
-    return groupPage(request.caller.specialGroups, number, size)
+    return groupPage((await callerOf(request)).specialGroups, number, size)
   })
   allowOnly(app, '/status', ['GET', 'HEAD'])
   allowOnly(app, '/status/specialGroups', ['GET', 'HEAD'])

@@ -1,4 +1,4 @@
-import { type LoginMethod, loginMethods, type Session } from '../caller.ts'
+import type { LoginMethod, Session } from '../caller.ts'
 import { deriveKey, type Keyring, type Mac } from '../keys.ts'
 import type { Accounts, Awaitable } from '../storage/storage.ts'
 import { type Claims, readJwt, signJwt } from './jwt.ts'
@@ -35,7 +35,14 @@ interface Remembered {
   readonly verified: Verified
 }
 
-export function createTokens({ accounts, keyring }: { accounts: Accounts; keyring: Keyring }): Tokens {
+interface Parts {
+  readonly accounts: Accounts
+  readonly keyring: Keyring
+  /** Those that there are now: a way to log in that is switched off ends its tokens. */
+  readonly loginMethods: readonly LoginMethod[]
+}
+
+export function createTokens({ accounts, keyring, loginMethods }: Parts): Tokens {
   const remembered = new Map<string, Remembered>()
   let rememberedWith: readonly Uint8Array[] = []
 

@@ -13,6 +13,7 @@ import { groupCommand } from './group.ts'
 import { importCommand } from './import.ts'
 import { secretCommand } from './secret.ts'
 import { serveCommand } from './serve.ts'
+import { ssoCommand } from './sso.ts'
 import { version } from './version.ts'
 
 /** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called the wrong way. */
@@ -27,6 +28,7 @@ const program = new Command('carrel')
   .addCommand(entityCommand())
   .addCommand(secretCommand())
   .addCommand(copyCommand())
+  .addCommand(ssoCommand())
   .addHelpText(
     'after',
     '\nSettings come from the environment: CARREL_DATA, CARREL_PORT, … (docs/reference/settings.md).',

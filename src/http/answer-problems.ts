@@ -5,6 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, problems } from '../problems.ts'
 import { StoreUnavailable } from '../storage/storage.ts'
 import { type Addresses, pathOf } from './addresses.ts'
+import { escapeHtml, sendPage, wantsPage } from './page.ts'
 
 interface Parts {
   readonly addresses: Addresses
@@ -25,13 +26,24 @@ export function answerProblems({ addresses, challenge }: Parts) {
       request.log.error({ id, path, fault: describeFault(problem.cause) }, problem.message)
     }
     if (problem.status === 401) reply.header('www-authenticate', challenge)
+    reply.code(problem.status).headers(problem.headers)
+    if (wantsPage(request)) {
+      sendPage(reply, problems[problem.code].title, pageOf(problem, members))
+      return
+    }
     reply
-      .code(problem.status)
-      .headers(problem.headers)
       .type(mediaType)
       // Bytes, so that nothing is added to the media type.
       .send(Buffer.from(JSON.stringify({ ...bodyOf(problem, addresses), path, ...members })))
   }
+}
+
+/** What a person needs to know, and where to go from here. */
+function pageOf({ code, message }: Problem, { begin, id }: Readonly<Record<string, unknown>>): string {
+  const again =
+    typeof begin === 'string' ? `<p><a class="choice" href="${escapeHtml(begin)}">Try again</a></p>` : ''
+  const reference = typeof id === 'string' ? ` <small>${escapeHtml(id)}</small>` : ''
+  return `<p>${escapeHtml(message)}</p>${again}<p><code>${code}</code>${reference}</p>`
 }
 
 /** For the log: what and where, without a stack, whose frames may quote what was worked on (E2). */
@@ -102,7 +114,7 @@ function translate(error: unknown): Problem {
       },
     )
   const status = error instanceof Error ? (error as Partial<FastifyError>).statusCode : undefined
-  if (status === 413) return new Problem('body-too-large', 'The body is larger than 16 kB.')
+  if (status === 413) return new Problem('body-too-large', 'The body is larger than this address takes.')
   if (status === 415)
     return new Problem('unsupported-media-type', 'The Content-Type is not one that this endpoint reads.')
   if (status !== undefined && status >= 400 && status < 500)

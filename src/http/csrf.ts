@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { deriveKey, type Keyring, type Mac, sameText } from '../keys.ts'
 import { Problem, type ProblemCode } from '../problems.ts'
 import { prefixInUse } from './addresses.ts'
+import { cookiesOf, setCookie } from './cookies.ts'
 
 /**
  * CSRF (contract section 3): a signed double submit (OWASP). The value is 256 random bits and their HMAC, so that any
@@ -59,23 +60,17 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
     )
   }
 
-  const cookies = (request: FastifyRequest): string[] =>
-    (request.headers.cookie ?? '')
-      .split(';')
-      .map(part => part.trim())
-      .filter(part => part.startsWith(start))
-      .map(part => part.slice(start.length))
+  const cookies = (request: FastifyRequest) => cookiesOf(request, csrfCookie)
 
   function issue(request: FastifyRequest, reply: FastifyReply): void {
     const key = currentKeys()[0]
     if (!key) throw new Error('there is no secret to sign with')
     const random = nextRandom()
     const value = Buffer.concat([random, key(random)]).toString('base64url')
-    // Fastify adds to this header; one answer carries one pair.
-    reply.removeHeader('set-cookie')
-    reply.header(
-      'set-cookie',
-      `${start}${value}; Path=${prefixInUse(basePath, request.originalUrl)}; ${attributes}`,
+    setCookie(
+      reply,
+      csrfCookie,
+      `${value}; Path=${prefixInUse(basePath, request.originalUrl)}; ${attributes}`,
     )
     reply.header(csrfHeader, value)
   }

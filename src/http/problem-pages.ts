@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Problem, type ProblemCode, problems } from '../problems.ts'
 import type { Addresses } from './addresses.ts'
 import { allowOnly } from './methods.ts'
+import { escapeHtml, sendPage } from './page.ts'
 
 /** The documentation that the `type` of a problem leads to (RFC 9457 §3.1.1): the service explains its own errors. */
 export function problemPages(app: FastifyInstance, addresses: Addresses): void {
@@ -9,12 +10,11 @@ export function problemPages(app: FastifyInstance, addresses: Addresses): void {
     const { code } = request.params
     if (!Object.hasOwn(problems, code)) throw new Problem('not-found', 'There is no problem of this name.')
     const { status, title, help } = problems[code as ProblemCode]
-    return reply
-      .type('text/html; charset=utf-8')
-      .send(
-        `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title><h1>${title}</h1>` +
-          `<p><code>${code}</code>, status ${status}</p><p>${escapeHtml(help)}</p>`,
-      )
+    return sendPage(
+      reply,
+      title,
+      `<p>${escapeHtml(help)}</p><p><code>${code}</code> <small>status ${status}</small></p>`,
+    )
   })
   app.get('/problems', async () =>
     Object.entries(problems).map(([code, problem]) => ({ code, type: addresses.problem(code), ...problem })),
@@ -22,5 +22,3 @@ export function problemPages(app: FastifyInstance, addresses: Addresses): void {
   allowOnly(app, '/problems', ['GET', 'HEAD'])
   allowOnly(app, '/problems/:code', ['GET', 'HEAD'])
 }
-
-const escapeHtml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')

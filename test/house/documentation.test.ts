@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { referencePath, references } from '../../scripts/reference.ts'
+import { providerSchemas } from '../../src/config/provider-schemas.ts'
+import { signOnSchema } from '../../src/config/sign-on-schema.ts'
 import { problems } from '../../src/problems.ts'
 import { settings, structuredSettings } from '../../src/settings.ts'
 import { carrel, repository } from '../support/process.ts'
@@ -32,8 +35,18 @@ async function allowed(address: string, path: string): Promise<string[]> {
   return (response.headers.get('allow') ?? '').split(', ').filter(method => method !== 'HEAD')
 }
 
+function withEveryKindOfProvider(t: TestContext): Readonly<Record<string, string>> {
+  const file = join(temporaryFolder(t), 'carrel.json')
+  const providers = [
+    { id: 'uni', kind: 'saml', metadata: 'not-there.xml' },
+    { id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' },
+  ]
+  writeFileSync(file, JSON.stringify({ singleSignOn: { providers } }))
+  return { CARREL_CONFIG: file }
+}
+
 test('every route is in docs/reference/http.md, as METHOD, space and path', async t => {
-  const service = await startService(t)
+  const service = await startService(t, { env: withEveryKindOfProvider(t) })
   const paths = pathsIn(service.app.printRoutes({ commonPrefix: false }))
   for (const known of [
     '/api',
@@ -48,7 +61,11 @@ test('every route is in docs/reference/http.md, as METHOD, space and path', asyn
   for (const path of paths)
     for (const method of await allowed(service.address, path)) {
       const shown = path.replaceAll(/:(\w+)/g, '{$1}')
-      const spellings = [shown, shown.replace('/api/query/v4', '{query_base}')]
+      const spellings = [
+        shown,
+        shown.replace('/api/query/v4', '{query_base}'),
+        shown.replace(/company$/, '{provider}'),
+      ]
       const found = spellings.some(spelling =>
         new RegExp(`\\b${method} ${literally(spelling)}(?![\\w/{-])`).test(text),
       )
@@ -119,4 +136,31 @@ test('D2 every command and option is in docs/reference/commands.md, as `carrel e
   await visit([])
   assert.ok(commands >= 14, `${commands} commands`)
   assert.deepEqual(missing, [])
+})
+
+test('what is made from the code is as the code makes it (npm run docs)', () => {
+  for (const [name, make] of Object.entries(references))
+    assert.ok(readFileSync(referencePath(name), 'utf8') === make(), `${name} is not up to date`)
+})
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+}
+
+/** Names of settings that have no settings in them. */
+const leavesOf = ({ properties = {}, items }: Schema): string[] =>
+  Object.entries({ ...properties, ...items?.properties }).flatMap(([name, one]) => {
+    const below = 'env' in (one.properties ?? {}) ? [] : leavesOf(one)
+    return below.length === 0 ? [name] : below
+  })
+
+test('D3 every setting of single sign-on is explained in docs/sso.md', () => {
+  const guide = readFileSync(join(repository, 'docs/sso.md'), 'utf8')
+  const rows = guide.split('\n').filter(line => line.startsWith('|'))
+  const schemas = [signOnSchema, ...Object.values(providerSchemas)] as readonly Schema[]
+  const missing = schemas
+    .flatMap(leavesOf)
+    .filter(name => !rows.some(row => new RegExp(`\`([\\w.[\\]]*\\.)?${name}\``).test(row)))
+  assert.deepEqual([...new Set(missing)], [])
 })

@@ -18,8 +18,8 @@ export class Client {
     if (this.#cookie && !headers.has('cookie')) headers.set('cookie', this.#cookie)
     if (this.token && !headers.has('authorization')) headers.set('authorization', `Bearer ${this.token}`)
     const response = await fetch(this.address + path, { redirect: 'manual', ...init, headers })
-    const [pair] = response.headers.getSetCookie()
     const csrf = response.headers.get('dspace-xsrf-token')
+    const pair = response.headers.getSetCookie().find(cookie => cookie.split(';')[0]?.endsWith(`=${csrf}`))
     if (pair && csrf) {
       this.#cookie = pair.split(';')[0]
       this.#csrf = csrf

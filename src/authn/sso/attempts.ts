@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { cookiesOf, setCookie } from '../../http/cookies.ts'
+import { deriveKey, type Keyring, type Mac, sameText } from '../../keys.ts'
+import type { Attempt } from './protocol.ts'
+
+/**
+ * Attempts to log in live in the browser that makes them, in a cookie that only the nodes can write: a start costs the
+ * store nothing, and what comes back counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
+ */
+export interface Attempts {
+  begin(reply: FastifyReply, provider: string, redirectUrl: string): Attempt
+  /** Takes the attempt's cookie away. @returns undefined when this browser has no such attempt, or it is too old */
+  resume(request: FastifyRequest, reply: FastifyReply, state: string): Attempt | undefined
+}
+
+/** Seconds that somebody may take at the provider. */
+const lifetime = 15 * 60
+const nothing = new Uint8Array()
+
+/** The cookies of single sign-on, by the protection that the public address allows. */
+export function signOnCookies(baseUrl: string) {
+  const secure = baseUrl.startsWith('https:')
+  const attributes = `Path=/; HttpOnly; ${secure ? 'Secure; SameSite=None' : 'SameSite=Lax'}`
+  // __Host-: no neighbouring host can plant one (RFC 6265bis §4.1.3.2).
+  const nameOf = (name: string) => (secure ? `__Host-${name}` : name)
+  return {
+    read: (request: FastifyRequest, name: string) => cookiesOf(request, nameOf(name)),
+    /** @param seconds 0: away with it */
+    set: (reply: FastifyReply, name: string, value: string, seconds: number) =>
+      setCookie(reply, nameOf(name), `${value}; Max-Age=${seconds}; ${attributes}`),
+  }
+}
+export type SignOnCookies = ReturnType<typeof signOnCookies>
+
+type Content = readonly [state: string, provider: string, redirectUrl: string, begun: number]
+
+export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attempts {
+  const keys = () => keyring().map(secret => deriveKey(secret, 'sign-on', nothing))
+  const signature = (key: Mac, content: string) => key(`cookie/${content}`).toString('base64url')
+  const cookieName = (state: string) => `CARREL-SSO-${state.slice(0, 8)}`
+  const toAttempt = (key: Mac, [state, provider, redirectUrl]: Content): Attempt => ({
+    state,
+    provider,
+    redirectUrl,
+    secret: purpose => key(`${purpose}/${state}`).toString('base64url'),
+  })
+
+  function read(value: string): Attempt | undefined {
+    const [content = '', mac = ''] = value.split('.')
+    const key = keys().find(one => sameText(signature(one, content), mac))
+    if (!key) return undefined
+    const read = JSON.parse(Buffer.from(content, 'base64url').toString()) as Content
+    return Date.now() < read[3] + lifetime * 1000 ? toAttempt(key, read) : undefined
+  }
+
+  return {
+    begin: (reply, provider, redirectUrl) => {
+      const [key] = keys()
+      if (!key) throw new Error('there is no secret to sign with')
+      const content: Content = [randomBytes(32).toString('base64url'), provider, redirectUrl, Date.now()]
+      const text = Buffer.from(JSON.stringify(content)).toString('base64url')
+      cookies.set(reply, cookieName(content[0]), `${text}.${signature(key, text)}`, lifetime)
+      return toAttempt(key, content)
+    },
+    resume: (request, reply, state) => {
+      if (!/^[\w-]{43}$/.test(state)) return undefined
+      const given = cookies.read(request, cookieName(state))
+      if (given.length > 0) cookies.set(reply, cookieName(state), '', 0)
+      return given.map(read).find(attempt => attempt !== undefined && sameText(attempt.state, state))
+    },
+  }
+}

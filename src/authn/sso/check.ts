@@ -1,0 +1,246 @@
+import { X509Certificate } from 'node:crypto'
+import {
+  isLoopback,
+  type OidcConfig,
+  type ProviderConfig,
+  type ProxyConfig,
+  type SamlConfig,
+  type SignOnConfig,
+} from '../../config/sign-on.ts'
+import type { Config } from '../../config.ts'
+import { boundedFetch, clockTolerance, createOidcClient } from './oidc-client.ts'
+import { Refused, Unavailable } from './protocol.ts'
+import type { SignOnAddresses } from './providers.ts'
+import { readMetadata } from './saml-xml.ts'
+
+/** One thing that `carrel sso check` has looked at. */
+export interface Finding {
+  readonly level: 'ok' | 'warning' | 'error'
+  /** A provider's id, or `carrel`. */
+  readonly about: string
+  readonly what: string
+}
+
+type Found = Omit<Finding, 'about'>
+const ok = (what: string): Found => ({ level: 'ok', what })
+const warning = (what: string): Found => ({ level: 'warning', what })
+const error = (what: string): Found => ({ level: 'error', what })
+
+type Parts = Pick<Config, 'baseUrl' | 'allowedOrigins'> & {
+  readonly signOn: SignOnConfig
+  readonly addresses: SignOnAddresses
+}
+
+const day = 24 * 3_600_000
+/** Milliseconds for an answer of a provider. */
+const patience = 5_000
+
+/** Looks at everything that a configuration of single sign-on needs, and asks the providers. Changes nothing anywhere. */
+export async function* checkSignOn(parts: Parts): AsyncIterable<Finding> {
+  for (const one of checkSelf(parts)) yield { about: 'carrel', ...one }
+  for (const provider of parts.signOn.providers) {
+    const about = provider.id
+    for (const one of checkAccounts(provider)) yield { about, ...one }
+    for await (const one of checkProvider(provider, parts)) yield { about, ...one }
+  }
+}
+
+function checkProvider(provider: ProviderConfig, parts: Parts): AsyncIterable<Found> | Iterable<Found> {
+  if (provider.kind === 'saml') return checkSaml(provider, parts)
+  return provider.kind === 'oidc' ? checkOidc(provider, parts) : checkProxy(provider)
+}
+
+function* checkSelf({ baseUrl, allowedOrigins, signOn, addresses }: Parts): Iterable<Found> {
+  const { hostname, protocol } = new URL(baseUrl)
+  const isPlain = protocol === 'http:'
+  if (isPlain && !isLoopback(baseUrl))
+    yield warning(`CARREL_BASE_URL is ${baseUrl}: over http, passwords and tokens can be read on the way`)
+  if (allowedOrigins.length === 0)
+    yield warning('CARREL_ALLOWED_ORIGINS is empty: browsers can be sent back to the service itself only')
+  for (const origin of allowedOrigins)
+    if (isPlain && new URL(origin).hostname !== hostname)
+      yield error(
+        `pages of ${origin} are another site than ${baseUrl}, and over http a browser does not send them the cookies of the login: use https, or the same host name`,
+      )
+    else if (!isPlain && origin.startsWith('http:') && !isLoopback(origin))
+      yield warning(`${origin} in CARREL_ALLOWED_ORIGINS is http: tokens can be read there`)
+  yield ok(`browsers return to ${signOn.defaultRedirectUrl} by default`)
+
+  if (!signOn.providers.some(({ kind }) => kind === 'saml')) return
+  const { entityId, keys } = signOn.saml
+  yield ok(`SAML entity id ${entityId}, metadata at ${addresses.samlMetadata}`)
+  if (keys === null)
+    yield warning('no saml.privateKey: requests are not signed, and encrypted assertions can not be read')
+  else yield* checkCertificate('saml.certificate', keys.certificate)
+}
+
+function* checkAccounts({ create, email, kind, groups }: ProviderConfig): Iterable<Found> {
+  if (!create && !email.match)
+    yield warning('neither create nor email.match is on: nobody who has not been here before can log in')
+  if (kind === 'oidc' && email.match && email.verified === 'always')
+    yield warning(
+      'email.match with email.verified "always": whoever can set an address at the provider can take over the eperson that has it',
+    )
+  if (kind === 'oidc' && create && email.verified === 'claim')
+    yield ok(
+      'creates epersons only where the claim that an address is verified says so; some providers never send it',
+    )
+  if (groups.length === 0) yield ok('gives no special groups')
+}
+
+async function* checkSaml(provider: SamlConfig, { signOn, baseUrl }: Parts): AsyncIterable<Found> {
+  let idp: ReturnType<typeof readMetadata>
+  try {
+    idp = readMetadata(provider)
+  } catch (cause) {
+    yield error(`the metadata ${provider.metadata}: ${(cause as Error).message}`)
+    return
+  }
+  yield ok(`entity id ${idp.entityId}${idp.displayName === null ? '' : ` (${idp.displayName})`}`)
+  if (idp.entityId === signOn.saml.entityId)
+    yield error(
+      'its entity id is the same as saml.entityId: the metadata is Carrel’s own, not the provider’s',
+    )
+  if (idp.validUntil !== null && idp.validUntil < Date.now())
+    yield error(`the metadata expired on ${dateOf(idp.validUntil)}: fetch it again`)
+  else if (idp.validUntil !== null && idp.validUntil < Date.now() + 7 * day)
+    yield warning(`the metadata expires on ${dateOf(idp.validUntil)}`)
+  for (const certificate of idp.certificates) yield* checkCertificate('its certificate', certificate)
+  yield ok(idp.logout === null ? 'has no single logout by redirect' : 'has single logout')
+  if (baseUrl.startsWith('http:') && new URL(idp.signInUrl).hostname !== new URL(baseUrl).hostname)
+    yield error(
+      `over http a browser does not send the cookie of a login back when ${new URL(idp.signInUrl).hostname}, another site, posts its answer: set CARREL_BASE_URL to https://…`,
+    )
+  if (idp.signInUrl.startsWith('http:') && !isLoopback(idp.signInUrl))
+    yield warning(`its address ${idp.signInUrl} is http`)
+  yield* checkClock(idp.signInUrl, signOn.saml.clockSkew)
+}
+
+async function* checkOidc(provider: OidcConfig, { addresses }: Parts): AsyncIterable<Found> {
+  const client = createOidcClient(provider)
+  const redirectUri = addresses.oidcCallback(provider.id)
+  try {
+    const server = await client.discover()
+    yield ok(`issuer ${server.issuer}`)
+    yield* checkClock(
+      `${provider.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+      clockTolerance,
+    )
+    if (server.code_challenge_methods_supported && !server.code_challenge_methods_supported.includes('S256'))
+      yield warning('it does not say that it supports PKCE with S256')
+    for (const scope of provider.scopes)
+      if (server.scopes_supported && !server.scopes_supported.includes(scope))
+        yield warning(`it does not say that it knows the scope ${scope}`)
+    yield await checkKeys(server.jwks_uri)
+    yield await checkRedirectUri(client, provider, redirectUri)
+    yield await checkCredentials(client, redirectUri)
+    yield ok(
+      server.end_session_endpoint === undefined
+        ? 'has no logout page'
+        : `has a logout page; register ${addresses.afterLogout} as post-logout redirect URI`,
+    )
+    if (server.backchannel_logout_supported === true)
+      yield ok(`has back-channel logout; register ${addresses.oidcLogout(provider.id)}`)
+  } catch (cause) {
+    if (!(cause instanceof Unavailable) && !(cause instanceof Refused)) throw cause
+    yield error(
+      `issuer ${provider.issuer}: ${cause.message}; the discovery document must be at /.well-known/openid-configuration below it and name the same issuer`,
+    )
+  }
+}
+
+async function checkKeys(uri: string | undefined): Promise<Found> {
+  if (uri === undefined) return error('it publishes no keys (jwks_uri)')
+  const answer = await ask(uri)
+  const keys = answer?.ok ? ((await answer.json().catch(() => ({}))) as { keys?: unknown }).keys : undefined
+  return Array.isArray(keys) && keys.length > 0
+    ? ok(`publishes ${keys.length} key${keys.length === 1 ? '' : 's'}`)
+    : error(`its keys can not be read at ${uri}`)
+}
+
+/** A provider says at once, to anybody, whether it knows a client and its redirect URI. */
+async function checkRedirectUri(
+  client: ReturnType<typeof createOidcClient>,
+  provider: OidcConfig,
+  redirectUri: string,
+): Promise<Found> {
+  const url = await client.authorizationUrl({
+    redirect_uri: redirectUri,
+    scope: provider.scopes.join(' '),
+    state: 'carrel-sso-check',
+    nonce: 'carrel-sso-check',
+    code_challenge: await client.codeChallenge('carrel-sso-check'.repeat(4)),
+    code_challenge_method: 'S256',
+  })
+  const answer = await ask(url)
+  if (!answer || answer.status >= 500) return warning('its login page can not be reached from here')
+  const isError = /[?&#/]error\b/i.test(answer.headers.get('location') ?? '')
+  if (answer.status < 400 && !isError) return ok(`did not refuse the redirect URI ${redirectUri}`)
+  const text = (await answer.text()) + (answer.headers.get('location') ?? '')
+  return /redirect.?uri/i.test(text)
+    ? error(`it does not know the redirect URI ${redirectUri}: register exactly that`)
+    : error(`it refuses the client ${provider.clientId} (status ${answer.status}): is it registered there?`)
+}
+
+async function checkCredentials(
+  client: ReturnType<typeof createOidcClient>,
+  redirectUri: string,
+): Promise<Found> {
+  const said = await client.tryCredentials(redirectUri)
+  if (said === 'invalid_grant') return ok('takes the client’s credentials')
+  if (said === 'invalid_client' || said === 'unauthorized_client')
+    return error('it refuses clientId with clientSecret: is the secret right, and clientAuthentication?')
+  return warning(`its token endpoint said ${said} to a code that can not be right, not invalid_grant`)
+}
+
+function* checkProxy({ addresses, loginUrl, attributes }: ProxyConfig): Iterable<Found> {
+  const all = addresses.filter(address => /\/0$/.test(address))
+  if (all.length > 0) yield error(`addresses has ${all.join(', ')}: every client is the proxy then`)
+  yield ok(`believes ${attributes.subject} from ${addresses.join(', ')}, with the shared secret`)
+  if (loginUrl !== undefined && !loginUrl.includes('{target}'))
+    yield warning('loginUrl has no {target}: the browser will not find its way back')
+}
+
+function* checkCertificate(name: string, pem: string): Iterable<Found> {
+  const certificate = new X509Certificate(pem)
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
+  const bits = certificate.publicKey.asymmetricKeyDetails?.modulusLength
+  if (to < Date.now()) yield error(`${name} expired on ${dateOf(to)}`)
+  else if (from > Date.now()) yield error(`${name} is valid only from ${dateOf(from)}`)
+  else if (to < Date.now() + 30 * day) yield warning(`${name} expires on ${dateOf(to)}`)
+  else yield ok(`${name} is valid until ${dateOf(to)}`)
+  if (bits !== undefined && bits < 2048) yield warning(`${name} has a key of ${bits} bits only`)
+}
+
+/** @param tolerance seconds */
+async function* checkClock(url: string, tolerance: number): AsyncIterable<Found> {
+  const answer = await ask(url)
+  if (!answer) {
+    yield warning(`${url} can not be reached from here; browsers must be able to`)
+    return
+  }
+  const theirs = Date.parse(answer.headers.get('date') ?? '')
+  const seconds = Math.round((Date.now() - theirs) / 1000)
+  if (Math.abs(seconds) > tolerance)
+    yield error(
+      `the clock here is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the provider’s; ${tolerance} s are allowed: let NTP set both`,
+    )
+}
+
+/** @returns undefined when there is no answer */
+async function ask(url: string): Promise<Response | undefined> {
+  try {
+    const signal = AbortSignal.timeout(patience)
+    return await boundedFetch(url, {
+      method: 'GET',
+      headers: {},
+      body: undefined,
+      redirect: 'manual',
+      signal,
+    })
+  } catch {
+    return undefined
+  }
+}
+
+const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10)

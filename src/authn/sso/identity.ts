@@ -1,0 +1,94 @@
+import type { ProviderConfig } from '../../config/sign-on.ts'
+import type { Identity } from '../../storage/sign-on.ts'
+import type { Attributes } from './protocol.ts'
+
+/** What a provider's attributes say about somebody (X3, G2): who it is, and which groups they give. */
+export interface ReadIdentity {
+  readonly identity: Identity
+  /** Names of special groups, each once, in the order of the rules. */
+  readonly groups: readonly string[]
+  /** Why an e-mail address that was there isn't relied on. */
+  readonly emailIgnored: string | null
+}
+
+/** @returns the reason, in a few words and without a value, where the attributes name nobody */
+export function readIdentity(provider: ProviderConfig, attributes: Attributes): ReadIdentity | string {
+  const { subject: subjectName, email: emailName, firstName, lastName } = provider.attributes
+  const subjects = attributes(subjectName)
+  const [subject] = subjects
+  if (subject === undefined) return `the attribute ${subjectName} (the subject) is missing`
+  if (subjects.length > 1) return `the attribute ${subjectName} (the subject) has several values`
+  if (subject.length > 1_024 || isUnprintable(subject))
+    return `the attribute ${subjectName} (the subject) is too long, or has control characters`
+
+  const unmet = provider.require.find(rule => !attributes(rule.attribute).some(rule.matches))
+  if (unmet) return `no value of ${unmet.attribute} is one that is required (require)`
+
+  const [address] = emailName === undefined ? [] : attributes(emailName)
+  const emailIgnored = address === undefined ? null : whyIgnored(provider, address, attributes)
+  return {
+    identity: {
+      provider: provider.id,
+      subject,
+      email: address === undefined || emailIgnored !== null ? null : address,
+      firstName: nameIn(attributes, firstName),
+      lastName: nameIn(attributes, lastName),
+    },
+    groups: [
+      ...new Set(
+        provider.groups.filter(rule => attributes(rule.attribute).some(rule.matches)).map(rule => rule.group),
+      ),
+    ],
+    emailIgnored,
+  }
+}
+
+const isUnprintable = (text: string) => /\p{Cc}/u.test(text)
+
+function whyIgnored(
+  { email, attributes: names }: ProviderConfig,
+  address: string,
+  attributes: Attributes,
+): string | null {
+  if (!/^[^\s@]+@[^\s@]+$/.test(address) || address.length > 320 || isUnprintable(address))
+    return 'it is not an e-mail address'
+  if (email.verified === 'never') return 'addresses of this provider are never relied on (email.verified)'
+  const claim = names.emailVerified
+  if (email.verified === 'claim' && !attributes(claim).some(value => value === 'true' || value === '1'))
+    return `the claim ${claim} does not say that it is verified (email.verified)`
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  if (email.domains && !email.domains.some(one => one.toLowerCase() === domain))
+    return 'its domain is not one of email.domains'
+  return null
+}
+
+function nameIn(attributes: Attributes, name: string | undefined): string | null {
+  const [value = ''] = name === undefined ? [] : attributes(name)
+  const text = value
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, 200)
+  return text === '' ? null : text
+}
+
+/**
+ * Attributes from JSON: claims of OpenID Connect, or a file of `carrel sso explain`. A name is looked for as it stands,
+ * and then as a path with dots (`realm_access.roles`).
+ */
+export function attributesOf(json: Readonly<Record<string, unknown>>): Attributes {
+  const valueAt = (name: string): unknown => {
+    if (Object.hasOwn(json, name)) return json[name]
+    let value: unknown = json
+    for (const part of name.split('.')) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
+      value = (value as Record<string, unknown>)[part]
+    }
+    return value
+  }
+  return name =>
+    [valueAt(name)]
+      .flat()
+      .filter(value => ['string', 'number', 'boolean'].includes(typeof value))
+      .map(String)
+      .filter(value => value !== '')
+}

@@ -1,0 +1,80 @@
+import { createRemoteJWKSet, errors, jwtVerify } from 'jose'
+import { clockTolerance } from './oidc-client.ts'
+import { Refused, Unavailable } from './protocol.ts'
+
+/** What a logout token says (OpenID Connect Back-Channel Logout §2.4). */
+export interface LogoutToken {
+  readonly jti: string
+  readonly sub: string | null
+  readonly sid: string | null
+}
+
+interface Expected {
+  readonly issuer: string
+  readonly clientId: string
+  readonly jwksUri: string
+}
+
+/** Seconds after it was made that a logout token is taken. */
+const longestAge = 300
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
+/** Anything that only the provider can sign: never `none`, never with a secret that others have. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]
+/** Milliseconds: an unknown key is looked up again, but not at the pace at which somebody sends nonsense. */
+const keysCooldown = 2_000
+const keysTimeout = 5_000
+
+/** @returns a function that checks logout tokens (§2.6) and throws Refused or Unavailable */
+export function createLogoutTokens() {
+  let keys: { readonly uri: string; readonly get: ReturnType<typeof createRemoteJWKSet> } | undefined
+  function keysAt(uri: string) {
+    if (keys?.uri !== uri)
+      keys = {
+        uri,
+        get: createRemoteJWKSet(new URL(uri), {
+          cooldownDuration: keysCooldown,
+          timeoutDuration: keysTimeout,
+        }),
+      }
+    return keys.get
+  }
+
+  return async (token: string, { issuer, clientId, jwksUri }: Expected): Promise<LogoutToken> => {
+    const { payload } = await jwtVerify(token, keysAt(jwksUri), {
+      issuer,
+      audience: clientId,
+      algorithms,
+      clockTolerance,
+      maxTokenAge: longestAge,
+      requiredClaims: ['jti', 'events'],
+    }).catch(explain)
+    const { jti, sub, sid, nonce, events } = payload
+    if (typeof events !== 'object' || events === null || !Object.hasOwn(events, logoutEvent))
+      throw new Refused('it is no logout token (events)')
+    if (nonce !== undefined) throw new Refused('it has a nonce, which a logout token never has')
+    if (typeof jti !== 'string') throw new Refused('no jti')
+    const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
+    if (text(sub) === null && text(sid) === null) throw new Refused('neither sub nor sid')
+    return { jti, sub: text(sub), sid: text(sid) }
+  }
+}
+
+function explain(error: unknown): never {
+  if (error instanceof errors.JWKSTimeout) throw new Unavailable('its keys do not arrive')
+  if (error instanceof errors.JWTClaimValidationFailed)
+    throw new Refused(`a claim that is not acceptable (${error.claim})`)
+  if (error instanceof errors.JOSEError) throw new Refused(`the token is not acceptable (${error.code})`)
+  throw new Unavailable('its keys can not be fetched')
+}

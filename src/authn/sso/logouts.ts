@@ -1,0 +1,177 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SignOnConfig } from '../../config/sign-on.ts'
+import { parseForm } from '../../http/form.ts'
+import { allowOnly } from '../../http/methods.ts'
+import { sendPage } from '../../http/page.ts'
+import { type Query, singleParameters } from '../../http/parameters.ts'
+import { Problem } from '../../problems.ts'
+import type { ProviderSession, SignOn } from '../../storage/sign-on.ts'
+import type { AuditEvent } from '../../storage/storage.ts'
+import { clientAddress } from '../special-groups.ts'
+import { Refused, Unavailable } from './protocol.ts'
+import type { OidcProvider, Provider, SamlProvider, SignOnAddresses } from './providers.ts'
+import { logoutRefusalOf, noteRefusal } from './refusals.ts'
+import { messageLimit } from './returns.ts'
+import { type LogoutMessage, unpack } from './saml.ts'
+import { readHead } from './saml-xml.ts'
+import type { SignOnPath } from './sign-on.ts'
+import type { Tickets } from './tickets.ts'
+
+interface Parts {
+  readonly addresses: SignOnAddresses
+  readonly config: SignOnConfig
+  readonly path: SignOnPath
+  readonly providers: readonly Provider[]
+  readonly signOn: SignOn
+  readonly tickets: Tickets
+}
+
+/** Seconds that a logout message that was used is remembered: longer than one is accepted. */
+const usedFor = 900
+
+/** Single logout: the way to a provider's own, and what providers ask for (docs/decisions/0010). */
+export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
+  const { addresses, config, path, providers, signOn, tickets } = parts
+
+  /** A browser comes here after POST logout, with the cookie that it was given there. */
+  app.get('/sso/logout', { config: { isPage: true } }, async (request, reply) => {
+    const session = await path.takeLogout(request, reply)
+    const url = session && (await logoutUrlAt(session, request))
+    return reply.redirect(url ?? config.defaultRedirectUrl, 303)
+  })
+  allowOnly(app, '/sso/logout', ['GET', 'HEAD'])
+  app.get('/sso/logout/done', async (_request, reply) => reply.redirect(config.defaultRedirectUrl, 303))
+  allowOnly(app, '/sso/logout/done', ['GET', 'HEAD'])
+
+  async function logoutUrlAt(session: ProviderSession, request: FastifyRequest): Promise<string | undefined> {
+    const provider = providers.find(one => one.config.id === session.provider)
+    if (!provider) return undefined
+    if (provider.kind === 'proxy')
+      return provider.config.logoutUrl?.replaceAll('{target}', encodeURIComponent(addresses.afterLogout))
+    try {
+      return await provider.protocol.logoutUrl(session)
+    } catch (error) {
+      // Here the session has ended; that it goes on over there is what the log is told.
+      if (!(error instanceof Refused) && !(error instanceof Unavailable)) throw error
+      noteRefusal(request.log, session.provider, `its logout can not be reached: ${error.message}`)
+      return undefined
+    }
+  }
+
+  const event = (request: FastifyRequest, { config: { scheme, id } }: Provider): AuditEvent => ({
+    event: 'logout',
+    outcome: 'success',
+    eperson: null,
+    actor: null,
+    clientIp: clientAddress(request.ip),
+    method: scheme,
+    reason: id,
+  })
+
+  const saml = providers.filter((one): one is SamlProvider => one.kind === 'saml')
+  if (saml.length > 0) {
+    const url = '/sso/saml/logout'
+    const route = { bodyLimit: messageLimit, config: { isPage: true, isProviderMessage: true } }
+    app.get(url, route, async (request, reply) => {
+      const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'] as const
+      const given = singleParameters(request.query as Query, names)
+      const {
+        SAMLRequest: message,
+        RelayState: relayState = '',
+        SigAlg: algorithm = '',
+        Signature: signature = '',
+      } = given
+      // The provider's answer to our own request: whatever it says, here nobody is logged in any more.
+      if (message === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
+      const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
+      return endBySaml(
+        request,
+        reply,
+        relayState,
+        xml => ({
+          binding: 'redirect',
+          message,
+          xml,
+          signature,
+          algorithm,
+          relayState,
+          query,
+        }),
+        message,
+        'redirect',
+      )
+    })
+    app.post(url, route, async (request, reply) => {
+      const form = parseForm((request.body as Buffer | undefined) ?? Buffer.alloc(0))
+      const message = form.get('SAMLRequest')?.toString()
+      if (message === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
+      const relayState = form.get('RelayState')?.toString() ?? ''
+      return endBySaml(
+        request,
+        reply,
+        relayState,
+        xml => ({ binding: 'post', message, xml }),
+        message,
+        'post',
+      )
+    })
+    allowOnly(app, url, ['GET', 'HEAD', 'POST'])
+  }
+
+  /** The provider's logout request (SAML Profiles §4.4.4): the message says whose it is, its signature shows it. */
+  async function endBySaml(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    relayState: string,
+    messageOf: (xml: string) => LogoutMessage,
+    message: string,
+    binding: LogoutMessage['binding'],
+  ): Promise<FastifyReply> {
+    let name = 'unknown'
+    try {
+      const xml = await unpack(message, binding)
+      const { issuer } = readHead(xml)
+      const provider = saml.find(one => issuer !== null && entityIdOf(one) === issuer)
+      if (!provider) throw new Refused('its issuer is no provider of ours')
+      name = provider.config.id
+      const logout = await provider.protocol.acceptLogout(messageOf(xml))
+      if (!(await tickets.isFirst('logout-request', `${name}/${logout.id}`, usedFor)))
+        throw new Refused('it was sent before')
+      await signOn.endAtProvider({ provider: name, name: logout.name, sid: null }, event(request, provider))
+      const answer = await logout.answer(relayState, true)
+      return answer === undefined
+        ? sendPage(reply, 'You are logged out', '<p>Every session of yours here has ended.</p>')
+        : reply.redirect(answer, 303)
+    } catch (error) {
+      throw logoutRefusalOf(error, name, request.log)
+    }
+  }
+
+  /** A provider whose metadata can't be read now has no name. */
+  function entityIdOf({ metadata }: SamlProvider): string | undefined {
+    try {
+      return metadata().entityId
+    } catch {
+      return undefined
+    }
+  }
+
+  for (const provider of providers.filter((one): one is OidcProvider => one.kind === 'oidc')) {
+    const { id } = provider.config
+    const url = `/sso/oidc/logout/${id}`
+    app.post(url, { config: { isProviderMessage: true } }, async (request, reply) => {
+      const token = parseForm((request.body as Buffer | undefined) ?? Buffer.alloc(0)).get('logout_token')
+      if (!token) throw new Problem('logout-not-understood', 'The form must have the field logout_token.')
+      try {
+        const { jti, sub, sid } = await provider.protocol.acceptLogout(token.toString())
+        if (!(await tickets.isFirst(`logout-token/${id}`, jti, usedFor)))
+          throw new Refused('it was sent before')
+        await signOn.endAtProvider({ provider: id, name: sub, sid }, event(request, provider))
+      } catch (error) {
+        throw logoutRefusalOf(error, id, request.log)
+      }
+      return reply.code(200).send()
+    })
+    allowOnly(app, url, ['POST'])
+  }
+}

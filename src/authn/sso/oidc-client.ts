@@ -1,0 +1,185 @@
+import * as client from 'openid-client'
+import { isLoopback, type OidcConfig } from '../../config/sign-on.ts'
+import { Refused, Unavailable } from './protocol.ts'
+
+/** The one file that knows the OpenID Connect library: what Carrel asks of a provider, and what its errors mean. */
+export interface OidcClient {
+  /** Remembered for ten minutes. @throws Unavailable */
+  discover(): Promise<client.ServerMetadata>
+  authorizationUrl(parameters: Readonly<Record<string, string>>): Promise<string>
+  codeChallenge(verifier: string): Promise<string>
+  /** Trades the code of a callback (Core §3.1.3), and checks what comes. @throws Refused, Unavailable */
+  redeem(callback: URL, checks: Checks): Promise<Redeemed>
+  /** undefined where the provider has no such page. */
+  logoutUrl(parameters: Readonly<Record<string, string>>): Promise<string | undefined>
+  /** Asks for a token with a code that can't be right. @returns the error code: `invalid_grant` is what should come */
+  tryCredentials(redirectUri: string): Promise<string>
+}
+
+export interface Checks {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+export interface Redeemed {
+  readonly claims: Readonly<Record<string, unknown>> & { readonly sub: string }
+  readonly idToken: string
+  /** Of the userinfo endpoint, if the configuration asks for it. */
+  readonly more: Readonly<Record<string, unknown>>
+}
+
+/** Seconds for an answer of the provider. */
+const timeout = 5
+/** Seconds that the clocks may differ. */
+export const clockTolerance = 30
+/** Milliseconds that what was discovered is used. */
+const discoveredFor = 10 * 60_000
+/** Bytes of an answer: keys, claims and tokens are far smaller. */
+const mostBytes = 1024 * 1024
+
+export function createOidcClient(provider: OidcConfig): OidcClient {
+  const { issuer, clientId, clientSecret, clientAuthentication } = provider
+  const isLocal = isLoopback(issuer)
+  const authentication =
+    clientSecret === null
+      ? client.None()
+      : clientAuthentication === 'basic'
+        ? client.ClientSecretBasic(clientSecret)
+        : client.ClientSecretPost(clientSecret)
+  const metadata = { [client.clockTolerance]: clockTolerance }
+
+  let discovered: { readonly at: number; readonly server: client.ServerMetadata } | undefined
+  async function discover(): Promise<client.ServerMetadata> {
+    if (discovered && performance.now() - discovered.at < discoveredFor) return discovered.server
+    const found = await answered(
+      client.discovery(new URL(issuer), clientId, metadata, authentication, {
+        timeout,
+        [client.customFetch]: boundedFetch,
+        ...(isLocal && { execute: [client.allowInsecureRequests] }),
+      }),
+    )
+    const server = JSON.parse(JSON.stringify(found.serverMetadata())) as client.ServerMetadata
+    discovered = { at: performance.now(), server }
+    return server
+  }
+
+  /** Anew for each login: the library would go on with keys that the provider has replaced. */
+  async function configuration(): Promise<client.Configuration> {
+    const made = new client.Configuration(await discover(), clientId, metadata, authentication)
+    made.timeout = timeout
+    made[client.customFetch] = boundedFetch
+    if (isLocal) client.allowInsecureRequests(made)
+    // The ID token's signature is checked although it comes over TLS (Core §3.1.3.7, 6).
+    client.enableNonRepudiationChecks(made)
+    return made
+  }
+
+  return {
+    discover,
+    authorizationUrl: async parameters =>
+      client.buildAuthorizationUrl(await configuration(), parameters).href,
+    codeChallenge: client.calculatePKCECodeChallenge,
+
+    redeem: async (callback, { state, nonce, verifier }) => {
+      const made = await configuration()
+      const tokens = await answered(
+        client.authorizationCodeGrant(made, callback, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        }),
+      )
+      const claims = tokens.claims()
+      if (!claims || claims.sub === '') throw new Refused('no ID token, or one without a subject')
+      const more = provider.userInfo
+        ? await answered(client.fetchUserInfo(made, tokens.access_token, claims.sub))
+        : {}
+      return { claims, idToken: tokens.id_token ?? '', more }
+    },
+
+    logoutUrl: async parameters => {
+      const made = await configuration()
+      return made.serverMetadata().end_session_endpoint === undefined
+        ? undefined
+        : client.buildEndSessionUrl(made, parameters).href
+    },
+
+    tryCredentials: async redirectUri => {
+      const made = await configuration()
+      const parameters = {
+        code: 'carrel-sso-check',
+        redirect_uri: redirectUri,
+        code_verifier: client.randomPKCECodeVerifier(),
+      }
+      try {
+        await client.genericGrantRequest(made, 'authorization_code', parameters)
+        return 'accepted'
+      } catch (error) {
+        if (error instanceof client.ResponseBodyError) return codeOf(error.error)
+        if (error instanceof client.WWWAuthenticateChallengeError) return 'invalid_client'
+        throw translate(error)
+      }
+    },
+  }
+}
+
+/** `fetch` that gives up an answer which doesn't end. */
+export const boundedFetch: client.CustomFetch = async (url, options) => {
+  const response = await fetch(url, options as RequestInit)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > mostBytes) throw new Unavailable('an answer of it is too large')
+    chunks.push(chunk)
+  }
+  const { status, headers } = response
+  const hasBody = status !== 204 && status !== 304
+  return new Response(hasBody ? Buffer.concat(chunks) : null, { status, headers })
+}
+
+/** The library's errors by what they mean here. Their messages quote nothing; what they quote is in their cause. */
+async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function translate(error: unknown): Error {
+  if (error instanceof Refused || error instanceof Unavailable) return error
+  if (error instanceof client.AuthorizationResponseError)
+    return new Refused(`the provider said ${codeOf(error.error)}`)
+  if (error instanceof client.ResponseBodyError)
+    return error.status >= 500
+      ? new Unavailable(`it answered with status ${error.status}`)
+      : new Refused(`the provider said ${codeOf(error.error)} at its token endpoint`)
+  if (error instanceof client.ClientError) {
+    if (error.cause instanceof Unavailable) return error.cause
+    const claim = (error.cause as { cause?: { claim?: unknown } } | undefined)?.cause?.claim
+    const about = typeof claim === 'string' ? ` (${claim})` : ''
+    return isItsFault.has(error.code ?? '')
+      ? new Unavailable(error.message)
+      : new Refused(`${error.message}${about}`)
+  }
+  // What fetch throws when there is no connection; anything else is a fault of ours.
+  return error instanceof TypeError ? new Unavailable('no connection') : (error as Error)
+}
+
+/** Codes of what is wrong with the provider as such, not with this login. */
+const isItsFault: ReadonlySet<string> = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+  'OAUTH_INVALID_SERVER_METADATA',
+  'OAUTH_MISSING_SERVER_METADATA',
+  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
+])
+
+/** RFC 6749 §4.1.2.1: a code is a few plain characters; anything else isn't repeated. */
+const codeOf = (code: string) => (/^[a-z_]{1,40}$/.test(code) ? code : 'an error')

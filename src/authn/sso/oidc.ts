@@ -1,0 +1,72 @@
+import type { OidcConfig } from '../../config/sign-on.ts'
+import { attributesOf } from './identity.ts'
+import { createLogoutTokens, type LogoutToken } from './logout-token.ts'
+import { createOidcClient } from './oidc-client.ts'
+import { type Attempt, type Protocol, Refused, Unavailable, type Vouched } from './protocol.ts'
+
+/** OpenID Connect: code flow with PKCE, state and nonce (Core §3.1), and both logouts. */
+export interface Oidc extends Protocol {
+  /** @param query of the callback, as it came @throws Refused, Unavailable */
+  accept(query: string, attempt: Attempt): Promise<Vouched>
+  /** The provider's own logout. @throws Refused, Unavailable */
+  acceptLogout(token: string): Promise<LogoutToken>
+}
+
+interface Parts {
+  readonly provider: OidcConfig
+  readonly callbackUrl: string
+  /** Where the provider sends the browser after its own logout. */
+  readonly afterLogoutUrl: string
+}
+
+/** Characters of an ID token that is kept as a hint for the logout. */
+const longestHint = 4_000
+
+export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oidc {
+  const client = createOidcClient(provider)
+  const readLogoutToken = createLogoutTokens()
+  return {
+    begin: async attempt =>
+      client.authorizationUrl({
+        ...provider.parameters,
+        redirect_uri: callbackUrl,
+        scope: provider.scopes.join(' '),
+        state: attempt.state,
+        nonce: attempt.secret('nonce'),
+        code_challenge: await client.codeChallenge(attempt.secret('pkce')),
+        code_challenge_method: 'S256',
+      }),
+
+    accept: async (query, attempt) => {
+      const { claims, idToken, more } = await client.redeem(new URL(`${callbackUrl}?${query}`), {
+        state: attempt.state,
+        nonce: attempt.secret('nonce'),
+        verifier: attempt.secret('pkce'),
+      })
+      // Core §3.1.3.7, 5: whom it was made for, also where there is one audience.
+      if (claims.azp !== undefined && claims.azp !== provider.clientId)
+        throw new Refused('another authorized party (azp)')
+      return {
+        provider,
+        attributes: attributesOf({ ...more, ...claims }),
+        session: {
+          name: claims.sub,
+          sid: typeof claims.sid === 'string' ? claims.sid : null,
+          detail: idToken.length > longestHint ? {} : { hint: idToken },
+        },
+      }
+    },
+
+    acceptLogout: async token => {
+      const { issuer, jwks_uri: jwksUri } = await client.discover()
+      if (jwksUri === undefined) throw new Unavailable('it publishes no keys')
+      return readLogoutToken(token, { issuer, clientId: provider.clientId, jwksUri })
+    },
+
+    logoutUrl: ({ detail }) =>
+      client.logoutUrl({
+        post_logout_redirect_uri: afterLogoutUrl,
+        ...(detail.hint && { id_token_hint: detail.hint }),
+      }),
+  }
+}

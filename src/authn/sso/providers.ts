@@ -1,0 +1,89 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type {
+  OidcConfig,
+  ProviderConfig,
+  ProxyConfig,
+  SamlConfig,
+  SamlServiceProvider,
+  SignOnConfig,
+} from '../../config/sign-on.ts'
+import type { Addresses } from '../../http/addresses.ts'
+import { createOidc, type Oidc } from './oidc.ts'
+import { createProxy, type TrustedProxy } from './proxy.ts'
+import { createSaml, type Saml } from './saml.ts'
+import { type IdpMetadata, watchMetadata } from './saml-xml.ts'
+
+/** The configured providers, each with what speaks its protocol. */
+export type Provider = SamlProvider | OidcProvider | ProxyProvider
+
+export interface SamlProvider {
+  readonly kind: 'saml'
+  readonly config: SamlConfig
+  readonly protocol: Saml
+  readonly metadata: () => IdpMetadata
+}
+export interface OidcProvider {
+  readonly kind: 'oidc'
+  readonly config: OidcConfig
+  readonly protocol: Oidc
+}
+export interface ProxyProvider {
+  readonly kind: 'proxy'
+  readonly config: ProxyConfig
+  readonly protocol: TrustedProxy
+}
+
+/** Where single sign-on lives. What a provider has to be told, it is told in these words. */
+export interface SignOnAddresses {
+  start(scheme: string, redirectUrl: string): string
+  readonly samlMetadata: string
+  readonly samlAcs: string
+  readonly samlLogout: string
+  oidcCallback(provider: string): string
+  oidcLogout(provider: string): string
+  readonly logoutPage: string
+  readonly afterLogout: string
+}
+
+export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddresses {
+  const sso = `${authn}/sso`
+  return {
+    // As the last parameter and not encoded: DSpace's user interface replaces it with its own address.
+    start: (scheme, redirectUrl) => `${authn}/${scheme}?redirectUrl=${redirectUrl}`,
+    samlMetadata: `${sso}/saml/metadata`,
+    samlAcs: `${sso}/saml/acs`,
+    samlLogout: `${sso}/saml/logout`,
+    oidcCallback: provider => `${sso}/oidc/callback/${provider}`,
+    oidcLogout: provider => `${sso}/oidc/logout/${provider}`,
+    logoutPage: `${sso}/logout`,
+    afterLogout: `${sso}/logout/done`,
+  }
+}
+
+type Log = Pick<FastifyBaseLogger, 'error'>
+
+export const createProviders = (
+  { providers, saml }: SignOnConfig,
+  addresses: SignOnAddresses,
+  log: Log,
+): readonly Provider[] => providers.map(config => createProvider(config, saml, addresses, log))
+
+function createProvider(
+  config: ProviderConfig,
+  self: SamlServiceProvider,
+  addresses: SignOnAddresses,
+  log: Log,
+): Provider {
+  if (config.kind === 'proxy') return { kind: 'proxy', config, protocol: createProxy(config) }
+  if (config.kind === 'oidc') {
+    const callbackUrl = addresses.oidcCallback(config.id)
+    const protocol = createOidc({ provider: config, callbackUrl, afterLogoutUrl: addresses.afterLogout })
+    return { kind: 'oidc', config, protocol }
+  }
+  const metadata = watchMetadata(config, why =>
+    log.error({ provider: config.id, why }, 'the metadata of a provider can not be read'),
+  )
+  const { samlAcs: acsUrl, samlLogout: logoutUrl } = addresses
+  const protocol = createSaml({ provider: config, self, metadata, acsUrl, logoutUrl })
+  return { kind: 'saml', config, protocol, metadata }
+}

@@ -1,0 +1,82 @@
+import type { FastifyRequest } from 'fastify'
+import type { ProxyConfig } from '../../config/sign-on.ts'
+import { countHeader } from '../../http/malformed.ts'
+import { sameText } from '../../keys.ts'
+import { clientAddress, networkOf } from '../special-groups.ts'
+import { Refused, type Vouched } from './protocol.ts'
+
+/**
+ * A reverse proxy that has authenticated somebody (mod_shib, oauth2-proxy). Its headers count only on a connection from
+ * one of its addresses and with the secret that it shares with us; what anybody else sends under these names does not.
+ */
+export interface TrustedProxy {
+  /** @returns undefined when the proxy brought nobody @throws Refused */
+  vouchedBy(request: FastifyRequest): Vouched | undefined
+  /** Whether the request has headers that only the proxy should send, and doesn't come from it. */
+  isPretended(request: FastifyRequest): boolean
+}
+
+export function createProxy(provider: ProxyConfig): TrustedProxy {
+  const { secretHeader, secret, separator, attributes } = provider
+  const isProxy = networkOf(provider.addresses)
+  const { subject, email, firstName, lastName } = attributes
+  const conditions = [...provider.groups, ...provider.require].map(rule => rule.attribute)
+  const names = [subject, email, firstName, lastName, ...conditions]
+    .filter(name => name !== undefined)
+    .map(name => name.toLowerCase())
+
+  function isTrusted(request: FastifyRequest): boolean {
+    // The connection's own address: X-Forwarded-For is for anybody to write.
+    const address = clientAddress(request.raw.socket.remoteAddress ?? '')
+    const given = request.headers[secretHeader]
+    return (
+      address !== null &&
+      isProxy(address) &&
+      countHeader(request.raw, secretHeader) === 1 &&
+      typeof given === 'string' &&
+      sameText(given, secret)
+    )
+  }
+
+  function valuesOf(request: FastifyRequest, name: string): readonly string[] {
+    const given = request.headers[name]
+    if (typeof given !== 'string') return []
+    // Bytes of UTF-8, which Node reads as Latin-1.
+    return split(Buffer.from(given, 'latin1').toString(), separator)
+  }
+
+  return {
+    vouchedBy: request => {
+      if (!isTrusted(request)) return undefined
+      // The proxy's next to the client's own: which is which?
+      if (names.some(name => countHeader(request.raw, name) > 1))
+        throw new Refused('an attribute header came twice: the proxy must take away what clients send')
+      const subjects = valuesOf(request, attributes.subject.toLowerCase())
+      const [subject] = subjects
+      if (subject === undefined) return undefined
+      return {
+        provider,
+        attributes: name => valuesOf(request, name.toLowerCase()),
+        session: { name: subject, sid: null, detail: {} },
+      }
+    },
+    isPretended: request =>
+      [secretHeader, ...names].some(name => request.headers[name] !== undefined) && !isTrusted(request),
+  }
+}
+
+/** Values as mod_shib joins them: a backslash before a separator makes it a part of the value. */
+function split(text: string, separator: string): string[] {
+  const values: string[] = []
+  let value = ''
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\' && text[at + 1] === separator) value += text[++at]
+    else if (text[at] !== separator) value += text[at]
+    else {
+      values.push(value)
+      value = ''
+    }
+  }
+  // Apache writes «(null)» for what it doesn't have: nobody is called so.
+  return [...values, value].map(one => one.trim()).filter(one => one !== '' && one !== '(null)')
+}

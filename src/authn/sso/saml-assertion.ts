@@ -1,0 +1,98 @@
+import type { SamlConfig } from '../../config/sign-on.ts'
+import { Refused, type Vouched } from './protocol.ts'
+import type { IdpMetadata, MessageHead } from './saml-xml.ts'
+
+export const unspecified = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified'
+const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
+const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+
+interface Expected {
+  readonly idp: IdpMetadata
+  readonly acsUrl: string
+  /** Milliseconds. */
+  readonly skew: number
+  readonly requestId: string
+  readonly head: MessageHead
+}
+
+/** What the library hands out once it has verified it; nothing else of the message is read here. */
+export interface VerifiedProfile {
+  readonly nameID?: string
+  readonly nameIDFormat?: string
+  readonly nameQualifier?: string
+  readonly spNameQualifier?: string
+  readonly sessionIndex?: string
+  getAssertion?(): Readonly<Record<string, unknown>>
+}
+
+/** Its elements. */
+interface Node {
+  readonly $?: Readonly<Record<string, string>>
+  readonly _?: string
+  readonly [child: string]: unknown
+}
+const nodesIn = (node: Node | undefined, name: string): readonly Node[] => {
+  const found = node?.[name]
+  return Array.isArray(found)
+    ? found.map((one: unknown) => (typeof one === 'string' ? { _: one } : (one as Node)))
+    : []
+}
+
+/** What SAML Profiles §4.1.4.3 asks of an assertion beyond its signature, validity and audience. */
+export function confirm(profile: VerifiedProfile, { idp, acsUrl, skew, requestId, head }: Expected): void {
+  const assertion = profile.getAssertion?.().Assertion as Node | undefined
+  if (!assertion) throw new Refused('no assertion')
+  if (nodesIn(assertion, 'Issuer')[0]?._?.trim() !== idp.entityId) throw new Refused('another issuer')
+  if (nodesIn(assertion, 'AuthnStatement').length === 0) throw new Refused('no AuthnStatement')
+  if (head.inResponseTo !== null && head.inResponseTo !== requestId)
+    throw new Refused('it answers another request (InResponseTo)')
+  const confirmations = nodesIn(nodesIn(assertion, 'Subject')[0], 'SubjectConfirmation')
+  const now = Date.now()
+  const isGood = confirmations.some(one => {
+    const data = nodesIn(one, 'SubjectConfirmationData')[0]?.$ ?? {}
+    return (
+      one.$?.Method === bearer &&
+      data.Recipient === acsUrl &&
+      data.InResponseTo === requestId &&
+      now - skew < Date.parse(data.NotOnOrAfter ?? '') &&
+      !(now + skew < Date.parse(data.NotBefore ?? ''))
+    )
+  })
+  if (!isGood)
+    throw new Refused(
+      'no bearer confirmation for this recipient and request that is valid now (SubjectConfirmation)',
+    )
+}
+
+export function vouched(provider: SamlConfig, profile: VerifiedProfile): Vouched {
+  const assertion = profile.getAssertion?.().Assertion as Node
+  const values = new Map<string, string[]>()
+  for (const statement of nodesIn(assertion, 'AttributeStatement'))
+    for (const attribute of nodesIn(statement, 'Attribute')) {
+      const name = attribute.$?.Name ?? ''
+      const texts = nodesIn(attribute, 'AttributeValue')
+        .map(textOf)
+        .filter(text => text !== '')
+      values.set(name, [...(values.get(name) ?? []), ...texts])
+    }
+  const { nameID = '', nameIDFormat = unspecified, nameQualifier, spNameQualifier, sessionIndex } = profile
+  if (provider.attributes.subject === 'NameID' && nameIDFormat === transient)
+    throw new Refused('its NameID is transient, another one at each login: set attributes.subject')
+  values.set('NameID', nameID.trim() === '' ? [] : [nameID.trim()])
+  return {
+    provider,
+    attributes: name => values.get(name) ?? [],
+    session: {
+      name: nameID.trim(),
+      sid: sessionIndex ?? null,
+      detail: {
+        format: nameIDFormat,
+        ...(nameQualifier && { nameQualifier }),
+        ...(spNameQualifier && { spNameQualifier }),
+      },
+    },
+  }
+}
+
+/** The text of a value, or of the NameID that is in it (eduPersonTargetedID). */
+const textOf = (value: Node): string => (value._ ?? nodesIn(value, 'NameID')[0]?._ ?? '').trim()

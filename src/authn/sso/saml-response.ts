@@ -1,0 +1,74 @@
+import { promisify } from 'node:util'
+import { decrypt } from 'xml-encryption'
+import { Refused } from './protocol.ts'
+import { verifiedContent } from './saml-library.ts'
+import { children, namespaces, parse, refuseUnsound, serialize } from './saml-xml.ts'
+
+interface Keys {
+  /** Of the provider, PEM; one of them must have signed. */
+  readonly certificates: readonly string[]
+  /** Ours, PEM. */
+  readonly privateKey: string | null
+}
+
+/**
+ * From a Response to the one assertion in it that the provider has signed, itself or by signing the whole. What is given
+ * back is what the signature was checked over, never what stands at the same place in the document: that is what signature
+ * wrapping lives on.
+ *
+ * The library's own way from here decrypts with a version that doesn't know today's key transports (RSA-OAEP with SHA-256),
+ * and looks at nothing inside of an encrypted assertion; its check of signatures is what is used.
+ * @param xml looked at by `readHead`
+ * @throws Refused, or whatever the libraries throw
+ */
+export async function openResponse(xml: string, keys: Keys): Promise<string> {
+  const root = parse(xml)
+  const whole = signedContent(xml, root, keys)
+  const trusted = whole === undefined ? root : parse(whole)
+  const plain = children(trusted, namespaces.assertion, 'Assertion')
+  const encrypted = children(trusted, namespaces.assertion, 'EncryptedAssertion')
+  const [assertion, ...more] = [...plain, ...encrypted]
+  if (!assertion) throw new Refused('no assertion')
+  if (more.length > 0) throw new Refused('several assertions')
+  if (assertion.localName === 'Assertion')
+    return whole === undefined ? mustBeSigned(xml, assertion, keys) : serialize(assertion)
+
+  const opened = await openAssertion(assertion, keys, whole !== undefined)
+  const inside = parse(opened)
+  if (inside.localName !== 'Assertion' || inside.namespaceURI !== namespaces.assertion)
+    throw new Refused('what was encrypted is no assertion')
+  return whole === undefined ? mustBeSigned(opened, inside, keys) : opened
+}
+
+/** @returns what was signed; undefined where the element has no signature of its own @throws Refused where it is wrong */
+function signedContent(xml: string, element: Element, { certificates }: Keys): string | undefined {
+  if (children(element, namespaces.signature, 'Signature').length === 0) return undefined
+  const content = verifiedContent(xml, element, certificates)
+  if (content === null) throw new Refused('a signature that none of the provider’s certificates has made')
+  return content
+}
+
+function mustBeSigned(xml: string, element: Element, keys: Keys): string {
+  const content = signedContent(xml, element, keys)
+  if (content === undefined) throw new Refused('no signature')
+  return content
+}
+
+const decryptWith = promisify(decrypt)
+
+async function openAssertion(encrypted: Element, { privateKey }: Keys, isSigned: boolean): Promise<string> {
+  if (privateKey === null) throw new Refused('it is encrypted, and saml.privateKey is not set')
+  const xml = serialize(encrypted)
+  // Its blocks can be changed without a trace, and our answers would tell an attacker what is in them.
+  if (!isSigned && /xmlenc#aes(128|256)-cbc/.test(xml))
+    throw new Refused('an encryption by CBC in a message that is not signed as a whole')
+  // Whether the algorithms will do was decided by `readHead` and the line above.
+  const options = {
+    key: privateKey,
+    disallowDecryptionWithInsecureAlgorithm: false,
+    warnInsecureAlgorithm: false,
+  }
+  const opened = await decryptWith(xml, options)
+  refuseUnsound(opened)
+  return opened
+}

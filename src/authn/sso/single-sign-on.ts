@@ -1,0 +1,67 @@
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { SignOnConfig } from '../../config/sign-on.ts'
+import type { Config } from '../../config.ts'
+import type { Addresses } from '../../http/addresses.ts'
+import type { Keyring } from '../../keys.ts'
+import type { SignOn } from '../../storage/sign-on.ts'
+import type { Accounts } from '../../storage/storage.ts'
+import type { Way } from '../challenge.ts'
+import type { SpecialGroups } from '../special-groups.ts'
+import { createAttempts, signOnCookies } from './attempts.ts'
+import { providerLogoutRoutes } from './logouts.ts'
+import { createProviders, signOnAddresses } from './providers.ts'
+import { createRedirects } from './redirects.ts'
+import { returnRoutes } from './returns.ts'
+import { createSignOnPath, type SignOnPath } from './sign-on.ts'
+import { startRoutes } from './start.ts'
+import { createTickets } from './tickets.ts'
+
+/** Single sign-on as the rest of authentication sees it (contract section 10, docs/decisions/0010). */
+export interface SingleSignOn extends Pick<SignOnPath, 'trade' | 'offerLogout'> {
+  register(app: FastifyInstance): void
+}
+
+interface Parts {
+  readonly accounts: Accounts
+  readonly addresses: Addresses
+  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl'> & { readonly signOn: SignOnConfig }
+  readonly keyring: Keyring
+  readonly log: FastifyBaseLogger
+  readonly signOn: SignOn
+  readonly specialGroups: SpecialGroups
+}
+
+export function createSingleSignOn(parts: Parts): SingleSignOn {
+  const { accounts, keyring, log, signOn, specialGroups } = parts
+  const config = parts.config.signOn
+  const addresses = signOnAddresses(parts.addresses)
+  const cookies = signOnCookies(parts.config.baseUrl)
+  const tickets = createTickets(signOn)
+  const providers = createProviders(config, addresses, log)
+  const path = createSignOnPath({ accounts, addresses, config, cookies, signOn, specialGroups, tickets })
+  const attempts = createAttempts(cookies, keyring)
+  const redirects = createRedirects(parts.config)
+  return {
+    trade: path.trade,
+    offerLogout: path.offerLogout,
+    register: app => {
+      startRoutes(app, { addresses, attempts, config, path, providers, redirects })
+      returnRoutes(app, { addresses, attempts, config, path, providers, tickets })
+      providerLogoutRoutes(app, { addresses, config, path, providers, signOn, tickets })
+    },
+  }
+}
+
+/** Each way to log in with its `location` (L4). */
+export function waysToLogIn(
+  { loginMethods, signOn }: Pick<Config, 'loginMethods' | 'signOn'>,
+  addresses: Addresses,
+): readonly Way[] {
+  const { start } = signOnAddresses(addresses)
+  const schemes = new Set(signOn?.providers.map(({ scheme }) => scheme))
+  return loginMethods.map(method =>
+    signOn && schemes.has(method)
+      ? { method, location: start(method, signOn.defaultRedirectUrl) }
+      : { method },
+  )
+}

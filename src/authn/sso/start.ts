@@ -1,0 +1,117 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SignOnConfig } from '../../config/sign-on.ts'
+import { allowOnly } from '../../http/methods.ts'
+import { escapeHtml, sendPage } from '../../http/page.ts'
+import { badParameter, type Query, singleParameters } from '../../http/parameters.ts'
+import { clientAddress } from '../special-groups.ts'
+import type { Attempts } from './attempts.ts'
+import { Refused } from './protocol.ts'
+import type { Provider, ProxyProvider, SignOnAddresses } from './providers.ts'
+import { refusalOf } from './refusals.ts'
+import type { SignOnPath } from './sign-on.ts'
+
+interface Parts {
+  readonly addresses: SignOnAddresses
+  readonly attempts: Attempts
+  readonly config: SignOnConfig
+  readonly path: SignOnPath
+  readonly providers: readonly Provider[]
+  /** @returns the address as it is sent @throws Problem 400 */
+  readonly redirects: (given: string) => string
+}
+
+/** `GET /api/authn/<scheme>`: the `location` of WWW-Authenticate, where single sign-on begins (X1). */
+export function startRoutes(app: FastifyInstance, parts: Parts): void {
+  const { addresses, attempts, config, path, providers, redirects } = parts
+
+  // Headers that only a proxy should send, from somebody else, are an attack or a hole in the proxy's configuration.
+  const proxies = providers.filter(provider => provider.kind === 'proxy')
+  if (proxies.length > 0)
+    app.addHook('onRequest', async request => {
+      for (const { config, protocol } of proxies)
+        if (protocol.isPretended(request))
+          request.log.warn(
+            {
+              provider: config.id,
+              clientIp: clientAddress(request.ip),
+              from: request.raw.socket.remoteAddress,
+            },
+            'attributes that did not come from the trusted proxy are ignored',
+          )
+    })
+
+  for (const scheme of new Set(providers.map(provider => provider.config.scheme))) {
+    const ofScheme = providers.filter(provider => provider.config.scheme === scheme)
+    app.get(`/${scheme}`, { config: { isPage: true } }, async (request, reply) => {
+      const given = readStart(request)
+      const redirectUrl = redirects(given.redirectUrl ?? config.defaultRedirectUrl)
+      const provider = chosen(ofScheme, given.provider)
+      if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
+      if (provider.kind === 'proxy')
+        return fromProxy(provider, redirectUrl, given.returned !== undefined, request, reply)
+      const attempt = attempts.begin(reply, provider.config.id, redirectUrl)
+      try {
+        return reply.redirect(await provider.protocol.begin(attempt), 303)
+      } catch (error) {
+        reply.removeHeader('set-cookie')
+        throw refusal(error, provider, redirectUrl, request)
+      }
+    })
+    allowOnly(app, `/${scheme}`, ['GET', 'HEAD'])
+  }
+
+  const refusal = (error: unknown, { config }: Provider, redirectUrl: string, request: FastifyRequest) =>
+    refusalOf(error, config, addresses.start(config.scheme, redirectUrl), request.log)
+
+  /** Several providers: people choose (a page of links, which work without script). */
+  function discovery(reply: FastifyReply, scheme: string, from: readonly Provider[], redirectUrl: string) {
+    const link = ({ config: { id } }: Provider) =>
+      `${addresses.start(scheme, encodeURIComponent(redirectUrl))}&provider=${id}`
+    const choices = from.map(
+      one => `<li><a class="choice" href="${escapeHtml(link(one))}">${escapeHtml(one.config.name)}</a></li>`,
+    )
+    return sendPage(reply, 'Where do you want to log in?', `<ul>${choices.join('')}</ul>`)
+  }
+
+  async function fromProxy(
+    { config, protocol }: ProxyProvider,
+    redirectUrl: string,
+    returned: boolean,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    let why = 'the proxy brought nobody'
+    try {
+      const vouched = protocol.vouchedBy(request)
+      if (vouched) return await path.admit(vouched, redirectUrl, request, reply)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      why = error.message
+    }
+    if (config.loginUrl !== undefined && !returned) {
+      const target = `${addresses.start(config.scheme, encodeURIComponent(redirectUrl))}&provider=${config.id}&returned=1`
+      return reply.redirect(config.loginUrl.replaceAll('{target}', encodeURIComponent(target)), 303)
+    }
+    throw refusalOf(new Refused(why), config, addresses.start(config.scheme, redirectUrl), request.log)
+  }
+}
+
+/**
+ * The parameters of a start. DSpace's user interface puts its address in as it is, whatever is in it: then everything that
+ * follows belongs to the address.
+ */
+function readStart(request: FastifyRequest) {
+  const [, redirectUrl, provider] =
+    /\?redirectUrl=(https?:\/\/.*?)(?:&provider=([a-z0-9-]+))?$/i.exec(request.originalUrl) ?? []
+  if (redirectUrl === undefined)
+    return singleParameters(request.query as Query, ['redirectUrl', 'provider', 'returned'])
+  return { redirectUrl, ...(provider !== undefined && { provider }) }
+}
+
+function chosen(from: readonly Provider[], id: string | undefined): Provider | undefined {
+  if (id === undefined) return from.length === 1 ? from[0] : undefined
+  const known = from.find(({ config }) => config.id === id)
+  if (known) return known
+  const legal = from.map(({ config }) => config.id)
+  throw badParameter('provider', id, `The parameter provider must be one of ${legal.join(', ')}.`, { legal })
+}

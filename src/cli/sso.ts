@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { checkSignOn, type Finding } from '../authn/sso/check.ts'
+import { attributesOf, readIdentity } from '../authn/sso/identity.ts'
+import { signOnAddresses } from '../authn/sso/providers.ts'
+import { refusals } from '../authn/sso/refusals.ts'
+import type { ProviderConfig, SignOnConfig } from '../config/sign-on.ts'
+import { type Config, toConfig } from '../config.ts'
+import { addressesOf } from '../http/addresses.ts'
+import type { Storage } from '../storage/storage.ts'
+import { Failure, Misuse } from './failures.ts'
+import { say, sayList, table } from './output.ts'
+import { withStore } from './store.ts'
+
+/** `carrel sso …`: is single sign-on set up rightly, and whom would it log in as what? */
+export function ssoCommand(): Command {
+  const command = new Command('sso').description('Look into the configuration of single sign-on.')
+
+  command
+    .command('check')
+    .description('Check the configuration, ask the providers, and name what is wrong. Changes nothing.')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const config = toConfig(process.env)
+      const signOn = signOnOf(config)
+      const findings: Finding[] = []
+      const addresses = signOnAddresses(addressesOf(config))
+      for await (const finding of checkSignOn({ ...config, signOn, addresses })) findings.push(finding)
+      sayList(json, findings, () =>
+        table(
+          ['', 'ABOUT', 'FOUND'],
+          findings.map(({ level, about, what }) => [level, about, what]),
+        ),
+      )
+      const errors = findings.filter(({ level }) => level === 'error').length
+      if (errors > 0)
+        throw new Failure(`${errors} ${errors === 1 ? 'thing is' : 'things are'} wrong; see above`)
+    })
+
+  command
+    .command('explain')
+    .description('Say which eperson and groups attributes would give, without logging anyone in.')
+    .requiredOption('--attributes <file.json>', 'the attributes or claims, as one JSON object')
+    .option('--provider <id>', 'the provider that they come from; needed when there are several')
+    .option('--json', 'print JSON')
+    .action(async (options: { attributes: string; provider?: string; json?: boolean }) => {
+      const attributes = attributesOf(readJson(options.attributes))
+      await withStore(async ({ signOn }, config) => {
+        const provider = providerOf(signOnOf(config), options.provider)
+        const explained = await explain(provider, attributes, config, signOn)
+        say(options.json ? JSON.stringify(explained, null, 2) : inWords(explained))
+      })
+    })
+  return command
+}
+
+function signOnOf({ signOn }: Config): SignOnConfig {
+  if (signOn === null)
+    throw new Failure(
+      'there is no singleSignOn in the configuration file; set CARREL_CONFIG to one that has it',
+    )
+  return signOn
+}
+
+function providerOf({ providers }: SignOnConfig, id: string | undefined): ProviderConfig {
+  const [only, ...more] = providers
+  if (id === undefined && only && more.length === 0) return only
+  const known = providers.find(one => one.id === id)
+  if (known) return known
+  throw new Misuse(`--provider must be one of ${providers.map(one => one.id).join(', ')}`)
+}
+
+function readJson(file: string): Readonly<Record<string, unknown>> {
+  let content: unknown
+  try {
+    content = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'it is not valid JSON' : (error as NodeJS.ErrnoException).code
+    throw new Failure(`${file} can't be read: ${why}`)
+  }
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw new Failure(`${file} must hold one JSON object: names and values of attributes`)
+  return content as Record<string, unknown>
+}
+
+interface Explained {
+  readonly provider: string
+  readonly subject: string | null
+  readonly email: string | null
+  readonly emailIgnored: string | null
+  /** What would happen: known, linked, created or refused. */
+  readonly outcome: string
+  readonly why: string | null
+  readonly eperson: { readonly uuid: string; readonly email: string } | null
+  /** Names of the special groups that would be in the token. */
+  readonly specialGroups: readonly string[]
+}
+
+async function explain(
+  provider: ProviderConfig,
+  attributes: ReturnType<typeof attributesOf>,
+  { methodGroups }: Pick<Config, 'methodGroups'>,
+  signOn: Storage['signOn'],
+): Promise<Explained> {
+  const read = readIdentity(provider, attributes)
+  const nobody = { provider: provider.id, subject: null, email: null, emailIgnored: null, eperson: null }
+  if (typeof read === 'string') return { ...nobody, outcome: 'refused', why: read, specialGroups: [] }
+  const { identity, emailIgnored, groups } = read
+  const found = await signOn.whoIs(identity, { byEmail: provider.email.match, create: provider.create })
+  const isRefused = found.kind === 'refused'
+  const ofMethod = methodGroups.filter(({ method }) => method === provider.scheme).map(({ group }) => group)
+  return {
+    provider: provider.id,
+    subject: identity.subject,
+    email: identity.email,
+    emailIgnored,
+    outcome: found.kind,
+    why: isRefused ? refusals[found.why] : null,
+    eperson: found.eperson && { uuid: found.eperson.uuid, email: found.eperson.email },
+    specialGroups: isRefused ? [] : [...new Set([...ofMethod, ...groups])],
+  }
+}
+
+function inWords({
+  provider,
+  subject,
+  email,
+  emailIgnored,
+  outcome,
+  why,
+  eperson,
+  specialGroups,
+}: Explained): string {
+  const who = eperson === null ? '' : `${eperson.email} (${eperson.uuid})`
+  const outcomes: Readonly<Record<string, string>> = {
+    known: `logs in as ${who}, known by subject`,
+    linked: `logs in as ${who}, by e-mail address, and is linked to it from then on`,
+    created: `logs in as a new eperson ${email}`,
+    refused: `is refused: ${why}${who === '' ? '' : ` (${who})`}`,
+  }
+  return [
+    `Provider        ${provider}`,
+    `Subject         ${subject ?? '–'}`,
+    `E-mail          ${email ?? (emailIgnored === null ? '–' : `ignored: ${emailIgnored}`)}`,
+    `Outcome         ${outcomes[outcome] ?? outcome}`,
+    `Special groups  ${specialGroups.length === 0 ? '–' : specialGroups.join(', ')}`,
+  ].join('\n')
+}

@@ -1,0 +1,52 @@
+import { type SettingKey, settings } from '../settings.ts'
+import { providerSchemas } from './provider-schemas.ts'
+import { closed, text } from './schema-words.ts'
+import { signOnSchema } from './sign-on-schema.ts'
+
+const settingValue = {
+  anyOf: [{ type: ['string', 'number', 'boolean'] }, { type: 'array', items: { type: 'string' } }],
+}
+
+/** The JSON Schema of the configuration file, as it is published: docs/reference/carrel.schema.json. */
+export const configSchema = {
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  title: 'Configuration of Carrel (the file that CARREL_CONFIG names)',
+  ...closed({
+    $schema: { type: 'string' },
+    ...Object.fromEntries(
+      (Object.keys(settings) as SettingKey[])
+        .filter(key => key !== 'CARREL_CONFIG')
+        .map(key => [key, { description: `Takes ${settings[key].takes}.`, ...settingValue }]),
+    ),
+    specialGroups: closed({
+      ip: {
+        type: 'array',
+        description: 'Clients from these networks are in the group; ! takes a network out again.',
+        items: closed(
+          { group: text('The group.'), ranges: { type: 'array', minItems: 1, items: { type: 'string' } } },
+          ['group', 'ranges'],
+        ),
+      },
+      method: {
+        type: 'array',
+        description: 'Whoever logs in by the method is in the group.',
+        items: closed({ group: text('The group.'), method: text('password, or a scheme.') }, [
+          'group',
+          'method',
+        ]),
+      },
+    }),
+    singleSignOn: {
+      ...signOnSchema,
+      properties: {
+        ...signOnSchema.properties,
+        providers: {
+          type: 'array',
+          minItems: 1,
+          description: 'The providers, in the order in which they are shown.',
+          items: { oneOf: Object.values(providerSchemas) },
+        },
+      },
+    },
+  }),
+}

@@ -1,0 +1,81 @@
+/** Single sign-on as the configuration file has it: checked against the published schema, secrets read in. */
+export interface SignOnConfig {
+  readonly defaultRedirectUrl: string
+  readonly saml: SamlServiceProvider
+  readonly providers: readonly ProviderConfig[]
+}
+
+export interface SamlServiceProvider {
+  readonly entityId: string
+  /** Both PEM; null: requests aren't signed and nothing can be decrypted. */
+  readonly keys: { readonly privateKey: string; readonly certificate: string } | null
+  /** Seconds. */
+  readonly clockSkew: number
+}
+
+export type ProviderConfig = SamlConfig | OidcConfig | ProxyConfig
+
+interface Provider {
+  readonly id: string
+  readonly name: string
+  /** Of WWW-Authenticate, and so the login method. */
+  readonly scheme: string
+  readonly attributes: {
+    readonly subject: string
+    readonly email?: string
+    readonly firstName?: string
+    readonly lastName?: string
+    readonly emailVerified: string
+  }
+  readonly email: {
+    readonly verified: 'always' | 'claim' | 'never'
+    readonly domains?: readonly string[]
+    readonly match: boolean
+  }
+  readonly create: boolean
+  readonly require: readonly Condition[]
+  readonly groups: readonly GroupRule[]
+}
+
+export interface GroupRule extends Condition {
+  readonly group: string
+}
+
+export interface Condition {
+  readonly attribute: string
+  readonly matches: (value: string) => boolean
+}
+
+export interface SamlConfig extends Provider {
+  readonly kind: 'saml'
+  /** A file. */
+  readonly metadata: string
+  readonly entityId?: string
+  readonly nameIdFormat?: string
+}
+
+export interface OidcConfig extends Provider {
+  readonly kind: 'oidc'
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string | null
+  readonly clientAuthentication: 'basic' | 'post'
+  readonly scopes: readonly string[]
+  readonly userInfo: boolean
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+export interface ProxyConfig extends Provider {
+  readonly kind: 'proxy'
+  readonly addresses: readonly string[]
+  /** In lower case. */
+  readonly secretHeader: string
+  readonly secret: string
+  readonly separator: string
+  readonly loginUrl?: string
+  readonly logoutUrl?: string
+}
+
+/** Whether an address is on this machine, where http is as good as https. */
+export const isLoopback = (url: string): boolean =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(URL.parse(url)?.hostname ?? '')

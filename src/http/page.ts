@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** The few pages that people see: no script, one style, readable on a phone and in the dark. */
+const style = `
+:root { color-scheme: light dark; font: 1.05rem/1.5 system-ui, sans-serif }
+body { max-width: 34rem; margin: 12vh auto 2rem; padding: 0 1.25rem }
+h1 { font-size: 1.4rem; line-height: 1.25 }
+ul { list-style: none; padding: 0 }
+li { margin: .6rem 0 }
+a.choice { display: block; padding: .8rem 1rem; border: 1px solid color-mix(in srgb, currentColor 35%, transparent); border-radius: .5rem; text-decoration: none; color: inherit }
+a.choice:hover, a.choice:focus-visible { border-color: currentColor; outline: 2px solid Highlight }
+code, small { opacity: .75 }
+`
+const styleHash = createHash('sha256').update(style).digest('base64')
+/** The policy of every answer, and this one style (https://www.w3.org/TR/CSP3/#framework-directive-source-list). */
+const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+/** @param body HTML; what others wrote goes through `escapeHtml` */
+export function sendPage(reply: FastifyReply, title: string, body: string): FastifyReply {
+  return reply
+    .header('content-security-policy', policy)
+    .type('text/html; charset=utf-8')
+    .send(
+      `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
+        `<title>${escapeHtml(title)}</title><style>${style}</style><main><h1>${escapeHtml(title)}</h1>${body}</main></html>`,
+    )
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, one => escapes[one] ?? one)
+
+/** Whether it is a browser that goes somewhere, not a program that asks. */
+export const wantsPage = (request: FastifyRequest): boolean =>
+  request.routeOptions.config?.isPage === true && /\btext\/html\b/.test(request.headers.accept ?? '')
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** People come here with a browser: what goes wrong is shown as a page, if the browser asks for one. */
+    isPage?: boolean
+  }
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Ajv } from 'ajv'
+import { toConfig } from '../../src/config.ts'
+import { identity } from '../support/certificates.ts'
+import { repository } from '../support/process.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+const oidc = { id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' }
+const saml = { id: 'uni', kind: 'saml', metadata: 'idp.xml' }
+const proxy = {
+  id: 'apache',
+  kind: 'proxy',
+  addresses: ['10.0.0.5'],
+  secretHeader: 'X-Proxy-Secret',
+  secret: { env: 'PROXY_SECRET' },
+  attributes: { subject: 'X-Subject' },
+}
+const secret = 'sixteen characters and more'
+
+type Env = Readonly<Record<string, string>>
+
+function configOf(t: TestContext, singleSignOn: unknown, env: Env = {}, more: object = {}) {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'carrel.json'), JSON.stringify({ singleSignOn, ...more }))
+  writeFileSync(join(folder, 'secret'), `${secret}\n`)
+  return toConfig({ CARREL_CONFIG: join(folder, 'carrel.json'), PROXY_SECRET: secret, ...env })
+}
+
+test('D3 single sign-on has defaults that work, and secrets from the environment or a file', t => {
+  const { signOn, loginMethods } = configOf(t, {
+    providers: [saml, { ...oidc, clientSecret: { file: 'secret' } }, proxy],
+  })
+  assert.deepEqual(loginMethods, ['password', 'shibboleth', 'oidc'])
+  const [first, second, third] = signOn?.providers ?? []
+  assert.equal(first?.kind === 'saml' && first.attributes.subject, 'NameID')
+  assert.equal(second?.kind === 'oidc' && second.clientSecret, secret)
+  assert.deepEqual(second?.kind === 'oidc' && second.scopes, ['openid', 'profile', 'email'])
+  assert.equal(third?.kind === 'proxy' && third.secret, secret)
+  for (const provider of signOn?.providers ?? []) {
+    assert.equal(provider.create, false, 'nobody is created unless that is asked for')
+    assert.equal(provider.email.match, false, 'an address alone opens no account')
+  }
+})
+
+test('D3 the methods have the order of the configuration, and one that is left out is switched off', t => {
+  const block = { providers: [oidc, saml], methods: ['shibboleth', 'oidc'] }
+  assert.deepEqual(configOf(t, block).loginMethods, ['shibboleth', 'oidc'])
+})
+
+test('D3 what is wrong with single sign-on stops the start and is named with its place and what it takes', t => {
+  const { privateKey, certificate } = identity('one')
+  const foreign = identity('two').certificate
+  const rule = { group: 'Staff', attribute: 'groups', value: 'staff' }
+  const withRule = (more: object) => ({ providers: [{ ...oidc, groups: [{ ...rule, ...more }] }] })
+  const pem = { KEY: privateKey, CERTIFICATE: certificate, FOREIGN: foreign }
+  for (const [block, pattern] of [
+    ['x', /singleSignOn: must be object/],
+    [{}, /singleSignOn: must have required property 'providers'/],
+    [{ providers: [] }, /singleSignOn\.providers: must NOT have fewer than 1 items/],
+    [{ providers: [{}] }, /singleSignOn\.providers\[0\]\.kind: must be one of saml, oidc, proxy/],
+    [{ providers: [null] }, /providers\[0\]\.kind: must be one of/],
+    [{ providers: [{ ...oidc, kind: 'constructor' }] }, /providers\[0\]\.kind: must be one of/],
+    [
+      { providers: [{ ...oidc, clientID: 'x' }] },
+      /providers\[0\]: clientID is not known; known are .*clientId/,
+    ],
+    [{ providers: [{ ...oidc, issuer: 'id.example.org' }] }, /providers\[0\]\.issuer: must match pattern/],
+    [{ providers: [{ ...oidc, issuer: 'http://id.example.org' }] }, /issuer: must begin with https/],
+    [{ providers: [{ ...oidc, id: 'Company' }] }, /providers\[0\]\.id: must match pattern/],
+    [{ providers: [oidc, oidc] }, /providers\[1\]\.id: company is there twice/],
+    [{ providers: [{ ...oidc, scheme: 'login' }] }, /providers\[0\]\.scheme: is a name that is taken/],
+    [{ providers: [{ ...oidc, scheme: 'password' }] }, /scheme: is a name that is taken/],
+    [
+      { providers: [{ ...oidc, clientSecret: 'hunter2 in the file' }] },
+      /clientSecret: must say where the secret is/,
+    ],
+    [{ providers: [{ ...oidc, clientSecret: {} }] }, /clientSecret: must NOT have fewer than 1 properties/],
+    [{ providers: [{ ...oidc, clientSecret: { env: 'NOT_SET' } }] }, /NOT_SET is not set/],
+    [{ providers: [{ ...oidc, clientSecret: { file: 'none' } }] }, /the file none can't be read \(ENOENT\)/],
+    [{ providers: [{ ...oidc, parameters: { state: 'x' } }] }, /providers\[0\]\.parameters/],
+    [{ providers: [{ ...oidc, scopes: ['email'] }] }, /scopes: must contain/],
+    [
+      { providers: [{ ...oidc, email: { verified: 'yes' } }] },
+      /email\.verified: must be one of always, claim, never/,
+    ],
+    [
+      { providers: [{ ...proxy, attributes: {} }] },
+      /providers\[0\]\.attributes: must have required property 'subject'/,
+    ],
+    [{ providers: [{ ...proxy, addresses: ['campus'] }] }, /addresses: campus is no address or network/],
+    [{ providers: [{ ...proxy, secret: { env: 'SHORT' } }] }, /secret: must have 16 characters or more/],
+    [withRule({ group: 'Administrator' }), /groups\[0\]\.group: may not be Administrator/],
+    [withRule({ pattern: 'x' }), /groups\[0\]: needs either a value or a pattern/],
+    [
+      { providers: [{ ...oidc, groups: [{ group: 'a', attribute: 'b' }] }] },
+      /needs either a value or a pattern/,
+    ],
+    [
+      { providers: [{ ...oidc, groups: [{ group: 'a', attribute: 'b', pattern: '(' }] }] },
+      /must match format "regex"/,
+    ],
+    [
+      {
+        providers: [
+          { ...oidc, groups: Array.from({ length: 101 }, (_, at) => ({ ...rule, group: `g${at}` })) },
+        ],
+      },
+      /more than 100 groups/,
+    ],
+    [
+      { providers: [oidc], methods: ['password', 'shibboleth'] },
+      /methods: "shibboleth" is none of password, oidc/,
+    ],
+    [
+      { providers: [oidc], defaultRedirectUrl: 'https://elsewhere.example' },
+      /defaultRedirectUrl: the origin of .* is not in CARREL_ALLOWED_ORIGINS/,
+    ],
+    [{ providers: [oidc], saml: { privateKey: { env: 'KEY' } } }, /saml/],
+    [
+      { providers: [oidc], saml: { privateKey: { env: 'KEY' }, certificate: { env: 'FOREIGN' } } },
+      /not the one of the private key/,
+    ],
+    [
+      { providers: [oidc], saml: { privateKey: { env: 'CERTIFICATE' }, certificate: { env: 'KEY' } } },
+      /must be PEM/,
+    ],
+  ] as const)
+    assert.throws(
+      () => configOf(t, block, { SHORT: 'short', ...pem }),
+      (error: Error) => {
+        assert.match(error.message, /^singleSignOn/)
+        assert.match(error.message, pattern)
+        assert.doesNotMatch(error.message, /hunter2|PRIVATE KEY|sixteen/)
+        return true
+      },
+    )
+})
+
+test('D3 environment variables that hold secrets may have any name; others that begin with CARREL_ may not', t => {
+  const env = { CARREL_MY_SECRET: secret }
+  const mine = { ...proxy, secret: { env: 'CARREL_MY_SECRET' } }
+  assert.ok(configOf(t, { providers: [mine] }, env).signOn)
+  assert.throws(() => configOf(t, { providers: [oidc] }, env), /CARREL_MY_SECRET is not a setting/)
+})
+
+test('G2 special groups of a method may name a scheme, and no scheme that there is not', t => {
+  const specialGroups = { method: [{ group: 'Members', method: 'oidc' }] }
+  const { methodGroups } = configOf(t, { providers: [oidc, proxy] }, {}, { specialGroups })
+  assert.deepEqual(methodGroups, [{ group: 'Members', method: 'oidc' }])
+  const others = [{ ...oidc, scheme: 'company' }, proxy]
+  assert.throws(
+    () => configOf(t, { providers: others }, {}, { specialGroups }),
+    /specialGroups: method\[0\] must name one of password, company, shibboleth/,
+  )
+})
+
+test('D3 the published JSON Schema takes what the service takes, and refuses what it refuses', () => {
+  const schema = JSON.parse(readFileSync(join(repository, 'docs/reference/carrel.schema.json'), 'utf8'))
+  const ajv = new Ajv({ strict: false })
+  ajv.addFormat('regex', true)
+  const takes = ajv.compile(schema)
+  const groups = [{ group: 'Staff', attribute: 'groups', value: 'staff' }]
+  const good = {
+    $schema: 'carrel.schema.json',
+    CARREL_PORT: 8080,
+    CARREL_ALLOWED_ORIGINS: ['https://ui.example.edu'],
+    specialGroups: { ip: [{ group: 'Campus', ranges: ['10.0.0.0/8'] }] },
+    singleSignOn: { providers: [{ ...oidc, groups }, saml, proxy] },
+  }
+  assert.ok(takes(good), JSON.stringify(takes.errors))
+  for (const wrong of [
+    { ...good, CARREL_PROT: 1 },
+    { singleSignOn: {} },
+    { singleSignOn: { providers: [{ ...oidc, issuer: undefined, kind: 'saml' }] } },
+    { singleSignOn: { providers: [{ ...oidc, clientSecret: 'plain' }] } },
+  ])
+    assert.equal(takes(JSON.parse(JSON.stringify(wrong))), false)
+})
