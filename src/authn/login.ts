@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { passwordMethod } from '../caller.ts'
 import type { Config } from '../config.ts'
 import type { Csrf } from '../http/csrf.ts'
-import { parseForm } from '../http/form.ts'
+import { isForm, parseForm } from '../http/form.ts'
 import { allowOnly } from '../http/methods.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts } from '../storage/storage.ts'
@@ -77,9 +77,6 @@ function readBody(request: FastifyRequest): ReadonlyMap<string, Buffer> | undefi
   if (/^\s*\{\s*\}\s*$/.test(body.toString())) return undefined
   throw new Problem('unsupported-media-type', 'Send user and password as application/x-www-form-urlencoded.')
 }
-
-const isForm = (request: FastifyRequest) =>
-  /^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')
 
 async function byPassword(
   parts: Parts,

@@ -10,11 +10,13 @@ import { addressesOf } from '../http/addresses.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Failure, Misuse } from './failures.ts'
 import { say, sayList, table } from './output.ts'
-import { withStore } from './store.ts'
+import { commandEvent, withStore } from './store.ts'
 
 /** `carrel sso …`: is single sign-on set up rightly, and whom would it log in as what? */
 export function ssoCommand(): Command {
-  const command = new Command('sso').description('Look into the configuration of single sign-on.')
+  const command = new Command('sso').description(
+    'Look into single sign-on: its configuration, and who is who.',
+  )
 
   command
     .command('check')
@@ -51,6 +53,36 @@ export function ssoCommand(): Command {
         say(options.json ? JSON.stringify(explained, null, 2) : inWords(explained))
       })
     })
+
+  command
+    .command('identities')
+    .description('List which subject of which provider is which eperson.')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: boolean }) =>
+      withStore(async ({ signOn }) => {
+        const identities = await signOn.listIdentities()
+        sayList(json, identities, () =>
+          table(
+            ['EMAIL', 'PROVIDER', 'SUBJECT', 'LINKED'],
+            identities.map(one => [one.email, one.provider, one.subject, one.linked]),
+          ),
+        )
+      }),
+    )
+
+  command
+    .command('unlink <email> <provider>')
+    .description('Part an eperson from its subject at a provider; its tokens end.')
+    .action((email: string, provider: string) =>
+      withStore(async ({ signOn }) => {
+        const changed = await signOn.unlink(email, provider, commandEvent('eperson.unlink', provider))
+        if (changed === 'no-eperson')
+          throw new Failure(`there is no eperson ${email}; «carrel eperson list» shows all`)
+        if (changed === 'unchanged')
+          throw new Failure(`${email} has no subject at ${provider}; «carrel sso identities» shows all`)
+        say(`Parted ${email} from its subject at ${provider}.`)
+      }),
+    )
   return command
 }
 

@@ -24,6 +24,7 @@ interface Attributes {
   readonly email?: string
   readonly firstName?: string
   readonly lastName?: string
+  readonly emailVerified?: string
 }
 
 /** What every provider has, with the defaults of its kind. */
@@ -48,7 +49,7 @@ const common = (scheme: string, verified: string, names: Attributes) => ({
         lastName: attribute('The last name.', names.lastName),
         emailVerified: attribute(
           'What says that the address is verified (true or 1), where email.verified is claim.',
-          'email_verified',
+          names.emailVerified,
         ),
       },
       names.subject === undefined ? ['subject'] : [],
@@ -115,6 +116,7 @@ export const providerSchemas = {
         email: 'email',
         firstName: 'given_name',
         lastName: 'family_name',
+        emailVerified: 'email_verified',
       }),
       issuer: text('Its issuer identifier; the rest is discovered. Http only on this machine.', {
         pattern: '^https?://[^?#]+$',

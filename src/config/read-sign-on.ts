@@ -94,7 +94,10 @@ export function readSignOn(
       'defaultRedirectUrl',
       `the origin of ${defaultRedirectUrl} is not in CARREL_ALLOWED_ORIGINS`,
     )
-  return { methods, signOn: { defaultRedirectUrl, saml: readSaml(given.saml, surroundings), providers } }
+  const saml = readSaml(given.saml, surroundings)
+  // A scheme that is switched off has no door.
+  const offered = providers.filter(({ scheme }) => methods.includes(scheme))
+  return { methods, signOn: { defaultRedirectUrl, saml, providers: offered } }
 }
 
 function readProvider(given: unknown, where: string, surroundings: Surroundings): ProviderConfig {
@@ -110,6 +113,8 @@ function readProvider(given: unknown, where: string, surroundings: Surroundings)
     require: require.map((rule, at) => readCondition(rule, `${where}.require[${at}]`, complain)),
     groups: readRules(groups, `${where}.groups`, complain),
   }
+  if (common.email.verified === 'claim' && common.attributes.emailVerified === undefined)
+    throw complain(`${where}.email.verified`, 'is claim: attributes.emailVerified must name what says so')
   const secretAt = (place: SecretPlace | undefined, name: string) =>
     place === undefined ? null : readSecret(place, `${where}.${name}`, surroundings)
   switch (common.kind) {
@@ -123,7 +128,11 @@ function readProvider(given: unknown, where: string, surroundings: Surroundings)
       const wrong = common.addresses.find(address => !isRange(address))
       if (wrong !== undefined) throw complain(`${where}.addresses`, `${wrong} is no address or network`)
       const shared = secretAt(secret, 'secret') ?? ''
-      if (shared.length < 16) throw complain(`${where}.secret`, 'must have 16 characters or more')
+      if (!/^[!-~][ -~]{14,}[!-~]$/.test(shared))
+        throw complain(
+          `${where}.secret`,
+          'must have 16 characters or more of printable ASCII, no space at its ends',
+        )
       return { ...common, secret: shared, secretHeader: common.secretHeader.toLowerCase() } as ProxyConfig
     }
   }

@@ -25,7 +25,7 @@ interface Provider {
     readonly email?: string
     readonly firstName?: string
     readonly lastName?: string
-    readonly emailVerified: string
+    readonly emailVerified?: string
   }
   readonly email: {
     readonly verified: 'always' | 'claim' | 'never'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { Problem, problems } from '../problems.ts'
+import { Problem, type ProblemCode, problems } from '../problems.ts'
 import { StoreUnavailable } from '../storage/storage.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { escapeHtml, sendPage, wantsPage } from './page.ts'
@@ -20,7 +20,7 @@ export function answerProblems({ addresses, challenge }: Parts) {
     const path = pathOf(request.originalUrl)
     let members = problem.members
     // What was given up because its client has gone is no fault.
-    if (problem.status >= 500 && problem.code !== 'busy' && !request.raw.socket.destroyed) {
+    if (problem.status >= 500 && !notOurFault.has(problem.code) && !request.raw.socket.destroyed) {
       const id = randomUUID()
       if (problem.code === 'internal-error') members = { ...members, id }
       request.log.error({ id, path, fault: describeFault(problem.cause) }, problem.message)
@@ -38,12 +38,16 @@ export function answerProblems({ addresses, challenge }: Parts) {
   }
 }
 
+/** What needs no looking into: it passes, or whoever threw it has told the log already. */
+const notOurFault: ReadonlySet<string> = new Set<ProblemCode>(['busy', 'provider-unavailable'])
+
 /** What a person needs to know, and where to go from here. */
-function pageOf({ code, message }: Problem, { begin, id }: Readonly<Record<string, unknown>>): string {
-  const again =
-    typeof begin === 'string' ? `<p><a class="choice" href="${escapeHtml(begin)}">Try again</a></p>` : ''
+function pageOf({ code, message }: Problem, { begin, back, id }: Problem['members']): string {
+  const link = (url: unknown, text: string) =>
+    typeof url === 'string' ? `<li><a class="choice" href="${escapeHtml(url)}">${text}</a></li>` : ''
+  const links = link(begin, 'Try again') + link(back, 'Back to where you came from')
   const reference = typeof id === 'string' ? ` <small>${escapeHtml(id)}</small>` : ''
-  return `<p>${escapeHtml(message)}</p>${again}<p><code>${code}</code>${reference}</p>`
+  return `<p>${escapeHtml(message)}</p><ul>${links}</ul><p><code>${code}</code>${reference}</p>`
 }
 
 /** For the log: what and where, without a stack, whose frames may quote what was worked on (E2). */

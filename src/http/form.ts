@@ -1,4 +1,15 @@
+import type { FastifyRequest } from 'fastify'
 import { Problem } from '../problems.ts'
+
+export const isForm = (request: FastifyRequest): boolean =>
+  /^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')
+
+/** The form that a request must have as its body. @throws Problem 415, or 400 for one that is malformed */
+export function readForm(request: FastifyRequest): ReadonlyMap<string, Buffer> {
+  if (!isForm(request))
+    throw new Problem('unsupported-media-type', 'The body must be application/x-www-form-urlencoded.')
+  return parseForm((request.body as Buffer | undefined) ?? Buffer.alloc(0))
+}
 
 /**
  * `application/x-www-form-urlencoded` (https://url.spec.whatwg.org/#urlencoded-parsing), byte-exact: values stay

@@ -4,12 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** The few pages that people see: no script, one style, readable on a phone and in the dark. */
 const style = `
 :root { color-scheme: light dark; font: 1.05rem/1.5 system-ui, sans-serif }
-body { max-width: 34rem; margin: 12vh auto 2rem; padding: 0 1.25rem }
+body { max-width: 34rem; margin: 12vh auto 2rem; padding: 0 1.25rem; overflow-wrap: anywhere }
 h1 { font-size: 1.4rem; line-height: 1.25 }
 ul { list-style: none; padding: 0 }
 li { margin: .6rem 0 }
 a.choice { display: block; padding: .8rem 1rem; border: 1px solid color-mix(in srgb, currentColor 35%, transparent); border-radius: .5rem; text-decoration: none; color: inherit }
-a.choice:hover, a.choice:focus-visible { border-color: currentColor; outline: 2px solid Highlight }
+a.choice:hover, a.choice:focus-visible { border-color: currentColor; outline: 2px solid currentColor }
 code, small { opacity: .75 }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')

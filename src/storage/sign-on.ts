@@ -1,5 +1,5 @@
 import type { Eperson, Session } from '../caller.ts'
-import type { AuditEvent, Awaitable } from './storage.ts'
+import type { AuditEvent, Awaitable, Changed } from './storage.ts'
 
 /**
  * What single sign-on keeps (docs/decisions/0010): who an identity is here, which sessions began at which provider, and
@@ -17,6 +17,10 @@ export interface SignOn {
   begin(login: ProviderLogin, event: AuditEvent): Promise<Session | undefined>
   /** Ends every token of whoever has such a session (T4). @returns how many epersons that were */
   endAtProvider(which: AtProvider, event: AuditEvent): Promise<number>
+
+  listIdentities(): Awaitable<readonly LinkedIdentity[]>
+  /** The subject is nobody's again; tokens of the eperson end, which may have been somebody else's. */
+  unlink(email: string, provider: string, event: AuditEvent): Promise<Changed>
 
   /** @param expires milliseconds since 1970 @returns false when there is one of this id: it was used before */
   keepTicket(id: string, content: string, expires: number): Promise<boolean>
@@ -36,6 +40,15 @@ export interface Identity {
   readonly email: string | null
   readonly firstName: string | null
   readonly lastName: string | null
+}
+
+/** Which eperson a subject of a provider is. */
+export interface LinkedIdentity {
+  readonly email: string
+  readonly provider: string
+  readonly subject: string
+  /** RFC 3339. */
+  readonly linked: string
 }
 
 /** What the operator allows for identities that have not been seen before. */
@@ -70,7 +83,7 @@ export interface ProviderSession {
   readonly detail: Readonly<Record<string, string>>
 }
 
-/** Sessions by name, by session id, or by both. */
+/** Sessions by name, by session id, or by both; a session whose id isn't known is told by its name. */
 export interface AtProvider {
   readonly provider: string
   readonly name: string | null

@@ -106,6 +106,7 @@ export const eventNames = [
   'eperson.delete',
   'eperson.password',
   'eperson.link',
+  'eperson.unlink',
   'group.add',
   'group.join',
   'group.leave',
@@ -116,7 +117,7 @@ export const eventNames = [
   'store.copy',
 ] as const
 
-/** One line of the audit trail. It never holds what was typed as a name or a password. */
+/** One line of the audit trail, without what was typed as a name or a password. */
 export interface AuditEvent {
   readonly event: (typeof eventNames)[number]
   readonly outcome: 'success' | 'failure'

@@ -18,7 +18,7 @@ const proxy = {
   secret: { env: 'PROXY_SECRET' },
   attributes: { subject: 'X-Subject' },
 }
-const secret = 'sixteen characters and more'
+const secret = 'sixteen-characters-and-more'
 
 type Env = Readonly<Record<string, string>>
 

@@ -9,7 +9,9 @@ import type { Attempt } from './protocol.ts'
  * store nothing, and what comes back counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
  */
 export interface Attempts {
-  begin(reply: FastifyReply, provider: string, redirectUrl: string): Attempt
+  create(provider: string, redirectUrl: string): Attempt
+  /** Gives the browser the attempt's cookie. */
+  keep(reply: FastifyReply, attempt: Attempt): void
   /** Takes the attempt's cookie away. @returns undefined when this browser has no such attempt, or it is too old */
   resume(request: FastifyRequest, reply: FastifyReply, state: string): Attempt | undefined
 }
@@ -37,6 +39,12 @@ type Content = readonly [state: string, provider: string, redirectUrl: string, b
 
 export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attempts {
   const keys = () => keyring().map(secret => deriveKey(secret, 'sign-on', nothing))
+  function signingKey(): Mac {
+    const [key] = keys()
+    if (!key) throw new Error('there is no secret to sign with')
+    return key
+  }
+  const newState = () => randomBytes(32).toString('base64url')
   const signature = (key: Mac, content: string) => key(`cookie/${content}`).toString('base64url')
   const cookieName = (state: string) => `CARREL-SSO-${state.slice(0, 8)}`
   const toAttempt = (key: Mac, [state, provider, redirectUrl]: Content): Attempt => ({
@@ -55,13 +63,12 @@ export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attemp
   }
 
   return {
-    begin: (reply, provider, redirectUrl) => {
-      const [key] = keys()
-      if (!key) throw new Error('there is no secret to sign with')
-      const content: Content = [randomBytes(32).toString('base64url'), provider, redirectUrl, Date.now()]
+    create: (provider, redirectUrl) =>
+      toAttempt(signingKey(), [newState(), provider, redirectUrl, Date.now()]),
+    keep: (reply, { state, provider, redirectUrl }) => {
+      const content: Content = [state, provider, redirectUrl, Date.now()]
       const text = Buffer.from(JSON.stringify(content)).toString('base64url')
-      cookies.set(reply, cookieName(content[0]), `${text}.${signature(key, text)}`, lifetime)
-      return toAttempt(key, content)
+      cookies.set(reply, cookieName(state), `${text}.${signature(signingKey(), text)}`, lifetime)
     },
     resume: (request, reply, state) => {
       if (!/^[\w-]{43}$/.test(state)) return undefined

@@ -53,7 +53,7 @@ function whyIgnored(
   if (!/^[^\s@]+@[^\s@]+$/.test(address) || address.length > 320 || isUnprintable(address))
     return 'it is not an e-mail address'
   if (email.verified === 'never') return 'addresses of this provider are never relied on (email.verified)'
-  const claim = names.emailVerified
+  const claim = names.emailVerified ?? ''
   if (email.verified === 'claim' && !attributes(claim).some(value => value === 'true' || value === '1'))
     return `the claim ${claim} does not say that it is verified (email.verified)`
   const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()

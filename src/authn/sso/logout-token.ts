@@ -1,5 +1,5 @@
-import { createRemoteJWKSet, errors, jwtVerify } from 'jose'
-import { clockTolerance } from './oidc-client.ts'
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
+import { boundedFetch, clockTolerance } from './oidc-client.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
 /** What a logout token says (OpenID Connect Back-Channel Logout §2.4). */
@@ -46,13 +46,14 @@ export function createLogoutTokens() {
         get: createRemoteJWKSet(new URL(uri), {
           cooldownDuration: keysCooldown,
           timeoutDuration: keysTimeout,
+          [customFetch]: boundedFetch,
         }),
       }
     return keys.get
   }
 
   return async (token: string, { issuer, clientId, jwksUri }: Expected): Promise<LogoutToken> => {
-    const { payload } = await jwtVerify(token, keysAt(jwksUri), {
+    const { payload, protectedHeader } = await jwtVerify(token, keysAt(jwksUri), {
       issuer,
       audience: clientId,
       algorithms,
@@ -60,16 +61,22 @@ export function createLogoutTokens() {
       maxTokenAge: longestAge,
       requiredClaims: ['jti', 'events'],
     }).catch(explain)
+    // §2.4: its own type, or none in particular; never that of a token for something else (RFC 8725 §3.11).
+    if (!/^((application\/)?logout\+jwt|jwt)?$/i.test(protectedHeader.typ ?? ''))
+      throw new Refused('it is another kind of token (typ)')
     const { jti, sub, sid, nonce, events } = payload
-    if (typeof events !== 'object' || events === null || !Object.hasOwn(events, logoutEvent))
+    if (!isObject(events) || !isObject(events[logoutEvent]))
       throw new Refused('it is no logout token (events)')
     if (nonce !== undefined) throw new Refused('it has a nonce, which a logout token never has')
-    if (typeof jti !== 'string') throw new Refused('no jti')
+    if (typeof jti !== 'string' || jti === '') throw new Refused('no jti')
     const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
     if (text(sub) === null && text(sid) === null) throw new Refused('neither sub nor sid')
     return { jti, sub: text(sub), sid: text(sid) }
   }
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function explain(error: unknown): never {
   if (error instanceof errors.JWKSTimeout) throw new Unavailable('its keys do not arrive')

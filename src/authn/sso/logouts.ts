@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnConfig } from '../../config/sign-on.ts'
-import { parseForm } from '../../http/form.ts'
+import { readForm } from '../../http/form.ts'
 import { allowOnly } from '../../http/methods.ts'
 import { sendPage } from '../../http/page.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
@@ -102,7 +102,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       )
     })
     app.post(url, route, async (request, reply) => {
-      const form = parseForm((request.body as Buffer | undefined) ?? Buffer.alloc(0))
+      const form = readForm(request)
       const message = form.get('SAMLRequest')?.toString()
       if (message === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
       const relayState = form.get('RelayState')?.toString() ?? ''
@@ -131,13 +131,18 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     try {
       const xml = await unpack(message, binding)
       const { issuer } = readHead(xml)
-      const provider = saml.find(one => issuer !== null && entityIdOf(one) === issuer)
+      // One provider may be there under several names, such as with other rules for other people.
+      const [provider, ...others] = saml.filter(one => issuer !== null && entityIdOf(one) === issuer)
       if (!provider) throw new Refused('its issuer is no provider of ours')
       name = provider.config.id
       const logout = await provider.protocol.acceptLogout(messageOf(xml))
       if (!(await tickets.isFirst('logout-request', `${name}/${logout.id}`, usedFor)))
         throw new Refused('it was sent before')
-      await signOn.endAtProvider({ provider: name, name: logout.name, sid: null }, event(request, provider))
+      for (const one of [provider, ...others])
+        await signOn.endAtProvider(
+          { provider: one.config.id, name: logout.name, sid: null },
+          event(request, one),
+        )
       const answer = await logout.answer(relayState, true)
       return answer === undefined
         ? sendPage(reply, 'You are logged out', '<p>Every session of yours here has ended.</p>')
@@ -160,7 +165,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     const { id } = provider.config
     const url = `/sso/oidc/logout/${id}`
     app.post(url, { config: { isProviderMessage: true } }, async (request, reply) => {
-      const token = parseForm((request.body as Buffer | undefined) ?? Buffer.alloc(0)).get('logout_token')
+      const token = readForm(request).get('logout_token')
       if (!token) throw new Problem('logout-not-understood', 'The form must have the field logout_token.')
       try {
         const { jti, sub, sid } = await provider.protocol.acceptLogout(token.toString())

@@ -49,10 +49,12 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
         : client.ClientSecretPost(clientSecret)
   const metadata = { [client.clockTolerance]: clockTolerance }
 
-  let discovered: { readonly at: number; readonly server: client.ServerMetadata } | undefined
-  async function discover(): Promise<client.ServerMetadata> {
-    if (discovered && performance.now() - discovered.at < discoveredFor) return discovered.server
-    const found = await answered(
+  /** The library takes http where it is told to, and says so by an error that is none of its usual ones. */
+  const isAddress = (url: string | undefined) =>
+    (isLocal ? /^https?:$/ : /^https:$/).test(URL.parse(url ?? '')?.protocol ?? '')
+
+  async function ask(): Promise<client.ServerMetadata> {
+    const found = await discovering(
       client.discovery(new URL(issuer), clientId, metadata, authentication, {
         timeout,
         [client.customFetch]: boundedFetch,
@@ -60,8 +62,22 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
       }),
     )
     const server = JSON.parse(JSON.stringify(found.serverMetadata())) as client.ServerMetadata
-    discovered = { at: performance.now(), server }
+    for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const)
+      if (!isAddress(server[name]))
+        throw new Unavailable(`its discovery document has no ${name} that will do`)
     return server
+  }
+
+  let asked: { readonly server: Promise<client.ServerMetadata>; readonly until: number } | undefined
+  /** Who comes while it is being asked shares the answer: however many come, a provider that is down is asked once. */
+  function discover(): Promise<client.ServerMetadata> {
+    if (asked && performance.now() < asked.until) return asked.server
+    const asking = { server: ask(), until: performance.now() + discoveredFor }
+    asked = asking
+    asking.server.catch(() => {
+      asked = undefined
+    })
+    return asking.server
   }
 
   /** Anew for each login: the library would go on with keys that the provider has replaced. */
@@ -93,6 +109,8 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
       )
       const claims = tokens.claims()
       if (!claims || claims.sub === '') throw new Refused('no ID token, or one without a subject')
+      if (claims.iat > Date.now() / 1000 + clockTolerance)
+        throw new Refused('an ID token from the future (iat)')
       const more = provider.userInfo
         ? await answered(client.fetchUserInfo(made, tokens.access_token, claims.sub))
         : {}
@@ -101,9 +119,9 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
 
     logoutUrl: async parameters => {
       const made = await configuration()
-      return made.serverMetadata().end_session_endpoint === undefined
-        ? undefined
-        : client.buildEndSessionUrl(made, parameters).href
+      return isAddress(made.serverMetadata().end_session_endpoint)
+        ? client.buildEndSessionUrl(made, parameters).href
+        : undefined
     },
 
     tryCredentials: async redirectUri => {
@@ -126,8 +144,8 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
 }
 
 /** `fetch` that gives up an answer which doesn't end. */
-export const boundedFetch: client.CustomFetch = async (url, options) => {
-  const response = await fetch(url, options as RequestInit)
+export const boundedFetch = async (url: string, options: object): Promise<Response> => {
+  const response = await fetch(url, options)
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response.body ?? []) {
@@ -148,6 +166,12 @@ async function answered<T>(work: Promise<T>): Promise<T> {
     throw translate(error)
   }
 }
+
+/** Whatever is wrong while the provider is being found, it is the provider that is wrong, not a login. */
+const discovering = <T>(work: Promise<T>): Promise<T> =>
+  answered(work).catch(error => {
+    throw error instanceof Refused ? new Unavailable(error.message) : error
+  })
 
 function translate(error: unknown): Error {
   if (error instanceof Refused || error instanceof Unavailable) return error
@@ -178,7 +202,6 @@ const isItsFault: ReadonlySet<string> = new Set([
   'OAUTH_PARSE_ERROR',
   'OAUTH_INVALID_SERVER_METADATA',
   'OAUTH_MISSING_SERVER_METADATA',
-  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
 ])
 
 /** RFC 6749 §4.1.2.1: a code is a few plain characters; anything else isn't repeated. */

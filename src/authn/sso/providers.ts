@@ -10,6 +10,7 @@ import type {
 import type { Addresses } from '../../http/addresses.ts'
 import { createOidc, type Oidc } from './oidc.ts'
 import { createProxy, type TrustedProxy } from './proxy.ts'
+import type { WaysOn } from './refusals.ts'
 import { createSaml, type Saml } from './saml.ts'
 import { type IdpMetadata, watchMetadata } from './saml-xml.ts'
 
@@ -35,7 +36,11 @@ export interface ProxyProvider {
 
 /** Where single sign-on lives. What a provider has to be told, it is told in these words. */
 export interface SignOnAddresses {
+  /** What a client is told (L4): it may put an address of its own behind the last `=`. */
+  location(scheme: string, redirectUrl: string): string
+  /** The same with the address encoded, so that more can follow. */
   start(scheme: string, redirectUrl: string): string
+  waysOn(scheme: string, redirectUrl: string): WaysOn
   readonly samlMetadata: string
   readonly samlAcs: string
   readonly samlLogout: string
@@ -47,9 +52,13 @@ export interface SignOnAddresses {
 
 export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddresses {
   const sso = `${authn}/sso`
+  const start = (scheme: string, redirectUrl: string) =>
+    `${authn}/${scheme}?redirectUrl=${encodeURIComponent(redirectUrl)}`
   return {
     // As the last parameter and not encoded: DSpace's user interface replaces it with its own address.
-    start: (scheme, redirectUrl) => `${authn}/${scheme}?redirectUrl=${redirectUrl}`,
+    location: (scheme, redirectUrl) => `${authn}/${scheme}?redirectUrl=${redirectUrl}`,
+    start,
+    waysOn: (scheme, redirectUrl) => ({ begin: start(scheme, redirectUrl), back: redirectUrl }),
     samlMetadata: `${sso}/saml/metadata`,
     samlAcs: `${sso}/saml/acs`,
     samlLogout: `${sso}/saml/logout`,
@@ -86,4 +95,15 @@ function createProvider(
   const { samlAcs: acsUrl, samlLogout: logoutUrl } = addresses
   const protocol = createSaml({ provider: config, self, metadata, acsUrl, logoutUrl })
   return { kind: 'saml', config, protocol, metadata }
+}
+
+/** Whether a provider has a logout of its own, as far as that is known without asking it. */
+export function hasLogout(provider: Provider): boolean {
+  if (provider.kind === 'proxy') return provider.config.logoutUrl !== undefined
+  if (provider.kind === 'oidc') return true
+  try {
+    return provider.metadata().logout !== null
+  } catch {
+    return false
+  }
 }

@@ -12,18 +12,17 @@ import { Refused, type Vouched } from './protocol.ts'
 export interface TrustedProxy {
   /** @returns undefined when the proxy brought nobody @throws Refused */
   vouchedBy(request: FastifyRequest): Vouched | undefined
-  /** Whether the request has headers that only the proxy should send, and doesn't come from it. */
-  isPretended(request: FastifyRequest): boolean
+  /** Whether the request comes from the proxy. */
+  isTrusted(request: FastifyRequest): boolean
+  /** Whether the request has headers that only the proxy should send. */
+  hasAttributes(request: FastifyRequest): boolean
 }
 
 export function createProxy(provider: ProxyConfig): TrustedProxy {
   const { secretHeader, secret, separator, attributes } = provider
   const isProxy = networkOf(provider.addresses)
-  const { subject, email, firstName, lastName } = attributes
   const conditions = [...provider.groups, ...provider.require].map(rule => rule.attribute)
-  const names = [subject, email, firstName, lastName, ...conditions]
-    .filter(name => name !== undefined)
-    .map(name => name.toLowerCase())
+  const names = [...Object.values(attributes), ...conditions].map(name => name.toLowerCase())
 
   function isTrusted(request: FastifyRequest): boolean {
     // The connection's own address: X-Forwarded-For is for anybody to write.
@@ -60,8 +59,8 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
         session: { name: subject, sid: null, detail: {} },
       }
     },
-    isPretended: request =>
-      [secretHeader, ...names].some(name => request.headers[name] !== undefined) && !isTrusted(request),
+    isTrusted,
+    hasAttributes: request => [secretHeader, ...names].some(name => request.headers[name] !== undefined),
   }
 }
 

@@ -19,49 +19,50 @@ type Log = Pick<FastifyBaseLogger, 'warn'>
 export const noteRefusal = (log: Log, provider: string, why: string): void =>
   log.warn({ provider, why }, 'single sign-on refused')
 
-/**
- * What the person at the browser is told: little, whatever the reason, which is for the log.
- * @param begin where a login begins again
- */
-export function refusalOf(error: unknown, { id, name }: ProviderConfig, begin: string, log: Log): unknown {
-  const members = { begin }
+/** Where somebody who was refused may go. */
+export type WaysOn = Readonly<{
+  /** Where a login begins again. */
+  begin: string
+  /** The page that the login began at. */
+  back: string
+}>
+
+/** What the person at the browser is told: little, whatever the reason, which is for the log. */
+export function refusalOf(error: unknown, { id, name }: ProviderConfig, members: WaysOn, log: Log): unknown {
   if (error instanceof Refused) {
     noteRefusal(log, id, error.message)
     return new Problem('sign-on-refused', `${name} did not log you in, or its answer can not be accepted.`, {
       members,
     })
   }
-  if (error instanceof Unavailable)
+  if (error instanceof Unavailable) {
+    noteRefusal(log, id, error.message)
     return new Problem('provider-unavailable', `${name} does not answer as it should; try again later.`, {
       members,
-      cause: error,
     })
+  }
   return error
 }
 
 /** What a provider says is here; whose login it belongs to is in this browser's cookie, or nowhere. */
-export const notBegun = (begin: string): Problem =>
+export const notBegun = (members: WaysOn): Problem =>
   new Problem(
     'sign-on-not-begun',
     'This browser has no login under way that the answer belongs to: it took too long, was finished already, or began elsewhere.',
-    { members: { begin } },
+    { members },
   )
 
 /** A logout that a provider asks for. */
 export function logoutRefusalOf(error: unknown, provider: string, log: Log): unknown {
-  if (!(error instanceof Refused)) return error instanceof Unavailable ? unavailableLogout(error) : error
+  if (!(error instanceof Refused) && !(error instanceof Unavailable)) return error
   noteRefusal(log, provider, `logout: ${error.message}`)
-  return new Problem(
-    'logout-not-understood',
-    'The logout message is not one that can be accepted; nobody was logged out.',
-  )
+  return error instanceof Refused
+    ? new Problem(
+        'logout-not-understood',
+        'The logout message is not one that can be accepted; nobody was logged out.',
+      )
+    : new Problem(
+        'provider-unavailable',
+        'The identity provider does not answer as it should, so its message can not be checked.',
+      )
 }
-
-const unavailableLogout = (cause: Unavailable) =>
-  new Problem(
-    'provider-unavailable',
-    'The identity provider does not answer as it should, so its message can not be checked.',
-    {
-      cause,
-    },
-  )

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnConfig } from '../../config/sign-on.ts'
-import { parseForm } from '../../http/form.ts'
+import { readForm } from '../../http/form.ts'
 import { allowOnly } from '../../http/methods.ts'
 import type { Attempts } from './attempts.ts'
 import type { Attempt, Vouched } from './protocol.ts'
 import type { OidcProvider, Provider, SamlProvider, SignOnAddresses } from './providers.ts'
-import { notBegun, refusalOf } from './refusals.ts'
+import { notBegun, refusalOf, type WaysOn } from './refusals.ts'
 import { serviceProviderMetadata } from './saml-metadata.ts'
 import type { SignOnPath } from './sign-on.ts'
 import type { Tickets } from './tickets.ts'
@@ -30,25 +30,32 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
   const saml = providers.filter((one): one is SamlProvider => one.kind === 'saml')
   const oidc = providers.filter((one): one is OidcProvider => one.kind === 'oidc')
 
-  /** The attempt that this browser made, once (an answer that comes a second time belongs to nothing). */
-  async function resume<P extends Provider>(
+  interface Resumed<P extends Provider> {
+    readonly attempt: Attempt
+    readonly provider: P
+    readonly ways: WaysOn
+  }
+
+  /** The attempt that this browser made. */
+  function resume<P extends Provider>(
     state: string,
     from: readonly P[],
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<{ attempt: Attempt; provider: P; begin: string }> {
+  ): Resumed<P> {
     const attempt = attempts.resume(request, reply, state)
     const provider = from.find(one => one.config.id === attempt?.provider)
-    if (!attempt || !provider || !(await tickets.isFirst('state', state, usedFor)))
-      throw notBegun(
-        addresses.start(from[0]?.config.scheme ?? '', attempt?.redirectUrl ?? config.defaultRedirectUrl),
-      )
-    return { attempt, provider, begin: addresses.start(provider.config.scheme, attempt.redirectUrl) }
+    const ways = addresses.waysOn(
+      (provider ?? from[0])?.config.scheme ?? '',
+      attempt?.redirectUrl ?? config.defaultRedirectUrl,
+    )
+    if (!attempt || !provider) throw notBegun(ways)
+    return { attempt, provider, ways }
   }
 
   async function arrive(
     accept: () => Promise<Vouched>,
-    { attempt, provider, begin }: { attempt: Attempt; provider: Provider; begin: string },
+    { attempt, provider, ways }: Resumed<Provider>,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
@@ -56,8 +63,10 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     try {
       vouched = await accept()
     } catch (error) {
-      throw refusalOf(error, provider.config, begin, request.log)
+      throw refusalOf(error, provider.config, ways, request.log)
     }
+    // An answer that comes a second time belongs to nothing; one that is refused costs the store nothing.
+    if (!(await tickets.isFirst('state', attempt.state, usedFor))) throw notBegun(ways)
     return path.admit(vouched, attempt.redirectUrl, request, reply)
   }
 
@@ -70,8 +79,8 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       '/sso/saml/acs',
       { bodyLimit: messageLimit, config: { isPage: true, isProviderMessage: true } },
       async (request, reply) => {
-        const form = parseForm((request.body as Buffer | undefined) ?? Buffer.alloc(0))
-        const resumed = await resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
+        const form = readForm(request)
+        const resumed = resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
         const response = form.get('SAMLResponse')?.toString() ?? ''
         return arrive(
           () => resumed.provider.protocol.accept(response, resumed.attempt),
@@ -90,7 +99,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
       const state = new URLSearchParams(query).get('state') ?? ''
       // Its own address for each provider: one can't pass off its answer as another's (RFC 9700 §4.4.2.2).
-      const resumed = await resume(state, [provider], request, reply)
+      const resumed = resume(state, [provider], request, reply)
       return arrive(() => provider.protocol.accept(query, resumed.attempt), resumed, request, reply)
     })
     allowOnly(app, url, ['GET', 'HEAD'])

@@ -148,6 +148,9 @@ export function readHead(xml: string): MessageHead {
   }
 }
 
+/** What is done to a message takes the square of their number: of twice as many, four times as long. */
+const mostTags = 6_000
+
 /**
  * What no honest provider sends: comments and instructions, which split a text in two for some readers and not for
  * others; document types and entities; algorithms that are broken.
@@ -155,6 +158,7 @@ export function readHead(xml: string): MessageHead {
  * @throws Refused
  */
 export function refuseUnsound(xml: string): Element {
+  if (xml.split('<').length > mostTags) throw new Refused('it has more elements than any provider sends')
   if (/<!|<\?(?!xml[ \t])/i.test(xml))
     throw new Refused('a comment, instruction or document type in the message')
   const root = parse(xml)
@@ -177,7 +181,7 @@ export function parse(xml: string): Element {
     throw new Refused('it is not well-formed XML')
   }
   const document = new DOMParser({
-    errorHandler: { warning: () => {}, error: refuse, fatalError: refuse },
+    errorHandler: { warning: refuse, error: refuse, fatalError: refuse },
   }).parseFromString(xml, 'text/xml') as Document | undefined
   return document?.documentElement ?? refuse()
 }

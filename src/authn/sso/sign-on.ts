@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { SignOnConfig } from '../../config/sign-on.ts'
 import { Problem } from '../../problems.ts'
 import type { ProviderSession, SignOn } from '../../storage/sign-on.ts'
 import type { Accounts } from '../../storage/storage.ts'
@@ -10,7 +9,7 @@ import type { Verified } from '../tokens.ts'
 import type { SignOnCookies } from './attempts.ts'
 import { readIdentity } from './identity.ts'
 import type { Vouched } from './protocol.ts'
-import type { SignOnAddresses } from './providers.ts'
+import { hasLogout, type Provider, type SignOnAddresses } from './providers.ts'
 import { noteRefusal, refusals } from './refusals.ts'
 import type { Tickets } from './tickets.ts'
 
@@ -37,8 +36,8 @@ export interface SignOnPath {
 interface Parts {
   readonly accounts: Accounts
   readonly addresses: SignOnAddresses
-  readonly config: SignOnConfig
   readonly cookies: SignOnCookies
+  readonly providers: readonly Provider[]
   readonly signOn: SignOn
   readonly specialGroups: SpecialGroups
   readonly tickets: Tickets
@@ -69,7 +68,7 @@ export function createSignOnPath(parts: Parts): SignOnPath {
     reply: FastifyReply,
   ): Promise<FastifyReply> {
     const { provider } = vouched
-    const members = { begin: addresses.start(provider.scheme, redirectUrl) }
+    const members = addresses.waysOn(provider.scheme, redirectUrl)
     const event = (uuid: string | null, outcome: 'success' | 'failure') =>
       loginEvent(request, uuid, provider.scheme, outcome, provider.id)
     const read = readIdentity(provider, vouched.attributes)
@@ -106,8 +105,9 @@ export function createSignOnPath(parts: Parts): SignOnPath {
     return reply.redirect(redirectUrl, 303)
   }
 
-  const schemeOf = new Map(parts.config.providers.map(({ id, scheme }) => [id, scheme]))
-  const isOffered = ({ method, session }: Waiting) => schemeOf.get(session.provider) === method
+  const providerOf = ({ provider }: ProviderSession) =>
+    parts.providers.find(one => one.config.id === provider)
+  const isOffered = ({ method, session }: Waiting) => providerOf(session)?.config.scheme === method
   const given = (request: FastifyRequest, name: string) => {
     const [value = ''] = cookies.read(request, name)
     return /^[\w-]{43}$/.test(value) ? value : undefined
@@ -140,8 +140,9 @@ export function createSignOnPath(parts: Parts): SignOnPath {
     admit,
     trade,
     offerLogout: async (session, method, reply) => {
+      const provider = providerOf(session)
       // The last session at a provider may be that of another device.
-      if (schemeOf.get(session.provider) !== method) return
+      if (provider?.config.scheme !== method || !hasLogout(provider)) return
       cookies.set(reply, logoutCookie, await tickets.issue('logout', session, patience), patience)
       reply.header('link', `<${addresses.logoutPage}>; rel="logout"`)
     },

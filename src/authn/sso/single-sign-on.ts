@@ -38,7 +38,7 @@ export function createSingleSignOn(parts: Parts): SingleSignOn {
   const cookies = signOnCookies(parts.config.baseUrl)
   const tickets = createTickets(signOn)
   const providers = createProviders(config, addresses, log)
-  const path = createSignOnPath({ accounts, addresses, config, cookies, signOn, specialGroups, tickets })
+  const path = createSignOnPath({ accounts, addresses, cookies, providers, signOn, specialGroups, tickets })
   const attempts = createAttempts(cookies, keyring)
   const redirects = createRedirects(parts.config)
   return {
@@ -57,11 +57,11 @@ export function waysToLogIn(
   { loginMethods, signOn }: Pick<Config, 'loginMethods' | 'signOn'>,
   addresses: Addresses,
 ): readonly Way[] {
-  const { start } = signOnAddresses(addresses)
+  const { location } = signOnAddresses(addresses)
   const schemes = new Set(signOn?.providers.map(({ scheme }) => scheme))
   return loginMethods.map(method =>
     signOn && schemes.has(method)
-      ? { method, location: start(method, signOn.defaultRedirectUrl) }
+      ? { method, location: location(method, signOn.defaultRedirectUrl) }
       : { method },
   )
 }

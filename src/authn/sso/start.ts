@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnConfig } from '../../config/sign-on.ts'
 import { allowOnly } from '../../http/methods.ts'
 import { escapeHtml, sendPage } from '../../http/page.ts'
-import { badParameter, type Query, singleParameters } from '../../http/parameters.ts'
+import { badParameter, type Query, singleParameters, tokenParameter } from '../../http/parameters.ts'
 import { clientAddress } from '../special-groups.ts'
 import type { Attempts } from './attempts.ts'
 import { Refused } from './protocol.ts'
@@ -28,8 +28,9 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
   const proxies = providers.filter(provider => provider.kind === 'proxy')
   if (proxies.length > 0)
     app.addHook('onRequest', async request => {
+      if (proxies.some(({ protocol }) => protocol.isTrusted(request))) return
       for (const { config, protocol } of proxies)
-        if (protocol.isPretended(request))
+        if (protocol.hasAttributes(request))
           request.log.warn(
             {
               provider: config.id,
@@ -49,24 +50,25 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
       if (provider.kind === 'proxy')
         return fromProxy(provider, redirectUrl, given.returned !== undefined, request, reply)
-      const attempt = attempts.begin(reply, provider.config.id, redirectUrl)
+      const attempt = attempts.create(provider.config.id, redirectUrl)
+      let url: string
       try {
-        return reply.redirect(await provider.protocol.begin(attempt), 303)
+        url = await provider.protocol.begin(attempt)
       } catch (error) {
-        reply.removeHeader('set-cookie')
         throw refusal(error, provider, redirectUrl, request)
       }
+      attempts.keep(reply, attempt)
+      return reply.redirect(url, 303)
     })
     allowOnly(app, `/${scheme}`, ['GET', 'HEAD'])
   }
 
   const refusal = (error: unknown, { config }: Provider, redirectUrl: string, request: FastifyRequest) =>
-    refusalOf(error, config, addresses.start(config.scheme, redirectUrl), request.log)
+    refusalOf(error, config, addresses.waysOn(config.scheme, redirectUrl), request.log)
 
   /** Several providers: people choose (a page of links, which work without script). */
   function discovery(reply: FastifyReply, scheme: string, from: readonly Provider[], redirectUrl: string) {
-    const link = ({ config: { id } }: Provider) =>
-      `${addresses.start(scheme, encodeURIComponent(redirectUrl))}&provider=${id}`
+    const link = ({ config: { id } }: Provider) => `${addresses.start(scheme, redirectUrl)}&provider=${id}`
     const choices = from.map(
       one => `<li><a class="choice" href="${escapeHtml(link(one))}">${escapeHtml(one.config.name)}</a></li>`,
     )
@@ -80,7 +82,9 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    let why = 'the proxy brought nobody'
+    let why = protocol.isTrusted(request)
+      ? `the proxy brought nobody: the header ${config.attributes.subject} is missing or empty`
+      : 'the request did not come from the proxy, or without its secret'
     try {
       const vouched = protocol.vouchedBy(request)
       if (vouched) return await path.admit(vouched, redirectUrl, request, reply)
@@ -89,10 +93,10 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       why = error.message
     }
     if (config.loginUrl !== undefined && !returned) {
-      const target = `${addresses.start(config.scheme, encodeURIComponent(redirectUrl))}&provider=${config.id}&returned=1`
+      const target = `${addresses.start(config.scheme, redirectUrl)}&provider=${config.id}&returned=1`
       return reply.redirect(config.loginUrl.replaceAll('{target}', encodeURIComponent(target)), 303)
     }
-    throw refusalOf(new Refused(why), config, addresses.start(config.scheme, redirectUrl), request.log)
+    throw refusalOf(new Refused(why), config, addresses.waysOn(config.scheme, redirectUrl), request.log)
   }
 }
 
@@ -101,10 +105,12 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
  * follows belongs to the address.
  */
 function readStart(request: FastifyRequest) {
+  const query = request.query as Query
   const [, redirectUrl, provider] =
     /\?redirectUrl=(https?:\/\/.*?)(?:&provider=([a-z0-9-]+))?$/i.exec(request.originalUrl) ?? []
-  if (redirectUrl === undefined)
-    return singleParameters(request.query as Query, ['redirectUrl', 'provider', 'returned'])
+  // A token that comes along must not get into the address (T10).
+  if (redirectUrl === undefined || query.values.has(tokenParameter))
+    return singleParameters(query, ['redirectUrl', 'provider', 'returned'])
   return { redirectUrl, ...(provider !== undefined && { provider }) }
 }
 

@@ -147,7 +147,7 @@ export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Pro
   })
 
 /** Changes one eperson, which nobody else changes meanwhile. */
-const changeEperson = (
+export const changeEperson = (
   pool: Pool,
   email: string,
   event: AuditEvent,

@@ -4,6 +4,7 @@ import { emailKey } from '../built-in.ts'
 import {
   decide,
   type Identity,
+  type LinkedIdentity,
   type Matching,
   mostSessions,
   type Recognized,
@@ -11,7 +12,16 @@ import {
   type SignOn,
 } from '../sign-on.ts'
 import type { AuditEvent } from '../storage.ts'
-import { eventValues, insertEperson, insertEvent, noteEvent, now, storable } from './changes.ts'
+import {
+  changeEperson,
+  eventValues,
+  insertEperson,
+  insertEvent,
+  newSession,
+  noteEvent,
+  now,
+  storable,
+} from './changes.ts'
 import type { Pool, Queries } from './driver.ts'
 import {
   type EpersonRow,
@@ -73,8 +83,8 @@ export function postgresSignOn(pool: Pool): SignOn {
       pool.transaction(async db => {
         const ended = await db.rows<{ eperson: string }>(
           `DELETE FROM carrel.provider_session WHERE eperson IN (SELECT eperson FROM carrel.provider_session
-             WHERE provider = $1 AND ($2::text IS NULL OR name = $2) AND ($3::text IS NULL OR sid = $3)
-               AND ($2::text IS NOT NULL OR $3::text IS NOT NULL))
+             WHERE provider = $1 AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
+               AND ($2::text IS NULL OR name = $2) AND ($3::text IS NULL OR sid = $3 OR (sid IS NULL AND name = $2)))
            RETURNING eperson`,
           provider,
           name,
@@ -82,14 +92,24 @@ export function postgresSignOn(pool: Pool): SignOn {
         )
         const epersons = [...new Set(ended.map(({ eperson }) => eperson))].toSorted()
         for (const eperson of epersons) {
-          await db.run(
-            "UPDATE carrel.eperson SET session_key = $1, stamp = nextval('carrel.stamp') WHERE uuid = $2",
-            randomBytes(32),
-            eperson,
-          )
+          await db.run(`UPDATE carrel.eperson SET ${newSession} WHERE uuid = $2`, randomBytes(32), eperson)
           await noteEvent(db, { ...event, eperson })
         }
         return epersons.length
+      }),
+
+    listIdentities: () =>
+      pool.rows<LinkedIdentity & Record<string, unknown>>(
+        `SELECT email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson
+         ORDER BY email_key, provider`,
+      ),
+    unlink: (email, provider, event) =>
+      changeEperson(pool, email, event, async (db, { uuid }) => {
+        const sql = 'DELETE FROM carrel.identity WHERE eperson = $1 AND provider = $2'
+        if ((await db.run(sql, uuid, provider)) === 0) return 'unchanged'
+        await db.run(`UPDATE carrel.eperson SET ${newSession} WHERE uuid = $2`, randomBytes(32), uuid)
+        await db.run('DELETE FROM carrel.provider_session WHERE eperson = $1', uuid)
+        return 'changed'
       }),
 
     keepTicket: async (id, content, expires) => {

@@ -9,7 +9,7 @@ import {
   type Recognized,
   recognizedEvents,
 } from '../sign-on.ts'
-import type { AuditEvent } from '../storage.ts'
+import type { AuditEvent, Changed } from '../storage.ts'
 import type { Database } from './open.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 import { endTokens, find, writes as general, nextStamp, now } from './writes.ts'
@@ -75,12 +75,9 @@ const signOnWrites = {
   endAtProvider(db: Database, { provider, name, sid }: AtProvider, event: AuditEvent): number {
     const epersons = db.all<{ eperson: string }>(
       `SELECT DISTINCT eperson FROM provider_session
-       WHERE provider = ? AND (? IS NULL OR name = ?) AND (? IS NULL OR sid = ?) AND (? IS NOT NULL OR ? IS NOT NULL)`,
+       WHERE provider = ?1 AND (?2 IS NOT NULL OR ?3 IS NOT NULL)
+         AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR sid = ?3 OR (sid IS NULL AND name = ?2))`,
       provider,
-      name,
-      name,
-      sid,
-      sid,
       name,
       sid,
     )
@@ -90,6 +87,17 @@ const signOnWrites = {
       general.recordEvent(db, { ...event, eperson })
     }
     return epersons.length
+  },
+
+  unlink(db: Database, email: string, provider: string, event: AuditEvent): Changed {
+    const eperson = find(db, email)
+    if (!eperson) return 'no-eperson'
+    if (db.run('DELETE FROM identity WHERE eperson = ? AND provider = ?', eperson.uuid, provider) === 0)
+      return 'unchanged'
+    endTokens(db, eperson.uuid)
+    db.run('DELETE FROM provider_session WHERE eperson = ?', eperson.uuid)
+    general.recordEvent(db, { ...event, eperson: eperson.uuid })
+    return 'changed'
   },
 
   keepTicket(db: Database, id: string, content: string, expires: number): boolean {

@@ -1,4 +1,4 @@
-import type { SignOn } from '../sign-on.ts'
+import type { LinkedIdentity, SignOn } from '../sign-on.ts'
 import type { Database } from './open.ts'
 import { readTicket, whoIs } from './sign-on-writes.ts'
 import type { Write } from './sqlite.ts'
@@ -9,6 +9,14 @@ export const sqliteSignOn = ({ db, write }: { db: Database; write: Write }): Sig
   recognize: (identity, matching, event) => write('recognize', identity, matching, event),
   begin: (login, event) => write('begin', login, event),
   endAtProvider: (which, event) => write('endAtProvider', which, event),
+  listIdentities: () =>
+    db
+      .all<LinkedIdentity & Record<string, unknown>>(
+        `SELECT email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson
+         ORDER BY email_key, provider`,
+      )
+      .map(row => ({ ...row })),
+  unlink: (email, provider, event) => write('unlink', email, provider, event),
   keepTicket: (id, content, expires) => write('keepTicket', id, content, expires),
   readTicket: id => readTicket(db, id),
   takeTicket: id => write('takeTicket', id),

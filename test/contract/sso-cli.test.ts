@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, test as nodeTest, type TestContext } from 'node:test'
+import { checkSignOn, type Finding } from '../../src/authn/sso/check.ts'
+import { signOnAddresses } from '../../src/authn/sso/providers.ts'
+import { commandEvent } from '../../src/cli/store.ts'
+import { toConfig } from '../../src/config.ts'
+import { addressesOf } from '../../src/http/addresses.ts'
+import { atEnd } from '../support/at-end.ts'
+import { identity } from '../support/certificates.ts'
+import { test } from '../support/engines.ts'
+import { withSingleSignOn } from '../support/openid-flow.ts'
+import { clientSecretVariable, type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
+import { carrel } from '../support/process.ts'
+import { startSamlProvider } from '../support/saml-provider.ts'
+import { baseUrl, startService, temporaryFolder } from '../support/service.ts'
+
+let shared: Promise<OpenIdProvider> | undefined
+const openId = () => {
+  shared ??= startOpenIdProvider()
+  return shared
+}
+after(async () => (await shared)?.stop())
+
+type Block = Readonly<Record<string, unknown>>
+
+/** What `carrel sso check` finds, each as `level about: what`. */
+async function findings(
+  t: TestContext,
+  singleSignOn: Block,
+  more: Block = {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
+  const config = toConfig({ CARREL_BASE_URL: baseUrl, ...withSingleSignOn(t, singleSignOn, more), ...env })
+  const { signOn } = config
+  assert.ok(signOn)
+  const found: Finding[] = []
+  for await (const one of checkSignOn({ ...config, signOn, addresses: signOnAddresses(addressesOf(config)) }))
+    found.push(one)
+  return found.map(({ level, about, what }) => `${level} ${about}: ${what}`)
+}
+
+function assertFound(found: readonly string[], pattern: RegExp): void {
+  assert.ok(
+    found.some(line => pattern.test(line)),
+    `${pattern} in\n${found.join('\n')}`,
+  )
+}
+
+const company = async (more: Block = {}) => ({
+  ...(await openId()).settings('company'),
+  create: true,
+  ...more,
+})
+/** Where all is well: pages and service are on https. */
+const secure = {
+  CARREL_BASE_URL: 'https://repo.example.edu',
+  CARREL_ALLOWED_ORIGINS: 'https://ui.example.edu',
+}
+
+nodeTest('D2 sso check finds nothing wrong where nothing is', async t => {
+  const idp = await startSamlProvider(t)
+  const metadata = join(temporaryFolder(t), 'idp.xml')
+  writeFileSync(metadata, idp.metadata())
+  const keys = withKeys(t, identity('service', { notAfter: new Date(Date.now() + 90 * 86_400_000) }))
+  const provider = await startOpenIdProvider({ publicAddresses: ['https://repo.example.edu'] })
+  atEnd(t, provider.stop)
+  const settings = provider.settings('company')
+  const uni = { id: 'uni', kind: 'saml', metadata, create: true }
+  const found = await findings(t, { saml: keys, providers: [{ ...settings, create: true }, uni] }, {}, secure)
+  assert.deepEqual(
+    found.filter(line => line.startsWith('error')),
+    [],
+  )
+  assertFound(
+    found,
+    /^ok company: did not refuse the redirect URI https:\/\/repo\.example\.edu\/api\/authn\/sso\/oidc\/callback\/company$/,
+  )
+  assertFound(found, /^ok company: takes the client’s credentials/)
+  assertFound(found, /^ok company: has back-channel logout; register https:.*\/sso\/oidc\/logout\/company$/)
+  assertFound(found, new RegExp(`^ok uni: entity id ${idp.entityId}`))
+  assertFound(
+    found,
+    /^ok carrel: SAML entity id https:\/\/repo\.example\.edu\/api\/authn\/sso\/saml\/metadata/,
+  )
+})
+
+function withKeys(t: TestContext, { privateKey, certificate }: ReturnType<typeof identity>) {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'key.pem'), privateKey)
+  writeFileSync(join(folder, 'certificate.pem'), certificate)
+  return {
+    privateKey: { file: join(folder, 'key.pem') },
+    certificate: { file: join(folder, 'certificate.pem') },
+  }
+}
+
+nodeTest('D2 sso check names what is wrong with an OpenID provider', async t => {
+  const settings = await company()
+  for (const [provider, env, expected] of [
+    [
+      { ...settings, issuer: 'http://127.0.0.1:9' },
+      {},
+      /^error company: issuer http:\/\/127\.0\.0\.1:9: no connection/,
+    ],
+    [
+      { ...settings, issuer: `${settings.issuer}/elsewhere` },
+      {},
+      /^error company: issuer .*name the same issuer/,
+    ],
+    [
+      settings,
+      { [clientSecretVariable]: 'another secret' },
+      /^error company: it refuses clientId with clientSecret/,
+    ],
+    [{ ...settings, clientId: 'nobody' }, {}, /^error company: it refuses the client nobody/],
+    [
+      settings,
+      { CARREL_BASE_URL: 'http://127.0.0.1:1' },
+      /^error company: it does not know the redirect URI http:\/\/127\.0\.0\.1:1\//,
+    ],
+    [{ ...settings, scopes: ['openid', 'unheard-of'] }, {}, /^warning company: .* scope unheard-of/],
+    [{ ...settings, create: false }, {}, /^warning company: neither create nor email\.match/],
+    [{ ...settings, email: { match: true, verified: 'always' } }, {}, /^warning company: .*take over/],
+  ] as const)
+    assertFound(await findings(t, { providers: [provider] }, {}, env), expected)
+})
+
+nodeTest('D2 sso check names what is wrong with SAML metadata, certificates and the entity id', async t => {
+  const folder = temporaryFolder(t)
+  const idp = await startSamlProvider(t)
+  const day = 86_400_000
+  const past = identity('old', {
+    notBefore: new Date(Date.now() - 9 * day),
+    notAfter: new Date(Date.now() - day),
+  })
+  const soon = identity('soon', { notAfter: new Date(Date.now() + 5 * day) })
+  const entityId = idp.entityId
+  for (const [xml, block, expected] of [
+    ['<a/>', {}, /^error uni: the metadata .*: it describes no SAML 2\.0 identity provider/],
+    ['<a', {}, /^error uni: the metadata .*: it is not well-formed XML/],
+    [idp.metadata(), { entityId: 'urn:other' }, /^error uni: .*it describes no identity provider urn:other/],
+    [idp.metadata({ validUntil: new Date(Date.now() - day) }), {}, /^error uni: the metadata expired on 20/],
+    [
+      idp.metadata({ validUntil: new Date(Date.now() + day) }),
+      {},
+      /^warning uni: the metadata expires on 20/,
+    ],
+    [idp.metadata({ certificates: [past.certificate] }), {}, /^error uni: its certificate expired on 20/],
+    [idp.metadata({ certificates: [soon.certificate] }), {}, /^warning uni: its certificate expires on 20/],
+  ] as const) {
+    const metadata = join(folder, 'idp.xml')
+    writeFileSync(metadata, xml)
+    const uni = { id: 'uni', kind: 'saml', metadata, create: true, ...block }
+    assertFound(await findings(t, { providers: [uni] }, {}, secure), expected)
+  }
+  writeFileSync(join(folder, 'idp.xml'), idp.metadata())
+  const uni = { id: 'uni', kind: 'saml', metadata: join(folder, 'idp.xml'), create: true }
+  assertFound(
+    await findings(t, { saml: { entityId }, providers: [uni] }, {}, secure),
+    /^error uni: its entity id is the same/,
+  )
+  assertFound(await findings(t, { providers: [uni] }, {}, secure), /^warning carrel: no saml\.privateKey/)
+  const old = await findings(t, { saml: withKeys(t, past), providers: [uni] }, {}, secure)
+  assertFound(old, /^error carrel: saml\.certificate expired on 20/)
+  assertFound(
+    await findings(t, { providers: [{ ...uni, metadata: 'not-there.xml' }] }, {}, secure),
+    /^error uni: the metadata .*not-there\.xml: .*ENOENT/,
+  )
+})
+
+nodeTest('D2 sso check names a clock that is wrong', async t => {
+  const server = createServer((_request, response) => {
+    response.setHeader('date', new Date(Date.now() - 600_000).toUTCString())
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEnd(t, () => server.close())
+  const idp = await startSamlProvider(t)
+  const metadata = join(temporaryFolder(t), 'idp.xml')
+  const late = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  writeFileSync(metadata, idp.metadata().replaceAll(idp.address, late))
+  const found = await findings(t, { providers: [{ id: 'uni', kind: 'saml', metadata }] }, {}, secure)
+  assertFound(
+    found,
+    /^error uni: the clock here is (599|600|601) s ahead of the provider’s; 60 s are allowed/,
+  )
+})
+
+nodeTest(
+  'D2 sso check names origins, cookies that a browser will not send back, and proxies that anyone is',
+  async t => {
+    const settings = await company()
+    const folder = temporaryFolder(t)
+    writeFileSync(join(folder, 'idp.xml'), (await startSamlProvider(t)).metadata())
+    const uni = { id: 'uni', kind: 'saml', metadata: join(folder, 'idp.xml') }
+    const overHttp = await findings(t, { providers: [uni] })
+    assertFound(overHttp, /^error uni: over http a browser does not send the cookie of a login back/)
+    assertFound(overHttp, /^error carrel: pages of https:\/\/ui\.example\.edu are another site/)
+    const noOrigins = await findings(t, { providers: [settings] }, {}, { CARREL_ALLOWED_ORIGINS: '' })
+    assertFound(noOrigins, /^warning carrel: CARREL_ALLOWED_ORIGINS is empty/)
+    const plainPages = { ...secure, CARREL_ALLOWED_ORIGINS: 'http://ui.example.edu' }
+    assertFound(
+      await findings(t, { providers: [settings] }, {}, plainPages),
+      /^warning carrel: http:\/\/ui\.example\.edu .* is http/,
+    )
+    const apache = {
+      id: 'apache',
+      kind: 'proxy',
+      addresses: ['0.0.0.0/0'],
+      secretHeader: 'X-Proxy-Secret',
+      secret: { env: 'PROXY_SECRET' },
+      attributes: { subject: 'X-Subject' },
+      loginUrl: 'https://repo.example.edu/login',
+    }
+    const proxies = await findings(
+      t,
+      { providers: [apache] },
+      {},
+      { ...secure, PROXY_SECRET: 'sixteen-characters' },
+    )
+    assertFound(proxies, /^error apache: addresses has 0\.0\.0\.0\/0/)
+    assertFound(proxies, /^warning apache: loginUrl has no \{target\}/)
+  },
+)
+
+nodeTest(
+  'D1 D2 sso check as a command prints a table or JSON, and its exit code says whether all is well',
+  async t => {
+    const folder = temporaryFolder(t)
+    const settings = await company()
+    const plain = {
+      CARREL_BASE_URL: 'http://127.0.0.1:8080',
+      CARREL_ALLOWED_ORIGINS: 'http://127.0.0.1:4000',
+    }
+    const provider = await startOpenIdProvider({ publicAddresses: [plain.CARREL_BASE_URL] })
+    atEnd(t, provider.stop)
+    const good = {
+      ...withSingleSignOn(t, { providers: [{ ...provider.settings('company'), create: true }] }),
+      ...plain,
+    }
+    const well = await carrel(folder, ['sso', 'check'], { env: good })
+    assert.equal(well.code, 0, well.stdout + well.stderr)
+    assert.match(
+      well.stdout,
+      /^ +ABOUT +FOUND\nok +carrel +browsers return to http:\/\/127\.0\.0\.1:4000\/ by default\n/,
+    )
+
+    const bad = { ...withSingleSignOn(t, { providers: [settings] }), ...plain }
+    const failed = await carrel(folder, ['sso', 'check', '--json'], { env: bad })
+    assert.equal(failed.code, 1)
+    assert.equal(failed.stderr, 'carrel: 1 thing is wrong; see above\n')
+    const found = JSON.parse(failed.stdout) as Finding[]
+    assert.ok(found.some(({ level, about }) => level === 'error' && about === 'company'))
+
+    const none = await carrel(folder, ['sso', 'check'])
+    assert.equal(none.code, 1)
+    assert.match(
+      none.stderr,
+      /^carrel: there is no singleSignOn in the configuration file; set CARREL_CONFIG/,
+    )
+  },
+)
+
+test('X3 G2 sso explain says which eperson and groups attributes would give, and changes nothing', async t => {
+  const service = await startService(t)
+  const { uuid } = await service.addEperson('ruth@example.edu')
+  const folder = temporaryFolder(t)
+  const provider = {
+    id: 'company',
+    kind: 'oidc',
+    issuer: 'https://id.example.org',
+    clientId: 'carrel',
+    email: { match: true },
+    groups: [
+      { group: 'Staff', attribute: 'groups', value: 'staff' },
+      { group: 'Curators', attribute: 'realm_access.roles', pattern: 'curator:.*' },
+    ],
+  }
+  const other = { ...provider, id: 'other', create: true, email: {} }
+  const settings = withSingleSignOn(
+    t,
+    { providers: [provider, other] },
+    { specialGroups: { method: [{ group: 'By OIDC', method: 'oidc' }] } },
+  )
+  const explain = async (attributes: object, id: string) => {
+    const file = join(folder, 'attributes.json')
+    writeFileSync(file, JSON.stringify(attributes))
+    const args = ['sso', 'explain', '--attributes', file, '--provider', id, '--json']
+    const { stdout, stderr } = await carrel(service.dataFolder, args, { env: settings })
+    assert.equal(stderr, '')
+    return JSON.parse(stdout)
+  }
+  const ruth = { sub: 'r1', email: 'RUTH@example.edu', email_verified: true, groups: ['staff', 'x'] }
+  assert.deepEqual(await explain({ ...ruth, realm_access: { roles: ['curator:maps'] } }, 'company'), {
+    provider: 'company',
+    subject: 'r1',
+    email: 'RUTH@example.edu',
+    emailIgnored: null,
+    outcome: 'linked',
+    why: null,
+    eperson: { uuid, email: 'ruth@example.edu' },
+    specialGroups: ['By OIDC', 'Staff', 'Curators'],
+  })
+  const unverified = await explain({ ...ruth, email_verified: false }, 'company')
+  assert.equal(unverified.outcome, 'refused')
+  assert.match(unverified.emailIgnored, /email_verified/)
+  assert.equal((await explain({ ...ruth, email: 'max@example.edu' }, 'other')).outcome, 'created')
+  assert.match((await explain(ruth, 'other')).why, /email\.match is off/)
+  assert.match((await explain({ email: 'x@example.edu' }, 'company')).why, /sub \(the subject\) is missing/)
+  assert.deepEqual(
+    (await service.storage.accounts.listEpersons()).map(({ email }) => email),
+    ['ruth@example.edu'],
+  )
+})
+
+test('X3 D2 sso identities lists who is who, and sso unlink parts them and ends the tokens', async t => {
+  const service = await startService(t)
+  const { uuid } = await service.addEperson('ruth@example.edu')
+  const client = service.client()
+  await client.login('ruth@example.edu')
+  const run = (...args: string[]) => carrel(service.dataFolder, ['sso', ...args])
+  assert.deepEqual(JSON.parse((await run('identities', '--json')).stdout), [])
+  const identity = {
+    provider: 'uni',
+    subject: 'r1',
+    email: 'ruth@example.edu',
+    firstName: null,
+    lastName: null,
+  }
+  const matching = { byEmail: true, create: false }
+  const linked = await service.storage.signOn.recognize(identity, matching, commandEvent('login', 'uni'))
+  assert.equal(linked.kind, 'linked')
+
+  assert.match(
+    (await run('identities')).stdout,
+    /^EMAIL +PROVIDER +SUBJECT +LINKED\nruth@example\.edu +uni +r1 +20/,
+  )
+  assert.match(
+    (await run('unlink', 'ruth@example.edu', 'other')).stderr,
+    /has no subject at other; «carrel sso identities»/,
+  )
+  assert.match((await run('unlink', 'max@example.edu', 'uni')).stderr, /there is no eperson max@example\.edu/)
+  assert.equal(await client.isLoggedIn(), true)
+  const { code, stdout } = await run('unlink', 'Ruth@example.edu', 'uni')
+  assert.equal(code, 0)
+  assert.equal(stdout, 'Parted Ruth@example.edu from its subject at uni.\n')
+  assert.equal(await client.isLoggedIn(), false)
+  assert.deepEqual(await service.storage.signOn.listIdentities(), [])
+  const again = await service.storage.signOn.recognize(
+    { ...identity, subject: 'r2' },
+    matching,
+    commandEvent('login', 'uni'),
+  )
+  assert.equal(again.kind === 'linked' && again.eperson.uuid, uuid)
+})
+
+nodeTest('D1 D2 sso explain in words, and what is wrong with its use', async t => {
+  const folder = temporaryFolder(t)
+  const settings = withSingleSignOn(t, { providers: [{ ...(await company()), name: 'Company' }] })
+  const attributes = join(folder, 'attributes.json')
+  writeFileSync(attributes, JSON.stringify({ sub: 'r1', email: 'ruth@example.edu', email_verified: true }))
+  const run = (...args: string[]) => carrel(folder, ['sso', 'explain', ...args], { env: settings })
+  const { stdout } = await run('--attributes', attributes)
+  assert.equal(
+    stdout,
+    `Provider        company
+Subject         r1
+E-mail          ruth@example.edu
+Outcome         logs in as a new eperson ruth@example.edu
+Special groups  –
+`,
+  )
+  writeFileSync(join(folder, 'list.json'), '[]')
+  for (const [args, code, pattern] of [
+    [[], 2, /--attributes/],
+    [['--attributes', attributes, '--provider', 'nobody'], 2, /--provider must be one of company/],
+    [['--attributes', join(folder, 'none.json')], 1, /can't be read: ENOENT/],
+    [['--attributes', join(folder, 'list.json')], 1, /must hold one JSON object/],
+  ] as const) {
+    const { code: given, stderr } = await run(...args)
+    assert.equal(given, code, stderr)
+    assert.match(stderr, pattern)
+  }
+})
