@@ -1,0 +1,635 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext } from 'node:test'
+import { problems } from '../../src/problems.ts'
+import { assertProblem } from '../support/answers.ts'
+import { bearerOf } from '../support/client.ts'
+import { cookieOf } from '../support/cookie-jar.ts'
+import { testOn } from '../support/engines.ts'
+import {
+  callbackLies,
+  discoveryLies,
+  emailOf,
+  idTokenLies,
+  keyLies,
+  type Lie,
+  logoutLies,
+  logoutTruths,
+  startLyingProviders,
+  stateLies,
+  subjectOf,
+  tokenEndpointLies,
+  userInfoFailures,
+  userInfoLies,
+} from '../support/lying-provider.ts'
+import {
+  authenticate,
+  Browser,
+  begin,
+  browserOf,
+  home,
+  logOut,
+  type SignIn,
+  signIn,
+  startOf,
+  trade,
+  userInterface,
+  withSingleSignOn,
+} from '../support/openid-flow.ts'
+import { clientSecret, type OpenIdSettings } from '../support/openid-provider.ts'
+import { type Served, serve } from '../support/process.ts'
+import { baseUrl, type Service, startService, temporaryFolder } from '../support/service.ts'
+
+/** A provider that lies, and next to it one that doesn't; the service has to tell them apart. */
+const providers = await startLyingProviders()
+after(() => providers.stop())
+
+const truth = 'truth'
+type Lies = Readonly<Record<string, Lie>>
+
+/** All of them create whom they vouch for. */
+const withProviders = (t: TestContext, all: readonly OpenIdSettings[]) =>
+  withSingleSignOn(t, { providers: all.map(settings => ({ ...settings, create: true })) })
+
+/** Settings with a provider for each of the lies, beside one that tells the truth. */
+const withLies = (t: TestContext, lies: Lies) =>
+  withProviders(
+    t,
+    Object.entries({ [truth]: {}, ...lies }).map(([name, lie]) => providers.settings(name, lie)),
+  )
+
+const start = (t: TestContext, lies: Lies = {}): Promise<Service> =>
+  startService(t, { env: withLies(t, lies) })
+
+/** A code of the catalogue with its status; where there are several, each is right. */
+type Expected = readonly (keyof typeof problems)[]
+const notBegun: Expected = ['sign-on-not-begun']
+const refused: Expected = ['sign-on-refused']
+const unavailable: Expected = ['provider-unavailable']
+/** Whether an answer was meant to be one is for nobody to say. */
+const either: Expected = [...refused, ...unavailable]
+
+/** The answer is this problem, and neither the browser nor the store has anything of the login. */
+async function assertRefused(
+  service: Service,
+  browser: Browser,
+  answer: Response,
+  expected: Expected,
+  name: string,
+): Promise<void> {
+  const code = expected.find(one => problems[one].status === answer.status)
+  assert.ok(code, `${answer.status} is not ${expected}: ${await answer.clone().text()}`)
+  await assertProblem(answer, answer.status, code)
+  assert.equal(answer.headers.get('location'), null, name)
+  await assertNotSignedOn(service, browser, answer, name)
+}
+
+async function assertNotSignedOn(service: Service, browser: Browser, answer: Response, name: string) {
+  assert.equal(cookieOf(answer, 'CARREL-SSO'), undefined, name)
+  await assertProblem(await trade(browser), 401, 'login-failed')
+  const known = await service.storage.accounts.listEpersons()
+  assert.ok(!known.some(({ email }) => email === emailOf(name)), name)
+}
+
+interface Group {
+  readonly lies: Lies
+  readonly expected: Expected
+  /** Of what a lie says about the provider itself, and not about somebody: it is refused before anybody goes there. */
+  readonly at?: 'start'
+  readonly more?: Readonly<Record<string, unknown>>
+}
+
+/** Each of these providers is refused so; and the one beside them that doesn't lie is believed. */
+async function assertAllRefused(t: TestContext, ...groups: readonly Group[]): Promise<void> {
+  const env = withProviders(t, [
+    providers.settings(truth),
+    ...groups.flatMap(({ lies, more }) =>
+      Object.entries(lies).map(([name, lie]) => ({ ...providers.settings(name, lie), ...more })),
+    ),
+  ])
+  const service = await startService(t, { env })
+  const all = groups.flatMap(group => Object.keys(group.lies).map(name => ({ ...group, name })))
+  const failed = await Promise.all(
+    all.map(async ({ name, expected, at }) => {
+      const browser = browserOf(service)
+      try {
+        const { answer } =
+          at === 'start'
+            ? await browser.open(startOf({ provider: name }))
+            : await signIn(browser, { provider: name })
+        await assertRefused(service, browser, answer, expected, name)
+        return []
+      } catch (error) {
+        return [`${name}: ${(error as Error).message}`]
+      }
+    }),
+  )
+  assert.deepEqual(failed.flat(), [])
+  await assertTruthAccepted(service)
+}
+
+async function assertTruthAccepted(
+  service: Service,
+  options: SignIn & { browser?: Browser } = {},
+): Promise<string> {
+  const { browser = browserOf(service) } = options
+  const { answer } = await signIn(browser, { provider: truth, ...options })
+  assert.equal(answer.status, 303, await answer.text())
+  const traded = await trade(browser)
+  assert.equal(traded.status, 200)
+  return bearerOf(traded)
+}
+
+const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
+
+// What the provider says -------------------------------------------------------------------------------------
+
+onOne('X2 an ID token that is wrong in one thing is refused', t =>
+  assertAllRefused(t, { lies: idTokenLies, expected: refused }),
+)
+
+onOne('X2 a callback that is wrong in one thing is refused', t =>
+  assertAllRefused(
+    t,
+    { lies: callbackLies, expected: refused },
+    { lies: stateLies, expected: notBegun },
+    { lies: userInfoLies, expected: refused, more: { userInfo: true } },
+  ),
+)
+
+onOne('X2 endpoints that fail, hang, go on and on, redirect or talk nonsense lead nowhere', async t => {
+  await assertAllRefused(
+    t,
+    { lies: discoveryLies, expected: unavailable, at: 'start' },
+    { lies: tokenEndpointLies, expected: either },
+    { lies: keyLies, expected: either },
+    { lies: userInfoFailures, expected: either, more: { userInfo: true } },
+  )
+  for (const endpoint of ['discovery', 'token', 'jwks', 'userinfo'])
+    assert.deepEqual(providers.seen(`${endpoint}-redirects`).elsewhere, [], 'no secret goes anywhere else')
+})
+
+onOne('X2 a provider that lied is believed once it tells the truth', async t => {
+  const name = 'penitent'
+  const lies = { ...idTokenLies['another-key'], ...discoveryLies['discovery-fails-500'] }
+  const service = await start(t, { [name]: lies })
+  const browser = browserOf(service)
+  const { answer } = await browser.open(startOf({ provider: name }))
+  await assertRefused(service, browser, answer, unavailable, name)
+  providers.tell(name, idTokenLies['another-key'] ?? {})
+  const lied = await signIn(browser, { provider: name })
+  await assertRefused(service, browser, lied.answer, refused, name)
+  providers.tell(name, {})
+  await assertTruthAccepted(service, { provider: name })
+})
+
+// What the browser brings ------------------------------------------------------------------------------------
+
+onOne('X2 nobody comes back who did not leave', async t => {
+  const service = await start(t)
+  const victim = browserOf(service)
+  // Somebody else's login, on its way back.
+  const attacker = browserOf(service)
+  const returned = await authenticate(attacker, await begin(attacker, { provider: truth }))
+  await assertRefused(service, victim, (await victim.open(returned)).answer, notBegun, truth)
+  await begin(victim, { provider: truth })
+  await assertRefused(service, victim, (await victim.open(returned)).answer, notBegun, truth)
+  for (const query of [
+    '',
+    '?code=x',
+    '?state=x&code=x',
+    `?state=${'a'.repeat(43)}&code=x`,
+    '?error=access_denied',
+    '?%',
+    '?state=%00&code=%00',
+    `?state=${'a'.repeat(5_000)}`,
+  ]) {
+    const url = `${baseUrl}/api/authn/sso/oidc/callback/${truth}${query}`
+    const { answer } = await victim.open(url)
+    assert.equal(answer.status, 400, query)
+    await assertNotSignedOn(service, victim, answer, truth)
+  }
+  const { answer } = await attacker.open(returned)
+  assert.equal(answer.headers.get('location'), home, 'for the one who left it is right')
+})
+
+onOne('X2 the cookie of an attempt can not be made, changed, moved or kept', async t => {
+  const service = await start(t)
+  const base = new URL(baseUrl)
+  const attemptOf = (browser: Browser) =>
+    [...browser.cookies.all(base)].find(([name]) => name.startsWith('CARREL-SSO-')) ?? assert.fail()
+  for (const change of [
+    (value: string) => `${value}A`,
+    (value: string) => value.slice(0, -1),
+    (value: string) => value.replace(/^./, first => (first === 'A' ? 'B' : 'A')),
+    (value: string) => value.replace(/.$/, last => (last === 'A' ? 'B' : 'A')),
+    (value: string) => value.split('.')[0] ?? '',
+    (value: string) => `${value.split('.')[0]}.`,
+    (value: string) => `.${value.split('.')[1]}`,
+    () => '',
+    () => '.',
+    () => '%',
+    () => Buffer.from('{}').toString('base64url'),
+    /** Another address to return to, under the signature of the right one. */
+    (value: string) => {
+      const [content = '', ...rest] = value.split('.')
+      const text = Buffer.from(content, 'base64url').toString().replace('ui.example.edu', 'evil.example.org')
+      return [Buffer.from(text).toString('base64url'), ...rest].join('.')
+    },
+  ]) {
+    const browser = browserOf(service)
+    const returned = await authenticate(browser, await begin(browser, { provider: truth }))
+    const [name, value] = attemptOf(browser)
+    browser.cookies.set(base, name, change(value))
+    await assertRefused(service, browser, (await browser.open(returned)).answer, notBegun, truth)
+  }
+
+  // A right one of another attempt, under the name of this one.
+  const browser = browserOf(service)
+  const returned = await authenticate(browser, await begin(browser, { provider: truth }))
+  const other = browserOf(service)
+  await begin(other, { provider: truth })
+  browser.cookies.set(base, attemptOf(browser)[0], attemptOf(other)[1])
+  await assertRefused(service, browser, (await browser.open(returned)).answer, notBegun, truth)
+})
+
+onOne('X2 an attempt is over after 15 minutes', async t => {
+  const service = await start(t)
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  for (const [minutes, status] of [
+    [14, 303],
+    [16, 400],
+  ] as const) {
+    const browser = browserOf(service)
+    const returned = await authenticate(browser, await begin(browser, { provider: truth }))
+    t.mock.timers.setTime(Date.now() + minutes * 60_000)
+    const { answer } = await browser.open(returned)
+    assert.equal(answer.status, status, `${minutes} minutes`)
+  }
+})
+
+testOn(
+  'postgres',
+  'X2 what came back once never counts again, on any node, even where the provider takes codes twice',
+  async t => {
+    const lies = { careless: { acceptsCodesTwice: true as const } }
+    const env = withLies(t, lies)
+    const first = await startService(t, { env })
+    const other = await startService(t, { env, dataFolder: first.dataFolder })
+    const provider = 'careless'
+    const replay = (service: Service, url: URL, cookie: string) =>
+      browserOf(service).open(url, { headers: { cookie } })
+
+    const browser = browserOf(first)
+    const returned = await authenticate(browser, await begin(browser, { provider }))
+    const cookie = browser.cookies.header(new URL(baseUrl)) ?? ''
+    assert.equal((await browser.open(returned)).answer.status, 303)
+    for (const service of [first, other]) {
+      const { answer } = await replay(service, returned, cookie)
+      assert.ok([400, 401].includes(answer.status), `${answer.status}`)
+      assert.equal(cookieOf(answer, 'CARREL-SSO'), undefined)
+    }
+    assert.equal((await trade(browser)).status, 200, 'the replay harms nobody')
+
+    // At the same moment, everywhere.
+    const again = browserOf(other)
+    const url = await authenticate(again, await begin(again, { provider }))
+    const cookies = again.cookies.header(new URL(baseUrl)) ?? ''
+    const answers = await Promise.all(
+      [first, other, first, other].map(service => replay(service, url, cookies)),
+    )
+    const statuses = answers.map(({ answer }) => answer.status).sort()
+    assert.equal(statuses[0], 303)
+    assert.ok(
+      statuses.slice(1).every(status => status === 400 || status === 401),
+      statuses.join(),
+    )
+    const given = answers.filter(({ answer }) => cookieOf(answer, 'CARREL-SSO'))
+    assert.equal(given.length, 1)
+  },
+)
+
+onOne('X2 what one provider sends does not count at the address of another', async t => {
+  // They don't say in the callback who they are: then it is the address that tells (RFC 9700 §4.4.2.2).
+  const silent: Lie = {
+    discovery: ({ authorization_response_iss_parameter_supported: _left, ...rest }) => rest,
+    callback: callbackLies['no-issuer-in-callback']?.callback ?? assert.fail(),
+  }
+  const service = await start(t, { one: silent, two: silent })
+  const at = (provider: string, { search }: URL) =>
+    new URL(`${baseUrl}/api/authn/sso/oidc/callback/${provider}${search}`)
+  const moved = browserOf(service)
+  const fromOne = await authenticate(moved, await begin(moved, { provider: 'one' }))
+  const { answer } = await moved.open(at('two', fromOne))
+  assert.ok([400, 401].includes(answer.status), `${answer.status}`)
+  await assertNotSignedOn(service, moved, answer, 'one')
+  assert.deepEqual(
+    providers.seen('two').tokenRequests,
+    [],
+    'the code of one provider is never shown to another',
+  )
+
+  // Both are under way in one browser; code and state are swapped.
+  const mixed = browserOf(service)
+  const one = await authenticate(mixed, await begin(mixed, { provider: 'one' }))
+  const two = await authenticate(mixed, await begin(mixed, { provider: 'two' }))
+  for (const [code, state, path] of [
+    [two, one, 'one'],
+    [one, two, 'two'],
+    [one, two, 'one'],
+    [two, one, 'two'],
+  ] as const) {
+    const url = at(path, code)
+    url.searchParams.set('state', state.searchParams.get('state') ?? '')
+    const swapped = browserOf(service)
+    const cookie = mixed.cookies.header(new URL(baseUrl)) ?? ''
+    const page = await swapped.open(url, { headers: { cookie } })
+    assert.ok([400, 401].includes(page.answer.status), page.text)
+    await assertNotSignedOn(service, swapped, page.answer, path)
+  }
+  await assertTruthAccepted(service, { provider: 'one' })
+  await assertTruthAccepted(service, { provider: 'two' })
+})
+
+onOne('L1 E2 other methods and other addresses of single sign-on are refused as everywhere', async t => {
+  const service = await start(t)
+  const client = service.client()
+  for (const path of [
+    `oidc?redirectUrl=${home}`,
+    `sso/oidc/callback/${truth}?state=x`,
+    'sso/logout',
+    'sso/logout/done',
+  ]) {
+    const answer = await client.post(`/api/authn/${path}`)
+    assert.equal(answer.status, 405, path)
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD', path)
+  }
+  const answer = await client.get(`/api/authn/sso/oidc/logout/${truth}`)
+  assert.equal(answer.status, 405)
+  assert.equal(answer.headers.get('allow'), 'POST')
+  for (const path of ['callback/nobody?state=x', 'callback/', 'callback/__proto__', 'logout/nobody'])
+    assert.ok((await client.get(`/api/authn/sso/oidc/${path}`)).status < 500, path)
+})
+
+onOne('X2 who comes with a browser gets a page, which repeats nothing of what came', async t => {
+  const service = await start(t, { 'unknown-error': callbackLies['unknown-error'] ?? {} })
+  const browser = browserOf(service)
+  const returned = await authenticate(browser, await begin(browser, { provider: 'unknown-error' }))
+  const { answer, text } = await browser.open(returned, { headers: { accept: 'text/html, */*;q=0.8' } })
+  assert.equal(answer.status, 401)
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/html\b/)
+  assert.match(answer.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  assert.match(answer.headers.get('cache-control') ?? '', /no-store/)
+  assert.match(text, /sign-on-refused/)
+  assert.doesNotMatch(text, /script|The provider says/)
+  for (const value of returned.searchParams.values()) assert.ok(!text.includes(value), value)
+})
+
+onOne('O1 a provider that has no right place to log out leaves the browser here', async t => {
+  const lies = Object.fromEntries(
+    [undefined, 'nonsense', 'javascript:alert(1)', 'data:text/html,x'].map((place, at): [string, Lie] => [
+      `leaving-${at}`,
+      { discovery: described => ({ ...described, end_session_endpoint: place }) },
+    ]),
+  )
+  const service = await start(t, { ...lies, 'leaving-well': {} })
+  for (const provider of [...Object.keys(lies), 'leaving-well']) {
+    const browser = browserOf(service)
+    const token = await assertTruthAccepted(service, { provider, browser })
+    assert.equal((await logOut(browser, token)).status, 204)
+    const { answer } = await browser.open(`${baseUrl}/api/authn/sso/logout`)
+    assert.equal(answer.status, 303, `${provider}: ${await answer.text()}`)
+    const location = new URL(answer.headers.get('location') ?? '')
+    if (provider === 'leaving-well') assert.match(location.pathname, /leaving-well.logout/)
+    else assert.equal(location.href, `${userInterface}/`, provider)
+  }
+})
+
+// Back-channel logout ----------------------------------------------------------------------------------------
+
+const sendLogout = (
+  { address }: Pick<Service, 'address'>,
+  name: string,
+  token: string,
+  headers: Readonly<Record<string, string>> = {},
+) =>
+  fetch(`${address}/api/authn/sso/oidc/logout/${name}`, {
+    method: 'POST',
+    body: new URLSearchParams({ logout_token: token }),
+    headers,
+  })
+
+const isIdToken = (text: string) => {
+  const [, payload = ''] = text.split('.')
+  return Buffer.from(payload, 'base64url').includes('"nonce"')
+}
+
+onOne('T4 a logout token that is wrong in one thing is refused, and the session goes on', async t => {
+  const service = await start(t, { other: {} })
+  let token = await assertTruthAccepted(service)
+  const client = service.client()
+  const failed: string[] = []
+  for (const [name, lie] of Object.entries(logoutLies)) {
+    const answer = await sendLogout(service, truth, await providers.logoutToken(truth, lie))
+    if (answer.status !== 400) failed.push(`${name}: ${answer.status} ${await answer.text()}`)
+    if (await client.isLoggedIn(token)) continue
+    failed.push(`${name}: the session has ended`)
+    token = await assertTruthAccepted(service)
+  }
+  assert.deepEqual(failed, [])
+
+  // What may be left out, and how a type may be spelled.
+  for (const [name, change] of Object.entries(logoutTruths)) {
+    const answer = await sendLogout(service, truth, await providers.logoutToken(truth, change))
+    assert.equal(answer.status, 200, `${name}: ${await answer.text()}`)
+    assert.equal(await client.isLoggedIn(token), false, name)
+    token = await assertTruthAccepted(service)
+  }
+
+  // Of another provider, and at the address of another provider.
+  assert.equal((await sendLogout(service, truth, await providers.logoutToken('other'))).status, 400)
+  assert.equal((await sendLogout(service, 'other', await providers.logoutToken(truth))).status, 400)
+  // An ID token is no logout token.
+  const idToken = providers.seen(truth).secrets.findLast(isIdToken) ?? assert.fail('no ID token')
+  assert.equal((await sendLogout(service, truth, idToken)).status, 400)
+  for (const nonsense of ['', 'x', 'x.y.z', 'a'.repeat(20_000), '\u0000', '{}'])
+    assert.ok([400, 413].includes((await sendLogout(service, truth, nonsense)).status), nonsense.slice(0, 10))
+  assert.equal(await client.isLoggedIn(token), true)
+
+  // The one that is right, from wherever it comes and without a CSRF pair.
+  const right = await providers.logoutToken(truth)
+  const answer = await sendLogout(service, truth, right, { origin: 'https://provider.example.edu' })
+  assert.equal(answer.status, 200, await answer.text())
+  assert.match(answer.headers.get('cache-control') ?? '', /no-store/)
+  assert.equal(await client.isLoggedIn(token), false)
+
+  // And never again.
+  const next = await assertTruthAccepted(service)
+  assert.equal((await sendLogout(service, truth, right)).status, 400, 'replayed')
+  assert.equal(await client.isLoggedIn(next), true)
+})
+
+onOne('T4 a logout token is a form of one field, and nothing else', async t => {
+  const service = await start(t)
+  const token = await assertTruthAccepted(service)
+  const right = await providers.logoutToken(truth)
+  const path = `${service.address}/api/authn/sso/oidc/logout/${truth}`
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  for (const [body, headers, statuses] of [
+    [undefined, {}, [400, 415]],
+    ['', form, [400]],
+    [`token=${right}`, form, [400]],
+    [`logout_token=${right}&logout_token=${right}`, form, [400]],
+    [`logout_token=%`, form, [400]],
+    [right, { 'content-type': 'application/logout+jwt' }, [400, 415]],
+    [JSON.stringify({ logout_token: right }), { 'content-type': 'application/json' }, [400, 415]],
+  ] as const) {
+    const answer = await fetch(path, { method: 'POST', ...(body === undefined ? {} : { body }), headers })
+    assert.ok((statuses as readonly number[]).includes(answer.status), `${body} ${answer.status}`)
+  }
+  const inQuery = await fetch(`${path}?logout_token=${right}`, { method: 'POST' })
+  assert.ok([400, 415].includes(inQuery.status), `${inQuery.status}`)
+  // Where no provider is, it is a POST like any other (C5).
+  assert.equal((await sendLogout(service, 'nobody', right)).status, 403)
+  assert.equal(await service.client().isLoggedIn(token), true)
+})
+
+testOn(
+  'postgres',
+  'T4 a logout token ends every token by subject or by session, on every node, once',
+  async t => {
+    const env = withLies(t, { other: {} })
+    const first = await startService(t, { env })
+    const second = await startService(t, { env, dataFolder: first.dataFolder })
+    for (const claims of [{ sid: undefined }, { sub: undefined }, {}]) {
+      const tokens = [await assertTruthAccepted(first), await assertTruthAccepted(second)]
+      const bystander = await assertTruthAccepted(first, { provider: 'other' })
+      const token = await providers.logoutToken(truth, right => ({
+        ...right,
+        claims: { ...right.claims, ...claims },
+      }))
+      assert.equal((await sendLogout(second, truth, token)).status, 200)
+      for (const node of [first, second])
+        for (const one of tokens) assert.equal(await node.client().isLoggedIn(one), false)
+      assert.equal(await second.client().isLoggedIn(bystander), true)
+
+      const later = await assertTruthAccepted(second)
+      assert.equal((await sendLogout(first, truth, token)).status, 400, 'replayed at another node')
+      assert.equal(await first.client().isLoggedIn(later), true)
+    }
+
+    // Of nobody who is here: it is right, and there is nothing to do.
+    const stranger = await providers.logoutToken(truth, right => ({
+      ...right,
+      claims: { ...right.claims, sub: 'stranger', sid: 'of a stranger' },
+    }))
+    assert.equal((await sendLogout(first, truth, stranger)).status, 200)
+
+    // At the same moment at both nodes: one takes it.
+    const once = await providers.logoutToken(truth)
+    const answers = await Promise.all(
+      [first, second, first, second].map(node => sendLogout(node, truth, once)),
+    )
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400, 400])
+  },
+)
+
+onOne('T4 a logout token of one session of a provider does not end another provider’s', async t => {
+  const service = await start(t, { other: {} })
+  const [one, other] = [
+    await assertTruthAccepted(service),
+    await assertTruthAccepted(service, { provider: 'other' }),
+  ]
+  // The other provider knows the first one's names, and signs rightly for itself.
+  const token = await providers.logoutToken('other', right => ({
+    ...right,
+    claims: { ...right.claims, sub: subjectOf(truth), sid: `session-of-${truth}` },
+  }))
+  assert.equal((await sendLogout(service, 'other', token)).status, 200)
+  assert.equal(await service.client().isLoggedIn(one), true)
+  assert.equal(await service.client().isLoggedIn(other), true)
+  // Subject and session of different people end nobody's.
+  const mixed = await providers.logoutToken(truth, right => ({
+    ...right,
+    claims: { ...right.claims, sid: 'session-of-somebody-else' },
+  }))
+  assert.equal((await sendLogout(service, truth, mixed)).status, 200)
+  assert.equal(await service.client().isLoggedIn(one), true)
+})
+
+// The log ----------------------------------------------------------------------------------------------------
+
+onOne('E2 nothing of what is secret, and nobody’s name, is in the output of the service', async t => {
+  const dataFolder = temporaryFolder(t)
+  const lies: Lies = {
+    ...pick(idTokenLies, 'another-key', 'another-nonce', 'another-issuer', 'empty-subject'),
+    ...pick(callbackLies, 'unknown-error', 'another-code', 'no-code'),
+    ...pick(stateLies, 'another-state'),
+    ...pick(tokenEndpointLies, 'token-fails-500', 'token-is-html', 'token-breaks-off'),
+    ...pick(keyLies, 'jwks-empty'),
+    ...pick(discoveryLies, 'discovery-of-another-issuer'),
+    'token-error': { tokens: () => ({ error: 'invalid_grant', error_description: 'no such secret-code' }) },
+  }
+  const served = await serve(t, dataFolder, {
+    env: { ...withLies(t, lies), CARREL_BASE_URL: baseUrl, CARREL_LOG_LEVEL: 'info' },
+  })
+  const secrets = new Set([clientSecret, encodeURIComponent(clientSecret), 'secret-code', 'alert(1)'])
+  const browserHere = () => new Browser({ [baseUrl]: served.address })
+  for (const provider of [truth, ...Object.keys(lies)]) {
+    const browser = browserHere()
+    const { answer } = await browser.open(startOf({ provider }))
+    noteCookies(browser, secrets)
+    const asked = answer.headers.get('location')
+    if (asked !== null) {
+      const url = new URL(asked)
+      for (const name of ['state', 'nonce', 'code_challenge']) secrets.add(url.searchParams.get(name) ?? '')
+      const returned = await authenticate(browser, url)
+      const page = await browser.open(returned)
+      noteCookies(browser, secrets)
+      if (provider === truth) {
+        assert.equal(page.answer.status, 303, page.text)
+        secrets.add(bearerOf(await trade(browser)))
+        await browser.open(returned)
+      } else assert.ok(page.answer.status >= 400, provider)
+    }
+    for (const secret of providers.seen(provider).secrets) secrets.add(secret)
+    for (const { authorization, form } of providers.seen(provider).tokenRequests)
+      for (const value of [authorization?.replace('Basic ', ''), form.get('code_verifier')])
+        if (value) secrets.add(value)
+    secrets.add(subjectOf(provider)).add(emailOf(provider))
+  }
+  for (const lie of [logoutLies['another key'], logoutLies['no events'], undefined]) {
+    const token = await providers.logoutToken(truth, lie)
+    secrets.add(token)
+    assert.equal((await sendLogout(served, truth, token)).status, lie === undefined ? 200 : 400)
+  }
+  await outputSays(served, /"path":"\/api\/authn\/sso\/oidc\/logout/)
+  assert.equal(await served.stop(), 0)
+
+  const output = served.output.stdout + served.output.stderr
+  secrets.delete('')
+  assert.ok(secrets.size > 50)
+  for (const secret of secrets) assert.ok(!output.includes(secret), `${secret} is in the output`)
+  // What an operator needs is there: which provider, and why.
+  const refusals = output.split('\n').filter(line => line.includes('"level":40'))
+  for (const provider of [
+    'another-key',
+    'another-nonce',
+    'token-fails-500',
+    'unknown-error',
+    'discovery-of-another-issuer',
+  ])
+    assert.ok(
+      refusals.some(line => (JSON.parse(line) as { provider?: string }).provider === provider),
+      `${provider}: ${refusals.join('\n')}`,
+    )
+  assert.doesNotMatch(output, /"status":500/, 'none of it is a fault of the service')
+})
+
+const pick = (lies: Lies, ...names: readonly string[]): Lies =>
+  Object.fromEntries(names.map(name => [name, lies[name] ?? assert.fail(name)]))
+
+function noteCookies(browser: Browser, secrets: Set<string>): void {
+  for (const [name, value] of browser.cookies.all(new URL(baseUrl))) if (/SSO/.test(name)) secrets.add(value)
+}
+
+const outputSays = async ({ said }: Served, pattern: RegExp): Promise<void> => said(pattern)

@@ -1,0 +1,70 @@
+import { createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+
+/** A key and a self-signed certificate of it, both in PEM. */
+export interface Identity {
+  readonly privateKey: string
+  readonly certificate: string
+}
+
+interface Validity {
+  readonly notBefore?: Date
+  readonly notAfter?: Date
+}
+
+const hour = 3_600_000
+
+/** The same name gives the same key as long as the process lives: making one takes its time. */
+export function identity(name: string, validity: Validity = {}): Identity {
+  const privateKey = keyOf(name)
+  return { privateKey, certificate: selfSigned(name, privateKey, validity) }
+}
+
+/** A certificate without the lines around it, as XML holds it. */
+export const bodyOf = (certificate: string): string => certificate.replace(/-----[^-]+-----|\s/g, '')
+
+export const pemOf = (body: string): string =>
+  ['-----BEGIN CERTIFICATE-----', ...(body.match(/.{1,64}/g) ?? []), '-----END CERTIFICATE-----', ''].join(
+    '\n',
+  )
+
+const keys = new Map<string, string>()
+
+function keyOf(name: string): string {
+  const known = keys.get(name)
+  if (known !== undefined) return known
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const made = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  keys.set(name, made)
+  return made
+}
+
+/** RFC 5280 §4.1, version 1: no extensions. */
+function selfSigned(name: string, privateKey: string, validity: Validity): string {
+  const { notBefore = new Date(Date.now() - hour), notAfter = new Date(Date.now() + 24 * hour) } = validity
+  const commonName = sequence(objectId('0603550403'), tagged(0x0c, Buffer.from(name)))
+  const holder = sequence(tagged(0x31, commonName))
+  const body = sequence(
+    tagged(0x02, Buffer.concat([Buffer.of(1), randomBytes(8)])),
+    sha256WithRsa,
+    holder,
+    sequence(time(notBefore), time(notAfter)),
+    holder,
+    createPublicKey(privateKey).export({ type: 'spki', format: 'der' }),
+  )
+  const signature = tagged(0x03, Buffer.of(0), sign('sha256', body, privateKey))
+  return pemOf(sequence(body, sha256WithRsa, signature).toString('base64'))
+}
+
+/** DER (X.690 §8.1): tag, length, content. */
+function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat(parts)
+  const { length } = content
+  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+  return Buffer.concat([Buffer.of(tag, ...size), content])
+}
+const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(0x30, ...parts)
+const objectId = (hex: string): Buffer => Buffer.from(hex, 'hex')
+const sha256WithRsa = sequence(objectId('06092a864886f70d01010b0500'))
+/** GeneralizedTime. */
+const time = (date: Date): Buffer =>
+  tagged(0x18, Buffer.from(`${date.toISOString().replace(/\D/g, '').slice(0, 14)}Z`))
