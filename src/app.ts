@@ -60,9 +60,10 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   function admit(request: FastifyRequest, reply: FastifyReply): 'answered' | 'go on' {
     reply.headers(headers)
     // What an identity provider sends comes from its own origin and has no CSRF pair (docs/decisions/0010).
-    const isProviderMessage = request.routeOptions?.config?.isProviderMessage === true
+    const isPost = request.method === 'POST'
+    const isProviderMessage = isPost && request.routeOptions.config?.isProviderMessage === true
     if (!isProviderMessage && cors(request, reply) === 'answered') return 'answered'
-    if (request.method === 'POST') {
+    if (isPost) {
       if (!isProviderMessage) csrf.require(request, reply)
     } else if (isQueryOrApi(request.url) && !csrf.hasCookie(request)) csrf.issue(request, reply)
     refuseMalformed(request)
