@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { commandEvent } from '../../src/cli/store.ts'
 import { ImportError } from '../../src/import/source.ts'
-import { test } from '../support/engines.ts'
+import { engineIn, test, testOn } from '../support/engines.ts'
 import { importText, leftoversIn, ndjson, realData } from '../support/imports.ts'
 import { bodyOf, list, listPath, queryPath, readCsv } from '../support/listings.ts'
 import { carrel } from '../support/process.ts'
@@ -156,7 +156,7 @@ test('D2 gzip is recognised by its content, whatever the file is called', async 
   )
 })
 
-test('D2 gzip files that are read in one piece are imported again and again', async t => {
+testOn('sqlite', 'D2 gzip files that are read in one piece are imported again and again', async t => {
   const service = await startService(t)
   for (let round = 0; round < 40; round++)
     for (const [file, text] of [
@@ -386,18 +386,28 @@ test('D2 an import replaces records, fields, key and rule together, and leaves n
   assert.deepEqual(await leftoversIn(service.dataFolder), [])
 })
 
-test('D2 records of very many different fields are refused by the line, not failed on', async t => {
+const wide = (count: number) =>
+  `{"id":1,${Array.from({ length: count }, (_, at) => `"f${at}":${at}`).join(',')}}\n`
+
+test('D2 records of many different fields come back with all of them', async t => {
   const service = await startService(t)
-  const wide = (count: number) =>
-    `{"id":1,${Array.from({ length: count }, (_, at) => `"f${at}":${at}`).join(',')}}\n`
   await importText(service, wide(300), { entity: 'wide', key: 'id' })
   assert.equal(await bodyOf(service, listPath('wide')), `[${wide(300).trim()}]`)
-  await refuses(
-    service,
-    `{"id":1}\n${wide(3_000).replace('1', '2')}`,
-    /^line 2: more than \d+ different fields/,
-  )
 })
+
+// They are refused before they come to a store, and take their time until then.
+testOn(
+  'sqlite',
+  'D2 records of very many different fields are refused by the line, not failed on',
+  async t => {
+    const service = await startService(t)
+    await refuses(
+      service,
+      `{"id":1}\n${wide(3_000).replace('1', '2')}`,
+      /^line 2: more than \d+ different fields/,
+    )
+  },
+)
 
 test('D2 an import and a drop are on the audit trail', async t => {
   const service = await startService(t)
@@ -452,7 +462,9 @@ test('D2 the command reads standard input: NDJSON, a JSON array, CSV, and gzip o
     JSON.stringify(books, null, 2),
     csvOf(books.map(({ id, title }) => ({ id, title }))),
   ]
-  for (const input of plain.flatMap(text => [text, gzipSync(text)])) {
+  // What is read is the same for every store; what is left behind by it is not.
+  const inputs = plain.flatMap(text => [text, gzipSync(text)])
+  for (const input of engineIn(t) === 'sqlite' ? inputs : inputs.slice(1, 3)) {
     const args = ['import', '-', '--entity', 'books', '--key', 'id', '--read', 'anonymous', '--json']
     const done = await carrel(service.dataFolder, args, { input, env })
     assert.equal(done.code, 0, done.stderr)
@@ -478,14 +490,16 @@ test('D1 D2 a failing import says why in one line and ends with 1, wrong use wit
     'id',
     ...more,
   ]
-  for (const [words, code, message, input] of [
+  const onEveryStore = [
     [args('-'), 1, /line 2: /, '{"id":1}\nnonsense\n'],
     [args('-'), 1, /line 2: /, '{"id":1}\n{"id":1}\n'],
+    [args('-', '--read', 'group:Nobody'), 1, /there is no group Nobody/, '{"id":1}'],
+  ] as const
+  const beforeTheStore = [
     [args('-'), 1, /.+/, ''],
     [args('-'), 1, /damaged/, gzipSync(ndjson(books)).subarray(0, 60)],
     [args('/nothing/here.csv'), 1, /there is no file \/nothing\/here\.csv/, ''],
     [args(dataFolder), 1, /is a folder/, ''],
-    [args('-', '--read', 'group:Nobody'), 1, /there is no group Nobody/, '{"id":1}'],
     [
       args('-', '--read', 'everybody'),
       2,
@@ -499,7 +513,9 @@ test('D1 D2 a failing import says why in one line and ends with 1, wrong use wit
     [['import', '-', '--entity', 'thing'], 2, /--key/, '{"id":1}'],
     [['import', '-', '--key', 'id'], 2, /--entity/, '{"id":1}'],
     [['import', '--entity', 'thing', '--key', 'id'], 2, /file/, ''],
-  ] as const) {
+  ] as const
+  const cases = engineIn(t) === 'sqlite' ? [...onEveryStore, ...beforeTheStore] : onEveryStore
+  for (const [words, code, message, input] of cases) {
     const done = await carrel(dataFolder, words, { input })
     assert.equal(done.code, code, done.stderr)
     assert.equal(done.stdout, '')
@@ -512,7 +528,7 @@ test('D1 D2 a failing import says why in one line and ends with 1, wrong use wit
   assert.deepEqual(names, ['epersons', 'groups', 'events'])
 })
 
-test('D2 Q11 --read says who may read, administrators where it is left out', async t => {
+testOn('sqlite', 'D2 Q11 --read says who may read, administrators where it is left out', async t => {
   const service = await startService(t)
   await service.addEperson('ruth@example.org', { groups: ['Readers'] })
   const ruth = service.client()
@@ -657,9 +673,15 @@ const generatedArtworks = (count: number) =>
   }))
 
 const compare = (a: unknown, b: unknown) =>
-  typeof a === 'number' && typeof b === 'number'
-    ? a - b
-    : Buffer.from(String(a)).compare(Buffer.from(String(b)))
+  typeof a === 'number' && typeof b === 'number' ? a - b : bytesOf(String(a)).compare(bytesOf(String(b)))
+
+const known = new Map<string, Buffer>()
+/** Each text once: a sort asks for it many times. */
+function bytesOf(text: string): Buffer {
+  const bytes = known.get(text) ?? Buffer.from(text)
+  known.set(text, bytes)
+  return bytes
+}
 
 const compareNullable = (a: unknown, b: unknown, sign: 1 | -1) =>
   sign * (a === null || b === null ? Number(a === null) - Number(b === null) : compare(a, b))

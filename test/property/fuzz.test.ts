@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { anyString } from '../support/arbitrary-records.ts'
 import { test } from '../support/engines.ts'
 import { exchange, head, openSocket, type RawAnswer } from '../support/raw.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -43,7 +44,8 @@ async function assertWell(
     fc.asyncProperty(requests, async request => {
       assertNoFault(await exchange(service.address, bytesOf(request), method), request)
     }),
-    { numRuns },
+    // Next to nothing of this comes to a store: one of them is asked everything, the other a part.
+    { numRuns: service.config.database.kind === 'embedded' ? numRuns : numRuns / 4 },
   )
   const client = service.client()
   assert.equal((await client.get('/health/ready')).status, 200)
@@ -132,7 +134,7 @@ test('Q7 E2 any parameters of a listing are answered or refused, never a fault',
   )
   const values = fc.oneof(
     fc.json({ maxDepth: 3 }),
-    fc.string({ unit: 'binary', maxLength: 100 }),
+    anyString(100),
     fc.bigInt().map(String),
     fc.double().map(String),
     fc.constantFrom('', '[]', '[{"field":"title"}]', '[{"field":"id","order":"DESC"}]', '['.repeat(2_000)),

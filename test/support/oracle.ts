@@ -81,6 +81,7 @@ function compareNullable(type: Kind, a: string | undefined, b: string | undefine
 }
 
 export function compareValues(type: Kind, a: string, b: string): number {
+  if (a === b) return 0
   if (type === 'text') return compareCodePoints(JSON.parse(a), JSON.parse(b))
   if (type === 'json') return compareMixed(a, b)
   if (type === 'boolean') return Number(a === 'true') - Number(b === 'true')
@@ -109,14 +110,12 @@ function mixedKind(value: string): Kind {
 }
 
 export function compareCodePoints(a: string, b: string): number {
-  const [first, second] = [[...a], [...b]]
-  for (const [at, character] of first.entries()) {
-    const other = second[at]
-    if (other === undefined) return 1
-    const difference = (character.codePointAt(0) ?? 0) - (other.codePointAt(0) ?? 0)
-    if (difference !== 0) return difference
+  for (let at = 0; at < a.length && at < b.length; ) {
+    const [first = 0, second = 0] = [a.codePointAt(at), b.codePointAt(at)]
+    if (first !== second) return first - second
+    at += first > 0xffff ? 2 : 1
   }
-  return first.length - second.length
+  return a.length - b.length
 }
 
 const compareBig = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)

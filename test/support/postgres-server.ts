@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,12 +35,23 @@ for (const [at, event] of atTheEnd.entries())
   for (const listener of process.listeners(event as 'exit'))
     if (!before[at]?.has(listener)) process.removeListener(event, listener)
 
+/** Where the tests write: in memory if there is room for all of it, where a database is copied in a fifth of the time. */
+export const scratch = (() => {
+  const inMemory = '/dev/shm'
+  try {
+    const { bavail, bsize } = statfsSync(inMemory)
+    return bavail * bsize > 2_000_000_000 ? inMemory : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+})()
+
 /** Durability costs time, and no test pulls the plug of this machine. */
 const fast = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=400']
 
 /** @returns a server that runs */
 export async function startPostgres({ folder, flags = fast }: Options = {}): Promise<PostgresServer> {
-  const place = folder ?? mkdtempSync(join(tmpdir(), 'carrel-postgres-'))
+  const place = folder ?? mkdtempSync(join(scratch, 'carrel-postgres-'))
   const port = await freePort()
   const lines: string[] = []
   const make = () =>

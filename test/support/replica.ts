@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, chownSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { atEnd } from './at-end.ts'
 import { runSql } from './databases.ts'
 import { until } from './imports.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type PostgresServer, scratch, startPostgres } from './postgres-server.ts'
 
 /** A primary and a replica that streams from it, both really running. */
 export interface ReplicatedPostgres {
@@ -31,7 +30,7 @@ const saysReady = 'log_line_prefix=database system is ready to accept connection
 export async function startReplicated(): Promise<ReplicatedPostgres> {
   const primary = await startPostgres({ flags: streaming })
   await primary.stop()
-  const folder = mkdtempSync(join(tmpdir(), 'carrel-replica-'))
+  const folder = mkdtempSync(join(scratch, 'carrel-replica-'))
   execFileSync('cp', ['-a', `${primary.folder}/.`, folder])
   const { uid, gid } = statSync(primary.folder)
   const signal = join(folder, 'standby.signal')

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { FastifyInstance } from 'fastify'
@@ -13,6 +12,7 @@ import type { ReadRule, Storage } from '../../src/storage/storage.ts'
 import { atEnd } from './at-end.ts'
 import { Client } from './client.ts'
 import { type Engine, engineIn, storeSettings, useDatabase } from './engines.ts'
+import { scratch } from './postgres-server.ts'
 
 /** The public address in the tests: links must start with it, whatever address was really asked. */
 export const baseUrl = 'http://repo.example.edu'
@@ -125,7 +125,7 @@ export function hashOf(password: Uint8Array | string): Promise<string> {
 
 /** A folder for files and, where a service or a command is started on it, the store of one. */
 export function temporaryFolder(t: TestContext, engine: Engine = engineIn(t)): string {
-  const folder = mkdtempSync(join(tmpdir(), 'carrel-test-'))
+  const folder = mkdtempSync(join(scratch, 'carrel-test-'))
   atEnd(t, () => rmSync(folder, { recursive: true, force: true }))
   if (engine === 'postgres') useDatabase(t, folder)
   return folder
