@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { passwordMethod } from '../caller.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
 import { allowOnly } from '../http/methods.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { LoginMethod } from '../caller.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { allowOnly } from '../http/methods.ts'

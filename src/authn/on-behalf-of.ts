@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Acting, type Caller, isAdministrator } from '../caller.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts, AuditEvent } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'

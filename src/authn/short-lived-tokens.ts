@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { allowOnly } from '../http/methods.ts'
 import type { Accounts } from '../storage/storage.ts'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import { ConfigError } from '../config-file.ts'
+import { ConfigError } from '../config/file.ts'
 import { ImportError } from '../import/source.ts'
 import { CopyError } from '../storage/postgres/load.ts'
 import { ExposeError, StoreUnavailable } from '../storage/storage.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { toConfig } from '../config.ts'
-import { settings } from '../settings.ts'
+import { toConfig } from '../config/config.ts'
+import { settings } from '../config/settings.ts'
 import { loadDump } from '../storage/postgres/load.ts'
 import { openDump } from '../storage/sqlite/dump.ts'
 import { Failure, Misuse } from './failures.ts'

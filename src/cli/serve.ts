@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
-import { buildApp } from '../app.ts'
-import { toConfig } from '../config.ts'
+import { toConfig } from '../config/config.ts'
 import type { Storage } from '../storage/storage.ts'
 import { createDemo } from './demo.ts'
 import { Failure } from './failures.ts'
@@ -25,6 +24,8 @@ export function serveCommand(): Command {
       const config = await withFreePort(process.env)
       const storage = await openStore(config)
       try {
+        // Only here: it takes longer to load than other commands to run.
+        const { buildApp } = await import('../app.ts')
         const created = demo ? await createDemo(storage) : undefined
         const app = await buildApp(config, storage)
         await app.listen({ host: config.host, port: config.port }).catch(error => {

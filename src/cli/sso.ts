@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { checkSignOn, type Finding } from '../authn/sso/check.ts'
+import { signOnAddresses } from '../authn/sso/addresses.ts'
+import type { Finding } from '../authn/sso/check.ts'
 import { attributesOf, readIdentity } from '../authn/sso/identity.ts'
-import { signOnAddresses } from '../authn/sso/providers.ts'
 import { refusals } from '../authn/sso/refusals.ts'
+import { type Config, toConfig } from '../config/config.ts'
 import type { ProviderConfig, SignOnConfig } from '../config/sign-on.ts'
-import { type Config, toConfig } from '../config.ts'
 import { addressesOf } from '../http/addresses.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -26,6 +26,8 @@ export function ssoCommand(): Command {
       const config = toConfig(process.env)
       const signOn = signOnOf(config)
       const findings: Finding[] = []
+      // Only here: what speaks the protocols takes longer to load than most commands to run.
+      const { checkSignOn } = await import('../authn/sso/check.ts')
       const addresses = signOnAddresses(addressesOf(config))
       for await (const finding of checkSignOn({ ...config, signOn, addresses })) findings.push(finding)
       sayList(json, findings, () =>

@@ -1,4 +1,4 @@
-import { type Config, toConfig } from '../config.ts'
+import { type Config, toConfig } from '../config/config.ts'
 import { openPostgres } from '../storage/postgres/postgres.ts'
 import { openSqlite } from '../storage/sqlite/sqlite.ts'
 import type { AuditEvent, Storage } from '../storage/storage.ts'

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { administratorGroup, passwordMethod } from '../caller.ts'
-import { isRange } from '../settings.ts'
 import { providerSchemas } from './provider-schemas.ts'
+import { isRange } from './settings.ts'
 import {
   type Condition,
   type GroupRule,
@@ -45,12 +45,17 @@ type InFile<T extends ProviderConfig> = Omit<T, 'groups' | 'require' | 'secret' 
 }
 type ProviderBlock = InFile<SamlConfig> | InFile<OidcConfig> | InFile<ProxyConfig>
 
-const ajv = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
-ajv.addFormat('regex', { type: 'string', validate: isPattern })
-const isBlock = ajv.compile(signOnSchema) as ValidateFunction<Block>
-const isProvider = Object.fromEntries(
-  Object.entries(providerSchemas).map(([kind, schema]) => [kind, ajv.compile<ProviderBlock>(schema)]),
-)
+/** Compiled where there is a block to check: it takes longer than most commands do. */
+function compile() {
+  const ajv = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
+  ajv.addFormat('regex', { type: 'string', validate: isPattern })
+  return {
+    isBlock: ajv.compile(signOnSchema) as ValidateFunction<Block>,
+    isProvider: new Map(
+      Object.entries(providerSchemas).map(([kind, schema]) => [kind, ajv.compile<ProviderBlock>(schema)]),
+    ),
+  }
+}
 
 /** Says what is wrong where. */
 export type Complain = (where: string, what: string) => Error
@@ -74,8 +79,16 @@ export function readSignOn(
 ): { readonly methods: readonly string[]; readonly signOn: SignOnConfig | null } {
   if (given === undefined) return { methods: [passwordMethod], signOn: null }
   const { baseUrl, allowedOrigins, complain } = surroundings
+  const { isBlock, isProvider } = compile()
   if (!isBlock(given)) throw schemaError(isBlock, '', complain)
-  const providers = given.providers.map((one, at) => readProvider(one, `providers[${at}]`, surroundings))
+  const providers = given.providers.map((one, at) => {
+    const where = `providers[${at}]`
+    const kind = (one as { kind?: unknown } | null)?.kind
+    const validate = typeof kind === 'string' ? isProvider.get(kind) : undefined
+    if (!validate) throw complain(`${where}.kind`, `must be one of ${[...isProvider.keys()].join(', ')}`)
+    if (!validate(one)) throw schemaError(validate, where, complain)
+    return readProvider(one, where, surroundings)
+  })
   for (const [at, { id }] of providers.entries())
     if (providers.findIndex(one => one.id === id) !== at)
       throw complain(`providers[${at}].id`, `${id} is there twice`)
@@ -100,12 +113,8 @@ export function readSignOn(
   return { methods, signOn: { defaultRedirectUrl, saml, providers: offered } }
 }
 
-function readProvider(given: unknown, where: string, surroundings: Surroundings): ProviderConfig {
+function readProvider(given: ProviderBlock, where: string, surroundings: Surroundings): ProviderConfig {
   const { complain } = surroundings
-  const kind = (given as { kind?: unknown } | null)?.kind
-  const validate = typeof kind === 'string' && Object.hasOwn(isProvider, kind) ? isProvider[kind] : undefined
-  if (!validate) throw complain(`${where}.kind`, `must be one of ${Object.keys(isProvider).join(', ')}`)
-  if (!validate(given)) throw schemaError(validate, where, complain)
   const { groups, require, secret, clientSecret, ...block } = given
   const common = {
     name: given.id,

@@ -1,6 +1,6 @@
-import { type SettingKey, settings } from '../settings.ts'
 import { providerSchemas } from './provider-schemas.ts'
 import { closed, text } from './schema-words.ts'
+import { type SettingKey, settings } from './settings.ts'
 import { signOnSchema } from './sign-on-schema.ts'
 
 const settingValue = {

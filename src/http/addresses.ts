@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 
 /** Every link starts with the configured base URL, never with what a client says in Host (P3). */
 export interface Addresses {

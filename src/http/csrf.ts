@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { deriveKey, type Keyring, type Mac, sameText } from '../keys.ts'
 import { Problem, type ProblemCode } from '../problems.ts'
 import { prefixInUse } from './addresses.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 
 /**
  * On every answer, errors included (W2). Nothing here is for a cache: answers depend on the caller, and most carry a

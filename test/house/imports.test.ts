@@ -55,7 +55,7 @@ test('authn and query import the shared floor only: caller, http, problems and t
     'src/problems.ts',
     'src/storage/storage.ts',
     'src/storage/sign-on.ts',
-    'src/config.ts',
+    'src/config/config.ts',
     'src/config/sign-on.ts',
     'src/keys.ts',
     'src/shapes.ts',

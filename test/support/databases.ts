@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { openStore } from '../../src/cli/store.ts'
-import { toConfig } from '../../src/config.ts'
+import { toConfig } from '../../src/config/config.ts'
 import { atEnd } from './at-end.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 

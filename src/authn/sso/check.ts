@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import type { Config } from '../../config/config.ts'
 import {
   isLoopback,
   type OidcConfig,
@@ -7,10 +8,9 @@ import {
   type SamlConfig,
   type SignOnConfig,
 } from '../../config/sign-on.ts'
-import type { Config } from '../../config.ts'
+import type { SignOnAddresses } from './addresses.ts'
 import { boundedFetch, clockTolerance, createOidcClient } from './oidc-client.ts'
 import { Refused, Unavailable } from './protocol.ts'
-import type { SignOnAddresses } from './providers.ts'
 import { readMetadata } from './saml-xml.ts'
 
 /** One thing that `carrel sso check` has looked at. */

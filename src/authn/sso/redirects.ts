@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { quote } from '../../http/parameters.ts'
 import { Problem } from '../../problems.ts'
 

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import type { LoginMethod } from './caller.ts'
-import { readSignOn, secretVariables } from './config/read-sign-on.ts'
-import type { SignOnConfig } from './config/sign-on.ts'
-import { ConfigError, type IpGroup, type MethodGroup, readConfigFile, specialGroups } from './config-file.ts'
+import type { LoginMethod } from '../caller.ts'
+import { ConfigError, type IpGroup, type MethodGroup, readConfigFile, specialGroups } from './file.ts'
+import { readSignOn, secretVariables } from './read-sign-on.ts'
 import { type SettingKey, settings } from './settings.ts'
+import type { SignOnConfig } from './sign-on.ts'
 
 /**
  * Settings (contract D3), in two steps: `settings.ts` says how each is read; `toConfig` puts the values together into

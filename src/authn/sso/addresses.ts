@@ -1,0 +1,37 @@
+import type { Addresses } from '../../http/addresses.ts'
+import type { WaysOn } from './refusals.ts'
+
+/** Where single sign-on lives. What a provider has to be told, it is told in these words. */
+export interface SignOnAddresses {
+  /** What a client is told (L4): it may put an address of its own behind the last `=`. */
+  location(scheme: string, redirectUrl: string): string
+  /** The same with the address encoded, so that more can follow. */
+  start(scheme: string, redirectUrl: string): string
+  waysOn(scheme: string, redirectUrl: string): WaysOn
+  readonly samlMetadata: string
+  readonly samlAcs: string
+  readonly samlLogout: string
+  oidcCallback(provider: string): string
+  oidcLogout(provider: string): string
+  readonly logoutPage: string
+  readonly afterLogout: string
+}
+
+export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddresses {
+  const sso = `${authn}/sso`
+  const start = (scheme: string, redirectUrl: string) =>
+    `${authn}/${scheme}?redirectUrl=${encodeURIComponent(redirectUrl)}`
+  return {
+    // As the last parameter and not encoded: DSpace's user interface replaces it with its own address.
+    location: (scheme, redirectUrl) => `${authn}/${scheme}?redirectUrl=${redirectUrl}`,
+    start,
+    waysOn: (scheme, redirectUrl) => ({ begin: start(scheme, redirectUrl), back: redirectUrl }),
+    samlMetadata: `${sso}/saml/metadata`,
+    samlAcs: `${sso}/saml/acs`,
+    samlLogout: `${sso}/saml/logout`,
+    oidcCallback: provider => `${sso}/oidc/callback/${provider}`,
+    oidcLogout: provider => `${sso}/oidc/logout/${provider}`,
+    logoutPage: `${sso}/logout`,
+    afterLogout: `${sso}/logout/done`,
+  }
+}
