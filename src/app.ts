@@ -168,7 +168,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
         const password = config.loginMethods.includes(passwordMethod)
         const trade = single?.trade
         loginRoutes(authn, { accounts, config, csrf, passwords, specialGroups, tokens, password, trade })
-        logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout })
+        logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
         statusRoutes(authn, { accounts, addresses, challenge, trade })
         single?.register(authn)
         shortLivedTokenRoutes(authn, { accounts, addresses, config, tokens })

@@ -31,6 +31,8 @@ export interface Trade {
   waiting(request: FastifyRequest): Promise<Verified | undefined>
   /** Trades the cookie and clears it. @returns undefined when there is none, or it opens nothing (any more) */
   pickUp(request: FastifyRequest, reply: FastifyReply): Promise<Verified | undefined>
+  /** Whoever logs out doesn't want it any more. */
+  drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
 /** `POST /api/authn/login` (L1–L9): a password, a valid token or a finished single sign-on gives a new token. */
@@ -111,7 +113,7 @@ async function byToken(accounts: Accounts, request: FastifyRequest): Promise<Ver
   if (caller.kind === 'anonymous')
     throw new Problem(
       'login-failed',
-      'Neither credentials (user and password as a form) nor a valid token came with the request.',
+      'Neither credentials (user and password as a form), nor a valid token, nor a single sign-on of the last minute came with the request.',
     )
   await accounts.recordEvent(eventOf(caller, request, { event: 'refresh', outcome: 'success' }))
   return caller

@@ -7,11 +7,13 @@ import { allowOnly } from '../http/methods.ts'
 import type { ProviderSession } from '../storage/sign-on.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
+import type { Trade } from './login.ts'
 
 interface Parts {
   readonly accounts: Accounts
   readonly config: Pick<Config, 'logoutPageUrl'>
   readonly csrf: Csrf
+  readonly trade: Trade | undefined
   /** Tells the client where the session that began at a provider can be ended there, too. */
   readonly offerLogout:
     | ((session: ProviderSession, method: LoginMethod, reply: FastifyReply) => Promise<void>)
@@ -22,13 +24,17 @@ interface Parts {
  * `POST /api/authn/logout` (O1–O3): ends every token of the caller. Its body and its parameters `action` and `return`
  * change nothing, and nothing is ever redirected to what a client sends.
  */
-export function logoutRoutes(app: FastifyInstance, { accounts, config, csrf, offerLogout }: Parts): void {
+export function logoutRoutes(
+  app: FastifyInstance,
+  { accounts, config, csrf, offerLogout, trade }: Parts,
+): void {
   app.post(
     '/logout',
     { config: { actsOnlyAsItself: true }, preParsing: ignoreBody },
     async (request, reply) => {
       const { caller } = request
       csrf.issue(request, reply)
+      await trade?.drop(request, reply)
       if (caller.kind === 'anonymous') return reply.code(204).send()
       // Not before the new session key is on disk: from then on no node accepts an earlier token (T4).
       const last = await accounts.logout(

@@ -52,7 +52,7 @@ Try it: get a CSRF pair, log in, and page through the letters.
 
   CSRF=$(curl -si -c carrel.cookies ${api}/security/csrf | tr -d '\\r' | sed -n 's/^DSPACE-XSRF-TOKEN: //Ip')
   TOKEN=$(curl -si -b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -d user=${reader?.email} -d password=${reader?.password} ${api}/authn/login | tr -d '\\r' | sed -n 's/^Authorization: Bearer //Ip')
-  curl -siG -H "Authorization: Bearer $TOKEN" ${query}/letters -d 'order_by=[{"field":"year","order":"desc"}]' -d limit=3 -d include_total=true
+  curl -siG -H "Authorization: Bearer $TOKEN" ${query}/letters -d 'order_by=[{"field":"catalogued","order":"desc"}]' -d limit=3 -d include_total=true
 `
     },
   }

@@ -5,7 +5,7 @@ export const say = (line: string): void => {
 
 /** Rows under headings, columns as wide as they need to be; numbers to the right. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = [headings, ...rows].map(row => row.map(cell => String(cell)))
+  const cells = [headings, ...rows].map(row => row.map(cell => printable(String(cell))))
   const widths = headings.map((_, at) => Math.max(...cells.map(row => row[at]?.length ?? 0)))
   const isNumber = headings.map((_, at) => rows.length > 0 && rows.every(row => typeof row[at] === 'number'))
   return cells
@@ -17,6 +17,9 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
     )
     .join('\n')
 }
+
+/** What others have named can't move the cursor, nor turn the line around. */
+export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '\uFFFD')
 
 /** What is listed, as JSON or as a table. */
 export const sayList = <T>(json: boolean | undefined, list: readonly T[], asTable: () => string): void =>

@@ -9,7 +9,7 @@ import type { ProviderConfig, SignOnConfig } from '../config/sign-on.ts'
 import { addressesOf } from '../http/addresses.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Failure, Misuse } from './failures.ts'
-import { say, sayList, table } from './output.ts'
+import { printable, say, sayList, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel sso …`: is single sign-on set up rightly, and whom would it log in as what? */
@@ -172,11 +172,12 @@ function inWords({
     created: `logs in as a new eperson ${email}`,
     refused: `is refused: ${why}${who === '' ? '' : ` (${who})`}`,
   }
-  return [
+  const lines = [
     `Provider        ${provider}`,
     `Subject         ${subject ?? '–'}`,
     `E-mail          ${email ?? (emailIgnored === null ? '–' : `ignored: ${emailIgnored}`)}`,
     `Outcome         ${outcomes[outcome] ?? outcome}`,
     `Special groups  ${specialGroups.length === 0 ? '–' : specialGroups.join(', ')}`,
-  ].join('\n')
+  ]
+  return lines.map(printable).join('\n')
 }

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
-import type { LoginMethod } from '../caller.ts'
+import { type LoginMethod, passwordMethod } from '../caller.ts'
 import { ConfigError, type IpGroup, type MethodGroup, readConfigFile, specialGroups } from './file.ts'
-import { readSignOn, secretVariables } from './read-sign-on.ts'
+import { secretVariables } from './read-secrets.ts'
+import { readSignOn } from './read-sign-on.ts'
 import { type SettingKey, settings } from './settings.ts'
 import type { SignOnConfig } from './sign-on.ts'
 
@@ -118,6 +119,8 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     complain: (where, what) =>
       new ConfigError(`singleSignOn${where === '' ? '' : `.${where}`}: ${what} (in ${env.CARREL_CONFIG})`),
   })
+  const groups = specialGroups(file.structured, methods)
+  refuseTooManyGroups(groups.methodGroups, signOn)
   return Object.freeze({
     database: databaseOf(),
     dataFolder: resolve(required('CARREL_DATA')),
@@ -141,10 +144,33 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
     cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
     logLevel: required('CARREL_LOG_LEVEL'),
-    ...specialGroups(file.structured, methods),
+    ...groups,
     loginMethods: methods,
     signOn,
   })
+}
+
+/** Groups that one token can hold: with more of them it would outgrow what is taken for a token (T8). */
+const mostGroups = 100
+
+function refuseTooManyGroups(methodGroups: readonly MethodGroup[], signOn: SignOnConfig | null): void {
+  const ofMethod = (method: string) =>
+    methodGroups.filter(one => one.method === method).map(({ group }) => group)
+  const ways = [
+    ['specialGroups.method', ofMethod(passwordMethod)] as const,
+    ...(signOn?.providers ?? []).map(
+      ({ id, scheme, groups }) =>
+        [
+          `singleSignOn: the provider ${id}`,
+          [...ofMethod(scheme), ...groups.map(({ group }) => group)],
+        ] as const,
+    ),
+  ]
+  for (const [what, names] of ways)
+    if (new Set(names).size > mostGroups)
+      throw new ConfigError(
+        `${what} can give somebody more than ${mostGroups} special groups, which is more than a token can hold`,
+      )
 }
 
 type Value<K extends SettingKey> = Exclude<ReturnType<(typeof settings)[K]['read']>, undefined>

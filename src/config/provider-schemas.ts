@@ -27,6 +27,12 @@ interface Attributes {
   readonly emailVerified?: string
 }
 
+/** Words of other meaning: other ways to log in, addresses beside it, and schemes for which browsers ask themselves. */
+export const takenSchemes = [
+  ...['password', 'login', 'logout', 'status', 'shortlivedtokens', 'sso'],
+  ...['basic', 'bearer', 'digest', 'negotiate', 'ntlm'],
+]
+
 /** What every provider has, with the defaults of its kind. */
 const common = (scheme: string, verified: string, names: Attributes) => ({
   id: text('Its name in addresses and in the audit trail. Never change it: identities are kept under it.', {
@@ -36,7 +42,7 @@ const common = (scheme: string, verified: string, names: Attributes) => ({
   scheme: text('The scheme in WWW-Authenticate; providers may share one.', {
     default: scheme,
     pattern: '^[A-Za-z][A-Za-z0-9-]{0,31}$',
-    not: { enum: ['password', 'login', 'logout', 'status', 'shortlivedtokens', 'sso'] },
+    not: { enum: takenSchemes },
   }),
   attributes: {
     description: 'Which attribute or claim is what.',
@@ -67,7 +73,7 @@ const common = (scheme: string, verified: string, names: Attributes) => ({
       },
       domains: {
         type: 'array',
-        items: text('A domain such as example.edu.'),
+        items: text('A domain such as example.edu.', { pattern: '^[^@*\\s]+$' }),
         minItems: 1,
         description: 'Addresses of other domains are ignored. Default: every domain counts.',
       },
@@ -176,12 +182,15 @@ export const providerSchemas = {
       secret: secret('The shared secret, of 16 characters or more.'),
       separator: text('What stands between several values in a header; a backslash takes its meaning away.', {
         default: ';',
-        maxLength: 1,
+        pattern: '^[^A-Za-z0-9\\\\ ]$',
       }),
       loginUrl: text(
         'Where a browser goes when the proxy has brought nothing; {target} becomes the address to return to.',
+        { pattern: '^(https?://|/(?!/)).*\\{target\\}' },
       ),
-      logoutUrl: text('Where single logout goes; {target} becomes the address to return to.'),
+      logoutUrl: text('Where single logout goes; {target} becomes the address to return to.', {
+        pattern: '^(https?://|/(?!/))',
+      }),
     },
     ['id', 'kind', 'attributes', 'addresses', 'secretHeader', 'secret'],
   ),

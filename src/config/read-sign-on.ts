@@ -1,11 +1,18 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { administratorGroup, passwordMethod } from '../caller.ts'
-import { providerSchemas } from './provider-schemas.ts'
+import { providerSchemas, takenSchemes } from './provider-schemas.ts'
+import {
+  type Complain,
+  readSaml,
+  readSecret,
+  type SamlBlock,
+  type SecretPlace,
+  type Surroundings,
+} from './read-secrets.ts'
 import { isRange } from './settings.ts'
 import {
+  allowedAddress,
   type Condition,
   type GroupRule,
   isLoopback,
@@ -13,7 +20,6 @@ import {
   type ProviderConfig,
   type ProxyConfig,
   type SamlConfig,
-  type SamlServiceProvider,
   type SignOnConfig,
 } from './sign-on.ts'
 import { signOnSchema } from './sign-on-schema.ts'
@@ -22,16 +28,10 @@ import { signOnSchema } from './sign-on-schema.ts'
 interface Block {
   readonly methods?: readonly string[]
   readonly defaultRedirectUrl?: string
-  readonly saml: {
-    readonly entityId?: string
-    readonly privateKey?: SecretPlace
-    readonly certificate?: SecretPlace
-    readonly clockSkew: number
-  }
+  readonly saml: SamlBlock
   readonly providers: readonly unknown[]
 }
 
-type SecretPlace = { readonly env: string } | { readonly file: string }
 type InFileRule<T extends Condition> = Omit<T, 'matches'> & {
   readonly value?: string
   readonly pattern?: string
@@ -56,21 +56,6 @@ function compile() {
     ),
   }
 }
-
-/** Says what is wrong where. */
-export type Complain = (where: string, what: string) => Error
-
-interface Surroundings {
-  /** Of the configuration file: relative paths begin there. */
-  readonly file: string
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly baseUrl: string
-  readonly allowedOrigins: readonly string[]
-  readonly complain: Complain
-}
-
-/** Groups that one token can hold: with more of them it would outgrow what is taken for a token (T8). */
-const mostGroups = 100
 
 /** @returns the ways to log in, in their order, and single sign-on; null where the file has none */
 export function readSignOn(
@@ -101,16 +86,18 @@ export function readSignOn(
     throw complain('methods', `${JSON.stringify(unknown)} is none of ${known.join(', ')}`)
 
   const defaultRedirectUrl = given.defaultRedirectUrl ?? `${allowedOrigins[0] ?? baseUrl}/`
-  const origin = URL.parse(defaultRedirectUrl)?.origin
-  if (origin === undefined || ![...allowedOrigins, new URL(baseUrl).origin].includes(origin))
+  if (allowedAddress(defaultRedirectUrl, { allowedOrigins, baseUrl }) === undefined)
     throw complain(
       'defaultRedirectUrl',
-      `the origin of ${defaultRedirectUrl} is not in CARREL_ALLOWED_ORIGINS`,
+      `${JSON.stringify(defaultRedirectUrl)} must be a plain address of an origin in CARREL_ALLOWED_ORIGINS`,
     )
   const saml = readSaml(given.saml, surroundings)
   // A scheme that is switched off has no door.
-  const offered = providers.filter(({ scheme }) => methods.includes(scheme))
-  return { methods, signOn: { defaultRedirectUrl, saml, providers: offered } }
+  const [offered, off] = [true, false].map(isOffered =>
+    providers.filter(({ scheme }) => methods.includes(scheme) === isOffered),
+  )
+  const switchedOff = off?.map(({ id }) => id) ?? []
+  return { methods, signOn: { defaultRedirectUrl, saml, providers: offered ?? [], switchedOff } }
 }
 
 function readProvider(given: ProviderBlock, where: string, surroundings: Surroundings): ProviderConfig {
@@ -122,6 +109,8 @@ function readProvider(given: ProviderBlock, where: string, surroundings: Surroun
     require: require.map((rule, at) => readCondition(rule, `${where}.require[${at}]`, complain)),
     groups: readRules(groups, `${where}.groups`, complain),
   }
+  if (takenSchemes.includes(common.scheme.toLowerCase()))
+    throw complain(`${where}.scheme`, `${common.scheme} is a name that is taken`)
   if (common.email.verified === 'claim' && common.attributes.emailVerified === undefined)
     throw complain(`${where}.email.verified`, 'is claim: attributes.emailVerified must name what says so')
   const secretAt = (place: SecretPlace | undefined, name: string) =>
@@ -133,26 +122,48 @@ function readProvider(given: ProviderBlock, where: string, surroundings: Surroun
       if (!common.issuer.startsWith('https:') && !isLoopback(common.issuer))
         throw complain(`${where}.issuer`, 'must begin with https://; http is for providers on this machine')
       return { ...common, clientSecret: secretAt(clientSecret, 'clientSecret') } as OidcConfig
-    case 'proxy': {
-      const wrong = common.addresses.find(address => !isRange(address))
-      if (wrong !== undefined) throw complain(`${where}.addresses`, `${wrong} is no address or network`)
-      const shared = secretAt(secret, 'secret') ?? ''
-      if (!/^[!-~][ -~]{14,}[!-~]$/.test(shared))
-        throw complain(
-          `${where}.secret`,
-          'must have 16 characters or more of printable ASCII, no space at its ends',
-        )
-      return { ...common, secret: shared, secretHeader: common.secretHeader.toLowerCase() } as ProxyConfig
-    }
+    case 'proxy':
+      return readProxy(common, secretAt(secret, 'secret') ?? '', where, complain)
   }
 }
 
+/** Headers that clients send themselves, and that no proxy should say who somebody is by. */
+const headersOfClients =
+  /^(authorization|cookie|host|origin|referer|user-agent|accept.*|content-.*|x-forwarded-(for|host|proto|port)|x-xsrf-token|x-on-behalf-of.*)$/
+
+function readProxy(
+  given: Omit<ProxyConfig, 'secret'>,
+  secret: string,
+  where: string,
+  complain: Complain,
+): ProxyConfig {
+  for (const address of given.addresses) {
+    if (!isRange(address)) throw complain(`${where}.addresses`, `${address} is no address or network`)
+    if (address.endsWith('/0')) throw complain(`${where}.addresses`, `${address} is everybody`)
+  }
+  if (!/^[!-~][ -~]{14,}[!-~]$/.test(secret))
+    throw complain(
+      `${where}.secret`,
+      'must have 16 characters or more of printable ASCII, no space at its ends',
+    )
+  const secretHeader = given.secretHeader.toLowerCase()
+  for (const header of [
+    ...Object.values(given.attributes),
+    ...[...given.groups, ...given.require].map(one => one.attribute),
+  ]) {
+    const name = header.toLowerCase()
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
+      throw complain(`${where}.attributes`, `${JSON.stringify(header)} is no name of a header`)
+    if (name === secretHeader || headersOfClients.test(name))
+      throw complain(`${where}.attributes`, `${header} is a header of another meaning`)
+  }
+  return { ...given, secret, secretHeader }
+}
+
 function readRules(rules: readonly InFileRule<GroupRule>[], where: string, complain: Complain): GroupRule[] {
-  if (new Set(rules.map(({ group }) => group)).size > mostGroups)
-    throw complain(where, `name more than ${mostGroups} groups, which is more than a token can hold`)
   return rules.map(({ group, ...rule }, at) => {
     // A way of arriving must never make an administrator.
-    if (group === administratorGroup)
+    if (group.trim().toLowerCase() === administratorGroup.toLowerCase())
       throw complain(`${where}[${at}].group`, `may not be ${administratorGroup}`)
     return { group, ...readCondition(rule, `${where}[${at}]`, complain) }
   })
@@ -176,48 +187,6 @@ function isPattern(pattern: string): boolean {
   } catch {
     return false
   }
-}
-
-function readSaml(given: Block['saml'], surroundings: Surroundings): SamlServiceProvider {
-  const { complain, baseUrl } = surroundings
-  const entityId = given.entityId ?? `${baseUrl}/api/authn/sso/saml/metadata`
-  const { privateKey, certificate, clockSkew } = given
-  if (privateKey === undefined && certificate === undefined) return { entityId, keys: null, clockSkew }
-  if (privateKey === undefined || certificate === undefined)
-    throw complain('saml', 'privateKey and certificate belong together')
-  const keys = {
-    privateKey: readSecret(privateKey, 'saml.privateKey', surroundings),
-    certificate: readSecret(certificate, 'saml.certificate', surroundings),
-  }
-  let fits: boolean
-  try {
-    fits = new X509Certificate(keys.certificate).checkPrivateKey(createPrivateKey(keys.privateKey))
-  } catch {
-    throw complain('saml', 'privateKey and certificate must be PEM, the key without a passphrase')
-  }
-  if (!fits) throw complain('saml', 'the certificate is not the one of the private key')
-  return { entityId, keys, clockSkew }
-}
-
-function readSecret(place: SecretPlace, where: string, { file, env, complain }: Surroundings): string {
-  if ('env' in place) {
-    const value = env[place.env]
-    if (!value) throw complain(where, `the environment variable ${place.env} is not set`)
-    return value
-  }
-  try {
-    return readFileSync(resolve(dirname(file), place.file), 'utf8').replace(/\r?\n$/, '')
-  } catch (error) {
-    throw complain(where, `the file ${place.file} can't be read (${(error as NodeJS.ErrnoException).code})`)
-  }
-}
-
-/** The environment variables that hold secrets: their names are the operator's. */
-export function secretVariables(given: unknown): readonly string[] {
-  if (typeof given !== 'object' || given === null) return []
-  return Object.entries(given).flatMap(([name, value]) =>
-    name === 'env' && typeof value === 'string' ? [value] : secretVariables(value),
-  )
 }
 
 /** The first thing that the schema has against it, in words and without the value, which may be a secret in the wrong place. */

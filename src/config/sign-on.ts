@@ -3,6 +3,8 @@ export interface SignOnConfig {
   readonly defaultRedirectUrl: string
   readonly saml: SamlServiceProvider
   readonly providers: readonly ProviderConfig[]
+  /** Ids of those whose scheme is not among the methods. */
+  readonly switchedOff: readonly string[]
 }
 
 export interface SamlServiceProvider {
@@ -79,3 +81,21 @@ export interface ProxyConfig extends Provider {
 /** Whether an address is on this machine, where http is as good as https. */
 export const isLoopback = (url: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(URL.parse(url)?.hostname ?? '')
+
+/** Of an address that is kept in a cookie. */
+const longestAddress = 2_000
+
+/**
+ * Where a browser may be sent (X2): only to origins on the list. The address is read by the URL parser that browsers
+ * use, and what is given back is what was read, so that no two readings can differ.
+ */
+export function allowedAddress(
+  given: string,
+  { allowedOrigins, baseUrl }: { readonly allowedOrigins: readonly string[]; readonly baseUrl: string },
+): string | undefined {
+  const url = URL.parse(given)
+  if (!url || !/^https?:$/.test(url.protocol)) return undefined
+  if (url.origin !== new URL(baseUrl).origin && !allowedOrigins.includes(url.origin)) return undefined
+  const isPlain = url.username === '' && url.password === '' && url.href.length <= longestAddress
+  return isPlain && /^https?:\/\/[^\\\s\p{Cc}]+$/iu.test(given) ? url.href : undefined
+}

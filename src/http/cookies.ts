@@ -10,6 +10,9 @@ export function cookiesOf(request: FastifyRequest, name: string): string[] {
     .map(part => part.slice(start.length))
 }
 
+export const cookieNames = (request: FastifyRequest): string[] =>
+  (request.headers.cookie ?? '').split(';').map(part => part.split('=', 1)[0]?.trim() ?? '')
+
 /** One answer sets a cookie once; the framework would add to what is there. */
 export function setCookie(reply: FastifyReply, name: string, rest: string): void {
   const given = reply.getHeader('set-cookie')

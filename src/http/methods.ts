@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import type { FastifyInstance, HTTPMethods } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, HTTPMethods } from 'fastify'
 import { Problem } from '../problems.ts'
 
 /** Every method that Node's parser knows, but CONNECT, which never becomes a request. */
@@ -11,7 +11,12 @@ export function knowEveryMethod(app: FastifyInstance): void {
 }
 
 /** Answers every other method at this address with 405 and `Allow` (RFC 9110 §15.5.6). */
-export function allowOnly(app: FastifyInstance, url: string, allowed: readonly HTTPMethods[]): void {
+export function allowOnly(
+  app: FastifyInstance,
+  url: string,
+  allowed: readonly HTTPMethods[],
+  config: FastifyContextConfig = {},
+): void {
   const allow = allowed.join(', ')
   const refuse = async (request: { method: string }): Promise<never> => {
     throw new Problem('method-not-allowed', `${request.method} is not allowed here; allowed: ${allow}.`, {
@@ -22,6 +27,7 @@ export function allowOnly(app: FastifyInstance, url: string, allowed: readonly H
     url,
     method: every.filter(method => !allowed.includes(method)),
     exposeHeadRoute: false,
+    config,
     // As a hook: whatever body comes along, the method is what is wrong.
     onRequest: refuse,
     handler: refuse,

@@ -26,6 +26,7 @@ function configOf(t: TestContext, singleSignOn: unknown, env: Env = {}, more: ob
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'carrel.json'), JSON.stringify({ singleSignOn, ...more }))
   writeFileSync(join(folder, 'secret'), `${secret}\n`)
+  writeFileSync(join(folder, 'empty'), '\n')
   return toConfig({ CARREL_CONFIG: join(folder, 'carrel.json'), PROXY_SECRET: secret, ...env })
 }
 
@@ -55,7 +56,11 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
   const foreign = identity('two').certificate
   const rule = { group: 'Staff', attribute: 'groups', value: 'staff' }
   const withRule = (more: object) => ({ providers: [{ ...oidc, groups: [{ ...rule, ...more }] }] })
-  const pem = { KEY: privateKey, CERTIFICATE: certificate, FOREIGN: foreign }
+  const curve = identity('curve', { kind: 'ec' })
+  const pem = {
+    ...{ KEY: privateKey, CERTIFICATE: certificate, FOREIGN: foreign },
+    ...{ EC_KEY: curve.privateKey, EC_CERTIFICATE: curve.certificate },
+  }
   for (const [block, pattern] of [
     ['x', /singleSignOn: must be object/],
     [{}, /singleSignOn: must have required property 'providers'/],
@@ -92,6 +97,36 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
     ],
     [{ providers: [{ ...proxy, addresses: ['campus'] }] }, /addresses: campus is no address or network/],
     [{ providers: [{ ...proxy, secret: { env: 'SHORT' } }] }, /secret: must have 16 characters or more/],
+    [{ providers: [{ ...proxy, addresses: ['0.0.0.0/0'] }] }, /addresses: 0\.0\.0\.0\/0 is everybody/],
+    [
+      { providers: [{ ...proxy, secretHeader: 'x-subject' }] },
+      /attributes: X-Subject is a header of another meaning/,
+    ],
+    [
+      { providers: [{ ...proxy, attributes: { subject: 'Cookie' } }] },
+      /Cookie is a header of another meaning/,
+    ],
+    [{ providers: [{ ...proxy, attributes: { subject: 'X Sub: ' } }] }, /is no name of a header/],
+    [{ providers: [{ ...proxy, loginUrl: 'https://sp.example.edu/' }] }, /loginUrl: must match pattern/],
+    [{ providers: [{ ...proxy, loginUrl: 'javascript:{target}' }] }, /loginUrl: must match pattern/],
+    [{ providers: [{ ...proxy, separator: 'a' }] }, /separator: must match pattern/],
+    [
+      { providers: [{ ...proxy, email: { verified: 'claim' } }] },
+      /attributes\.emailVerified must name what says so/,
+    ],
+    [{ providers: [{ ...oidc, scheme: 'Basic' }] }, /scheme: Basic is a name that is taken/],
+    [
+      { providers: [{ ...oidc, email: { domains: ['@example.edu'] } }] },
+      /email\.domains\[0\]: must match pattern/,
+    ],
+    [{ providers: [oidc], defaultRedirectUrl: 'http://a:b@localhost:8080/' }, /defaultRedirectUrl/],
+    [{ providers: [oidc], defaultRedirectUrl: 'http://localhost:8080/\na' }, /defaultRedirectUrl/],
+    [{ providers: [{ ...oidc, clientSecret: { file: 'empty' } }] }, /the file empty is empty/],
+    [
+      { providers: [oidc], saml: { privateKey: { env: 'EC_KEY' }, certificate: { env: 'EC_CERTIFICATE' } } },
+      /must be an RSA key/,
+    ],
+    [withRule({ group: ' administrator' }), /may not be Administrator/],
     [withRule({ group: 'Administrator' }), /groups\[0\]\.group: may not be Administrator/],
     [withRule({ pattern: 'x' }), /groups\[0\]: needs either a value or a pattern/],
     [
@@ -108,7 +143,7 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
           { ...oidc, groups: Array.from({ length: 101 }, (_, at) => ({ ...rule, group: `g${at}` })) },
         ],
       },
-      /more than 100 groups/,
+      /more than 100 special groups/,
     ],
     [
       { providers: [oidc], methods: ['password', 'shibboleth'] },
@@ -116,7 +151,7 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
     ],
     [
       { providers: [oidc], defaultRedirectUrl: 'https://elsewhere.example' },
-      /defaultRedirectUrl: the origin of .* is not in CARREL_ALLOWED_ORIGINS/,
+      /defaultRedirectUrl: "https:\/\/elsewhere\.example" must be a plain address of an origin in CARREL_ALLOWED_ORIGINS/,
     ],
     [{ providers: [oidc], saml: { privateKey: { env: 'KEY' } } }, /saml/],
     [

@@ -287,6 +287,8 @@ onceTest('X2 who has no account here is told so on a page that leads back to a n
 
   await world.service.addEperson(email)
   await page.getByRole('link', { name: 'Try again' }).press('Enter')
+  // The provider asks again, although it knows this browser: it may be somebody else this time.
+  await fillIn(page, providerPasswordOf('ruth'))
   await page.waitForURL(world.ui)
   await assertLoggedIn(page, world, 'oidc')
 })

@@ -7,15 +7,19 @@ export interface Identity {
 }
 
 interface Validity {
+  /** Default: rsa. */
+  readonly kind?: Kind
   readonly notBefore?: Date
   readonly notAfter?: Date
 }
+
+type Kind = 'rsa' | 'ec'
 
 const hour = 3_600_000
 
 /** The same name gives the same key as long as the process lives: making one takes its time. */
 export function identity(name: string, validity: Validity = {}): Identity {
-  const privateKey = keyOf(name)
+  const privateKey = keyOf(name, validity.kind)
   return { privateKey, certificate: selfSigned(name, privateKey, validity) }
 }
 
@@ -29,10 +33,13 @@ export const pemOf = (body: string): string =>
 
 const keys = new Map<string, string>()
 
-function keyOf(name: string): string {
+function keyOf(name: string, kind: Kind = 'rsa'): string {
   const known = keys.get(name)
   if (known !== undefined) return known
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey } =
+    kind === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const made = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   keys.set(name, made)
   return made
@@ -40,19 +47,24 @@ function keyOf(name: string): string {
 
 /** RFC 5280 §4.1, version 1: no extensions. */
 function selfSigned(name: string, privateKey: string, validity: Validity): string {
-  const { notBefore = new Date(Date.now() - hour), notAfter = new Date(Date.now() + 24 * hour) } = validity
+  const {
+    notBefore = new Date(Date.now() - hour),
+    notAfter = new Date(Date.now() + 24 * hour),
+    kind = 'rsa',
+  } = validity
+  const algorithm = algorithms[kind]
   const commonName = sequence(objectId('0603550403'), tagged(0x0c, Buffer.from(name)))
   const holder = sequence(tagged(0x31, commonName))
   const body = sequence(
     tagged(0x02, Buffer.concat([Buffer.of(1), randomBytes(8)])),
-    sha256WithRsa,
+    algorithm,
     holder,
     sequence(time(notBefore), time(notAfter)),
     holder,
     createPublicKey(privateKey).export({ type: 'spki', format: 'der' }),
   )
   const signature = tagged(0x03, Buffer.of(0), sign('sha256', body, privateKey))
-  return pemOf(sequence(body, sha256WithRsa, signature).toString('base64'))
+  return pemOf(sequence(body, algorithm, signature).toString('base64'))
 }
 
 /** DER (X.690 §8.1): tag, length, content. */
@@ -64,7 +76,11 @@ function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {
 }
 const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(0x30, ...parts)
 const objectId = (hex: string): Buffer => Buffer.from(hex, 'hex')
-const sha256WithRsa = sequence(objectId('06092a864886f70d01010b0500'))
+/** sha256WithRSAEncryption, ecdsa-with-SHA256. */
+const algorithms = {
+  rsa: sequence(objectId('06092a864886f70d01010b0500')),
+  ec: sequence(objectId('06082a8648ce3d040302')),
+}
 /** GeneralizedTime. */
 const time = (date: Date): Buffer =>
   tagged(0x18, Buffer.from(`${date.toISOString().replace(/\D/g, '').slice(0, 14)}Z`))

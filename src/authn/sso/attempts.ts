@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { cookiesOf, setCookie } from '../../http/cookies.ts'
+import { cookieNames, cookiesOf, setCookie } from '../../http/cookies.ts'
 import { deriveKey, type Keyring, type Mac, sameText } from '../../keys.ts'
 import type { Attempt } from './protocol.ts'
 
@@ -10,14 +10,17 @@ import type { Attempt } from './protocol.ts'
  */
 export interface Attempts {
   create(provider: string, redirectUrl: string): Attempt
-  /** Gives the browser the attempt's cookie. */
-  keep(reply: FastifyReply, attempt: Attempt): void
+  /** Gives the browser the attempt's cookie, and takes the oldest away where there are many. */
+  keep(request: FastifyRequest, reply: FastifyReply, attempt: Attempt): void
   /** Takes the attempt's cookie away. @returns undefined when this browser has no such attempt, or it is too old */
   resume(request: FastifyRequest, reply: FastifyReply, state: string): Attempt | undefined
 }
 
 /** Seconds that somebody may take at the provider. */
 const lifetime = 15 * 60
+/** Attempts that a browser may have under way, such as in several tabs. */
+const mostAttempts = 5
+const prefix = 'CARREL-SSO-'
 const nothing = new Uint8Array()
 
 /** The cookies of single sign-on, by the protection that the public address allows. */
@@ -28,6 +31,11 @@ export function signOnCookies(baseUrl: string) {
   const nameOf = (name: string) => (secure ? `__Host-${name}` : name)
   return {
     read: (request: FastifyRequest, name: string) => cookiesOf(request, nameOf(name)),
+    /** Of those that came, oldest first, as browsers send them (RFC 6265 §5.4). */
+    names: (request: FastifyRequest) =>
+      cookieNames(request)
+        .filter(name => name.startsWith(nameOf('')))
+        .map(name => name.slice(nameOf('').length)),
     /** @param seconds 0: away with it */
     set: (reply: FastifyReply, name: string, value: string, seconds: number) =>
       setCookie(reply, nameOf(name), `${value}; Max-Age=${seconds}; ${attributes}`),
@@ -46,7 +54,7 @@ export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attemp
   }
   const newState = () => randomBytes(32).toString('base64url')
   const signature = (key: Mac, content: string) => key(`cookie/${content}`).toString('base64url')
-  const cookieName = (state: string) => `CARREL-SSO-${state.slice(0, 8)}`
+  const cookieName = (state: string) => `${prefix}${state.slice(0, 8)}`
   const toAttempt = (key: Mac, [state, provider, redirectUrl]: Content): Attempt => ({
     state,
     provider,
@@ -65,7 +73,13 @@ export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attemp
   return {
     create: (provider, redirectUrl) =>
       toAttempt(signingKey(), [newState(), provider, redirectUrl, Date.now()]),
-    keep: (reply, { state, provider, redirectUrl }) => {
+    keep: (request, reply, { state, provider, redirectUrl }) => {
+      // Another page could have begun any number of them, until the browser's headers are too long for anybody.
+      const older = cookies
+        .names(request)
+        .filter(name => name.startsWith(prefix) && name.length === prefix.length + 8)
+      for (const name of older.slice(0, Math.max(0, older.length + 1 - mostAttempts)))
+        cookies.set(reply, name, '', 0)
       const content: Content = [state, provider, redirectUrl, Date.now()]
       const text = Buffer.from(JSON.stringify(content)).toString('base64url')
       cookies.set(reply, cookieName(state), `${text}.${signature(signingKey(), text)}`, lifetime)

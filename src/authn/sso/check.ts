@@ -11,7 +11,7 @@ import {
 import type { SignOnAddresses } from './addresses.ts'
 import { boundedFetch, clockTolerance, createOidcClient } from './oidc-client.ts'
 import { Refused, Unavailable } from './protocol.ts'
-import { readMetadata } from './saml-xml.ts'
+import { readMetadata } from './saml-idp.ts'
 
 /** One thing that `carrel sso check` has looked at. */
 export interface Finding {
@@ -65,6 +65,8 @@ function* checkSelf({ baseUrl, allowedOrigins, signOn, addresses }: Parts): Iter
     else if (!isPlain && origin.startsWith('http:') && !isLoopback(origin))
       yield warning(`${origin} in CARREL_ALLOWED_ORIGINS is http: tokens can be read there`)
   yield ok(`browsers return to ${signOn.defaultRedirectUrl} by default`)
+  for (const id of signOn.switchedOff)
+    yield warning(`the provider ${id} is switched off: its scheme is not among methods`)
 
   if (!signOn.providers.some(({ kind }) => kind === 'saml')) return
   const { entityId, keys } = signOn.saml
@@ -93,7 +95,7 @@ async function* checkSaml(provider: SamlConfig, { signOn, baseUrl }: Parts): Asy
   try {
     idp = readMetadata(provider)
   } catch (cause) {
-    yield error(`the metadata ${provider.metadata}: ${(cause as Error).message}`)
+    yield error(`the metadata ${provider.metadata}: ${reasonOf(cause)}`)
     return
   }
   yield ok(`entity id ${idp.entityId}${idp.displayName === null ? '' : ` (${idp.displayName})`}`)
@@ -106,6 +108,8 @@ async function* checkSaml(provider: SamlConfig, { signOn, baseUrl }: Parts): Asy
   else if (idp.validUntil !== null && idp.validUntil < Date.now() + 7 * day)
     yield warning(`the metadata expires on ${dateOf(idp.validUntil)}`)
   for (const certificate of idp.certificates) yield* checkCertificate('its certificate', certificate)
+  if (idp.wantsSignedRequests && signOn.saml.keys === null)
+    yield error('it wants signed requests, and there is no saml.privateKey to sign them with')
   yield ok(idp.logout === null ? 'has no single logout by redirect' : 'has single logout')
   if (baseUrl.startsWith('http:') && new URL(idp.signInUrl).hostname !== new URL(baseUrl).hostname)
     yield error(
@@ -115,6 +119,12 @@ async function* checkSaml(provider: SamlConfig, { signOn, baseUrl }: Parts): Asy
     yield warning(`its address ${idp.signInUrl} is http`)
   yield* checkClock(idp.signInUrl, signOn.saml.clockSkew)
 }
+
+/** The operating system's messages name the file again. */
+const reasonOf = (cause: unknown): string =>
+  (cause as NodeJS.ErrnoException).code === 'ENOENT'
+    ? 'there is no such file (ENOENT); it takes a file, which you fetch from the provider'
+    : (cause as Error).message
 
 async function* checkOidc(provider: OidcConfig, { addresses }: Parts): AsyncIterable<Found> {
   const client = createOidcClient(provider)
@@ -144,7 +154,7 @@ async function* checkOidc(provider: OidcConfig, { addresses }: Parts): AsyncIter
   } catch (cause) {
     if (!(cause instanceof Unavailable) && !(cause instanceof Refused)) throw cause
     yield error(
-      `issuer ${provider.issuer}: ${cause.message}; the discovery document must be at /.well-known/openid-configuration below it and name the same issuer`,
+      `issuer ${provider.issuer}: ${cause.message} (asked at /.well-known/openid-configuration below it)`,
     )
   }
 }
@@ -192,12 +202,8 @@ async function checkCredentials(
   return warning(`its token endpoint said ${said} to a code that can not be right, not invalid_grant`)
 }
 
-function* checkProxy({ addresses, loginUrl, attributes }: ProxyConfig): Iterable<Found> {
-  const all = addresses.filter(address => /\/0$/.test(address))
-  if (all.length > 0) yield error(`addresses has ${all.join(', ')}: every client is the proxy then`)
+function* checkProxy({ addresses, attributes }: ProxyConfig): Iterable<Found> {
   yield ok(`believes ${attributes.subject} from ${addresses.join(', ')}, with the shared secret`)
-  if (loginUrl !== undefined && !loginUrl.includes('{target}'))
-    yield warning('loginUrl has no {target}: the browser will not find its way back')
 }
 
 function* checkCertificate(name: string, pem: string): Iterable<Found> {

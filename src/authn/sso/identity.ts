@@ -18,8 +18,8 @@ export function readIdentity(provider: ProviderConfig, attributes: Attributes): 
   const [subject] = subjects
   if (subject === undefined) return `the attribute ${subjectName} (the subject) is missing`
   if (subjects.length > 1) return `the attribute ${subjectName} (the subject) has several values`
-  if (subject.length > 1_024 || isUnprintable(subject))
-    return `the attribute ${subjectName} (the subject) is too long, or has control characters`
+  if (subject.length > 1_024 || !isClean(subject))
+    return `the attribute ${subjectName} (the subject) is too long, or not clean Unicode`
 
   const unmet = provider.require.find(rule => !attributes(rule.attribute).some(rule.matches))
   if (unmet) return `no value of ${unmet.attribute} is one that is required (require)`
@@ -43,15 +43,22 @@ export function readIdentity(provider: ProviderConfig, attributes: Attributes): 
   }
 }
 
-const isUnprintable = (text: string) => /\p{Cc}/u.test(text)
+/**
+ * No control characters, and none that stand for what could not be read: two people whose names were broken in the same
+ * way must not become one.
+ */
+export const isClean = (text: string): boolean =>
+  text.isWellFormed() && !text.includes('\uFFFD') && !/\p{Cc}/u.test(text)
 
 function whyIgnored(
   { email, attributes: names }: ProviderConfig,
   address: string,
   attributes: Attributes,
 ): string | null {
-  if (!/^[^\s@]+@[^\s@]+$/.test(address) || address.length > 320 || isUnprintable(address))
+  if (!/^[^\s@]+@[^\s@]+$/.test(address) || address.length > 320 || !isClean(address))
     return 'it is not an e-mail address'
+  // Letters that only look like others, such as the Kelvin sign, are the same as those to whoever ignores case.
+  if (address.normalize('NFKC') !== address) return 'it has characters that could pass for others'
   if (email.verified === 'never') return 'addresses of this provider are never relied on (email.verified)'
   const claim = names.emailVerified ?? ''
   if (email.verified === 'claim' && !attributes(claim).some(value => value === 'true' || value === '1'))

@@ -13,7 +13,8 @@ import { Refused, Unavailable } from './protocol.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
 import { logoutRefusalOf, noteRefusal } from './refusals.ts'
 import { messageLimit } from './returns.ts'
-import { type LogoutMessage, unpack } from './saml.ts'
+import { decode, understood } from './saml.ts'
+import { type LogoutMessage, messageInQuery } from './saml-logout.ts'
 import { readHead } from './saml-xml.ts'
 import type { SignOnPath } from './sign-on.ts'
 import type { Tickets } from './tickets.ts'
@@ -76,45 +77,17 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     app.get(url, route, async (request, reply) => {
       const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'] as const
       const given = singleParameters(request.query as Query, names)
-      const {
-        SAMLRequest: message,
-        RelayState: relayState = '',
-        SigAlg: algorithm = '',
-        Signature: signature = '',
-      } = given
       // The provider's answer to our own request: whatever it says, here nobody is logged in any more.
-      if (message === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
+      if (given.SAMLRequest === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
       const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
-      return endBySaml(
-        request,
-        reply,
-        relayState,
-        xml => ({
-          binding: 'redirect',
-          message,
-          xml,
-          signature,
-          algorithm,
-          relayState,
-          query,
-        }),
-        message,
-        'redirect',
-      )
+      return endBySaml(request, reply, () => messageInQuery(query))
     })
     app.post(url, route, async (request, reply) => {
       const form = readForm(request)
       const message = form.get('SAMLRequest')?.toString()
       if (message === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
       const relayState = form.get('RelayState')?.toString() ?? ''
-      return endBySaml(
-        request,
-        reply,
-        relayState,
-        xml => ({ binding: 'post', message, xml }),
-        message,
-        'post',
-      )
+      return endBySaml(request, reply, async () => ({ binding: 'post', xml: decode(message), relayState }))
     })
     allowOnly(app, url, ['GET', 'HEAD', 'POST'])
   }
@@ -123,20 +96,17 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   async function endBySaml(
     request: FastifyRequest,
     reply: FastifyReply,
-    relayState: string,
-    messageOf: (xml: string) => LogoutMessage,
-    message: string,
-    binding: LogoutMessage['binding'],
+    read: () => Promise<LogoutMessage>,
   ): Promise<FastifyReply> {
     let name = 'unknown'
     try {
-      const xml = await unpack(message, binding)
-      const { issuer } = readHead(xml)
+      const message = await understood(read())
+      const { issuer } = readHead(message.xml)
       // One provider may be there under several names, such as with other rules for other people.
       const [provider, ...others] = saml.filter(one => issuer !== null && entityIdOf(one) === issuer)
       if (!provider) throw new Refused('its issuer is no provider of ours')
       name = provider.config.id
-      const logout = await provider.protocol.acceptLogout(messageOf(xml))
+      const logout = await provider.protocol.acceptLogout(message)
       if (!(await tickets.isFirst('logout-request', `${name}/${logout.id}`, usedFor)))
         throw new Refused('it was sent before')
       for (const one of [provider, ...others])
@@ -144,7 +114,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
           { provider: one.config.id, name: logout.name, sid: null },
           event(request, one),
         )
-      const answer = await logout.answer(relayState, true)
+      const answer = await logout.answer()
       return answer === undefined
         ? sendPage(reply, 'You are logged out', '<p>Every session of yours here has ended.</p>')
         : reply.redirect(answer, 303)

@@ -177,20 +177,30 @@ function translate(error: unknown): Error {
   if (error instanceof Refused || error instanceof Unavailable) return error
   if (error instanceof client.AuthorizationResponseError)
     return new Refused(`the provider said ${codeOf(error.error)}`)
+  // RFC 6749 §5.2, RFC 6750 §3: a status 401 with this header.
+  if (error instanceof client.WWWAuthenticateChallengeError)
+    return new Refused('the provider refused our credentials (invalid_client), or the access token')
   if (error instanceof client.ResponseBodyError)
     return error.status >= 500
       ? new Unavailable(`it answered with status ${error.status}`)
       : new Refused(`the provider said ${codeOf(error.error)} at its token endpoint`)
   if (error instanceof client.ClientError) {
     if (error.cause instanceof Unavailable) return error.cause
-    const claim = (error.cause as { cause?: { claim?: unknown } } | undefined)?.cause?.claim
-    const about = typeof claim === 'string' ? ` (${claim})` : ''
+    const { claim, body } =
+      (error.cause as { cause?: { claim?: unknown; body?: { issuer?: unknown } } } | undefined)?.cause ?? {}
+    const named =
+      typeof body?.issuer === 'string' ? `, it names ${JSON.stringify(body.issuer.slice(0, 200))}` : ''
+    const about = typeof claim === 'string' ? ` (${claim})` : named
     return isItsFault.has(error.code ?? '')
       ? new Unavailable(error.message)
       : new Refused(`${error.message}${about}`)
   }
   // What fetch throws when there is no connection; anything else is a fault of ours.
-  return error instanceof TypeError ? new Unavailable('no connection') : (error as Error)
+  if (!(error instanceof TypeError)) return error as Error
+  const { code } = (error.cause ?? {}) as { code?: unknown }
+  return new Unavailable(
+    `no connection${typeof code === 'string' && /^[A-Z_]+$/.test(code) ? ` (${code})` : ''}`,
+  )
 }
 
 /** Codes of what is wrong with the provider as such, not with this login. */

@@ -26,9 +26,11 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
   const client = createOidcClient(provider)
   const readLogoutToken = createLogoutTokens()
   return {
-    begin: async attempt =>
+    begin: async (attempt, anew) =>
       client.authorizationUrl({
         ...provider.parameters,
+        // Core §3.1.2.1.
+        ...(anew && { prompt: 'login' }),
         redirect_uri: callbackUrl,
         scope: provider.scopes.join(' '),
         state: attempt.state,

@@ -24,8 +24,12 @@ export interface Attempt {
 
 /** How the browser is sent to a provider, and told there that the session here has ended. */
 export interface Protocol {
-  /** @returns where the browser goes @throws Refused, Unavailable */
-  begin(attempt: Attempt): Promise<string>
+  /**
+   * @param anew the provider asks who it is, even if it knows the browser
+   * @returns where the browser goes
+   * @throws Refused, Unavailable
+   */
+  begin(attempt: Attempt, anew: boolean): Promise<string>
   /** @returns where the browser goes to end the provider's session; undefined where the provider has no such place */
   logoutUrl(session: ProviderSession): Promise<string | undefined>
 }

@@ -11,7 +11,7 @@ import type { SignOnAddresses } from './addresses.ts'
 import { createOidc, type Oidc } from './oidc.ts'
 import { createProxy, type TrustedProxy } from './proxy.ts'
 import { createSaml, type Saml } from './saml.ts'
-import { type IdpMetadata, watchMetadata } from './saml-xml.ts'
+import { type IdpMetadata, watchMetadata } from './saml-idp.ts'
 
 /** The configured providers, each with what speaks its protocol. */
 export type Provider = SamlProvider | OidcProvider | ProxyProvider

@@ -91,7 +91,8 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
         )
       },
     )
-    allowOnly(app, '/sso/saml/acs', ['POST'])
+    // It stays in the browser's bar after a refusal.
+    allowOnly(app, '/sso/saml/acs', ['POST'], { isPage: true })
   }
 
   for (const provider of oidc) {

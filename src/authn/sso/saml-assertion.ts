@@ -1,6 +1,7 @@
 import type { SamlConfig } from '../../config/sign-on.ts'
 import { Refused, type Vouched } from './protocol.ts'
-import type { IdpMetadata, MessageHead } from './saml-xml.ts'
+import type { IdpMetadata } from './saml-idp.ts'
+import type { MessageHead } from './saml-xml.ts'
 
 export const unspecified = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified'
 const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'

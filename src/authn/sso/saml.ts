@@ -1,15 +1,15 @@
-import { promisify } from 'node:util'
-import { inflateRaw } from 'node:zlib'
 import type { SamlConfig, SamlServiceProvider } from '../../config/sign-on.ts'
 import { type Attempt, type Protocol, Refused, type Vouched } from './protocol.ts'
 import { confirm, unspecified, vouched } from './saml-assertion.ts'
+import type { IdpMetadata } from './saml-idp.ts'
 import { Library, type LibraryOptions, ValidateInResponseTo } from './saml-library.ts'
-import { openResponse } from './saml-response.ts'
-import { type IdpMetadata, isSoundSignature, readHead } from './saml-xml.ts'
+import { type LogoutMessage, mostUnpacked, openLogout } from './saml-logout.ts'
+import { type Keys, openResponse } from './saml-signed.ts'
+import { readHead } from './saml-xml.ts'
 
 /**
  * SAML 2.0, web browser single sign-on and single logout (SAML Profiles §4.1, §4.4). What comes is
- * looked at three times: `readHead` refuses what no honest provider sends, `openResponse` finds what was signed, and
+ * looked at three times: `readHead` refuses what no honest provider sends, `saml-signed.ts` finds what was signed, and
  * `confirm` checks whom and what it was made for.
  */
 export interface Saml extends Protocol {
@@ -24,22 +24,8 @@ export interface LogoutRequest {
   /** The NameID of whoever logs out. */
   readonly name: string
   /** Where the browser goes with the answer; undefined where the provider takes none by redirect. */
-  answer(relayState: string, success: boolean): Promise<string | undefined>
+  answer(): Promise<string | undefined>
 }
-
-/** A message of single logout, by the way it came (SAML Bindings §3.4, §3.5). */
-export type LogoutMessage =
-  | { readonly binding: 'post'; readonly message: string; readonly xml: string }
-  | {
-      readonly binding: 'redirect'
-      readonly message: string
-      readonly xml: string
-      readonly signature: string
-      readonly algorithm: string
-      readonly relayState: string
-      /** The query as it was sent: that is what was signed. */
-      readonly query: string
-    }
 
 interface Parts {
   readonly provider: SamlConfig
@@ -71,15 +57,19 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
       // What is expected back is in the browser's cookie, not in this process.
       validateInResponseTo: ValidateInResponseTo.never,
       cacheProvider: noCache,
-      ...(self.keys && { privateKey: self.keys.privateKey, decryptionPvk: self.keys.privateKey }),
+      ...(self.keys && { privateKey: self.keys.privateKey }),
       ...more,
     })
   }
+  const keysOf = ({ certificates }: IdpMetadata): Keys => ({
+    certificates,
+    privateKey: self.keys?.privateKey ?? null,
+  })
   const requestId = (attempt: Attempt) => `_${attempt.secret('saml-request')}`
 
   return {
-    begin: async attempt => {
-      const saml = library(metadata(), { generateUniqueId: () => requestId(attempt) })
+    begin: async (attempt, anew) => {
+      const saml = library(metadata(), { generateUniqueId: () => requestId(attempt), forceAuthn: anew })
       return saml.getAuthorizeUrlAsync(attempt.state, undefined, {})
     },
 
@@ -91,37 +81,35 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
       if (head.status !== 'Success') throw new Refused('the provider did not authenticate (status code)')
       if (head.issuer !== null && head.issuer !== idp.entityId) throw new Refused('another issuer')
       if (head.destination !== null && head.destination !== acsUrl) throw new Refused('another destination')
-      const { certificates } = idp
-      const privateKey = self.keys?.privateKey ?? null
       const profile = await understood(
-        openResponse(xml, { certificates, privateKey }).then(signed => library(idp).read(signed)),
+        openResponse(xml, keysOf(idp)).then(signed => library(idp).read(signed)),
       )
       confirm(profile, { idp, acsUrl, skew, requestId: requestId(attempt), head })
       return vouched(provider, profile)
     },
 
-    acceptLogout: async given => {
+    acceptLogout: async message => {
       const idp = metadata()
-      const head = readHead(given.xml)
-      if (head.name !== 'LogoutRequest' || head.id === null) throw new Refused('it is no LogoutRequest')
-      if (head.destination !== null && head.destination !== logoutUrl)
+      const logout = await understood(openLogout(message, keysOf(idp)))
+      if (logout.issuer !== idp.entityId) throw new Refused('another issuer')
+      if (logout.destination !== null && logout.destination !== logoutUrl)
         throw new Refused('another destination')
-      if (!(Math.abs(Date.now() - head.issued) < logoutLifetime))
+      const isTimely = Math.abs(Date.now() - logout.issued) < logoutLifetime
+      if (!isTimely || logout.notOnOrAfter < Date.now() - skew)
         throw new Refused('it is too old, or from the future')
-      const { profile } = await understood(checkedLogout(library(idp), given))
-      if (!profile?.nameID) throw new Refused('no NameID')
-      const { id } = head
+      const { id, name } = logout
+      const request = { ID: id, issuer: idp.entityId, nameID: name, nameIDFormat: unspecified }
       return {
         id,
-        name: profile.nameID,
-        answer: async (relayState, success) =>
+        name,
+        answer: async () =>
           idp.logout === null
             ? undefined
             : library(idp, { logoutUrl: idp.logout.responseUrl }).getLogoutResponseUrlAsync(
-                { ...profile, ID: id },
-                relayState,
+                request,
+                message.relayState,
                 {},
-                success,
+                true,
               ),
       }
     },
@@ -148,36 +136,11 @@ const noCache = {
   removeAsync: async () => null,
 }
 
-/** Bytes that a message may have once it is unpacked: a small one must not become a large one. */
-const mostUnpacked = 256 * 1024
-const inflate = promisify(inflateRaw)
-
 /** @throws Refused */
-export async function unpack(message: string, binding: LogoutMessage['binding']): Promise<string> {
-  if (binding === 'post') return decode(message)
-  const bytes = Buffer.from(message, 'base64')
-  return understood(inflate(bytes, { maxOutputLength: mostUnpacked }).then(xml => xml.toString()))
-}
-
-function decode(base64: string): string {
+export function decode(base64: string): string {
   const xml = Buffer.from(base64, 'base64').toString()
   if (xml.length === 0 || xml.length > mostUnpacked) throw new Refused('it is empty, too long or no base64')
   return xml
-}
-
-/** The library signs off on a request by redirect that has no signature at all. */
-function checkedLogout(saml: Library, given: LogoutMessage) {
-  if (given.binding === 'post') return saml.validatePostRequestAsync({ SAMLRequest: given.message })
-  const { message, signature, algorithm, relayState, query } = given
-  if (signature === '') throw new Refused('no signature')
-  if (!isSoundSignature(algorithm)) throw new Refused('a signature with an algorithm that is not accepted')
-  const container = {
-    SAMLRequest: message,
-    Signature: signature,
-    SigAlg: algorithm,
-    ...(relayState !== '' && { RelayState: relayState }),
-  }
-  return saml.validateRedirectAsync(container, query)
 }
 
 /** What the library's errors may say in our log: the beginnings of those that quote nothing that is secret. */
@@ -185,7 +148,7 @@ const speakable =
   /^(Invalid (document )?signature|Too many signatures|SAML assertion (not yet valid|expired|has no AudienceRestriction|AudienceRestriction has no|audience mismatch)|Unknown SAML issuer|Missing SAML|No decryption key|Invalid query signature|Unable to process multiple conditions|SAML provider returned|Invalid EncryptedAssertion|Cannot obtain assertion)[^.:(\n]*/
 
 /** Whatever a library throws at a message, the message is refused. */
-async function understood<T>(work: Promise<T>): Promise<T> {
+export async function understood<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {

@@ -8,7 +8,7 @@ import type { SpecialGroups } from '../special-groups.ts'
 import type { Verified } from '../tokens.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { SignOnCookies } from './attempts.ts'
-import { readIdentity } from './identity.ts'
+import { isClean, readIdentity } from './identity.ts'
 import type { Vouched } from './protocol.ts'
 import { hasLogout, type Provider } from './providers.ts'
 import { noteRefusal, refusals } from './refusals.ts'
@@ -69,13 +69,24 @@ export function createSignOnPath(parts: Parts): SignOnPath {
     reply: FastifyReply,
   ): Promise<FastifyReply> {
     const { provider } = vouched
-    const members = addresses.waysOn(provider.scheme, redirectUrl)
+    // The provider knows this browser, and would send the same person again.
+    const ways = addresses.waysOn(provider.scheme, redirectUrl)
+    const members = { ...ways, begin: `${ways.begin}&provider=${provider.id}&anew=1` }
     const event = (uuid: string | null, outcome: 'success' | 'failure') =>
       loginEvent(request, uuid, provider.scheme, outcome, provider.id)
-    const read = readIdentity(provider, vouched.attributes)
+    const { name, sid } = vouched.session
+    const read =
+      isClean(name) && isClean(sid ?? '')
+        ? readIdentity(provider, vouched.attributes)
+        : 'the name of the session is not clean Unicode'
     if (typeof read === 'string') {
       noteRefusal(request.log, provider.id, read)
-      throw new Problem('account-refused', `${provider.name} did not say enough about you.`, { members })
+      await accounts.recordEvent(event(null, 'failure'))
+      throw new Problem(
+        'account-refused',
+        `With what ${provider.name} says of you, you may not log in here.`,
+        { members },
+      )
     }
     const { identity, groups, emailIgnored } = read
     const matching = { byEmail: provider.email.match, create: provider.create }
@@ -134,6 +145,12 @@ export function createSignOnPath(parts: Parts): SignOnPath {
         loginEvent(request, uuid, method, 'success', waiting.session.provider),
       )
       return session && { session, method, sg }
+    },
+    drop: async (request, reply) => {
+      const name = given(request, tradeCookie)
+      if (name === undefined) return
+      cookies.set(reply, tradeCookie, '', 0)
+      await tickets.take('trade', name)
     },
   }
 

@@ -25,7 +25,7 @@ export interface SingleSignOn extends Pick<SignOnPath, 'trade' | 'offerLogout'> 
 interface Parts {
   readonly accounts: Accounts
   readonly addresses: Addresses
-  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl'> & { readonly signOn: SignOnConfig }
+  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'realm'> & { readonly signOn: SignOnConfig }
   readonly keyring: Keyring
   readonly log: FastifyBaseLogger
   readonly signOn: SignOn
@@ -34,7 +34,7 @@ interface Parts {
 
 export function createSingleSignOn(parts: Parts): SingleSignOn {
   const { accounts, keyring, log, signOn, specialGroups } = parts
-  const config = parts.config.signOn
+  const { signOn: config, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
   const cookies = signOnCookies(parts.config.baseUrl)
   const tickets = createTickets(signOn)
@@ -46,7 +46,7 @@ export function createSingleSignOn(parts: Parts): SingleSignOn {
     trade: path.trade,
     offerLogout: path.offerLogout,
     register: app => {
-      startRoutes(app, { addresses, attempts, config, path, providers, redirects })
+      startRoutes(app, { addresses, attempts, config, path, providers, realm, redirects })
       returnRoutes(app, { addresses, attempts, config, path, providers, tickets })
       providerLogoutRoutes(app, { addresses, config, path, providers, signOn, tickets })
     },

@@ -3,6 +3,7 @@ import type { SignOnConfig } from '../../config/sign-on.ts'
 import { allowOnly } from '../../http/methods.ts'
 import { escapeHtml, sendPage } from '../../http/page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../../http/parameters.ts'
+import { Problem } from '../../problems.ts'
 import { clientAddress } from '../special-groups.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { Attempts } from './attempts.ts'
@@ -17,13 +18,14 @@ interface Parts {
   readonly config: SignOnConfig
   readonly path: SignOnPath
   readonly providers: readonly Provider[]
+  readonly realm: string
   /** @returns the address as it is sent @throws Problem 400 */
   readonly redirects: (given: string) => string
 }
 
 /** `GET /api/authn/<scheme>`: the `location` of WWW-Authenticate, where single sign-on begins (X1). */
 export function startRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, attempts, config, path, providers, redirects } = parts
+  const { addresses, attempts, config, path, providers, realm, redirects } = parts
 
   // Headers that only a proxy should send, from somebody else, are an attack or a hole in the proxy's configuration.
   const proxies = providers.filter(provider => provider.kind === 'proxy')
@@ -45,7 +47,8 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
   for (const scheme of new Set(providers.map(provider => provider.config.scheme))) {
     const ofScheme = providers.filter(provider => provider.config.scheme === scheme)
     app.get(`/${scheme}`, { config: { isPage: true } }, async (request, reply) => {
-      const given = readStart(request)
+      refuseEmbedded(request)
+      const given = readStart(request, ofScheme)
       const redirectUrl = redirects(given.redirectUrl ?? config.defaultRedirectUrl)
       const provider = chosen(ofScheme, given.provider)
       if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
@@ -54,11 +57,11 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       const attempt = attempts.create(provider.config.id, redirectUrl)
       let url: string
       try {
-        url = await provider.protocol.begin(attempt)
+        url = await provider.protocol.begin(attempt, given.anew !== undefined)
       } catch (error) {
         throw refusal(error, provider, redirectUrl, request)
       }
-      attempts.keep(reply, attempt)
+      attempts.keep(request, reply, attempt)
       return reply.redirect(url, 303)
     })
     allowOnly(app, `/${scheme}`, ['GET', 'HEAD'])
@@ -73,7 +76,11 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
     const choices = from.map(
       one => `<li><a class="choice" href="${escapeHtml(link(one))}">${escapeHtml(one.config.name)}</a></li>`,
     )
-    return sendPage(reply, 'Where do you want to log in?', `<ul>${choices.join('')}</ul>`)
+    return sendPage(
+      reply,
+      `Log in to ${realm}`,
+      `<p>Where do you have an account?</p><ul>${choices.join('')}</ul>`,
+    )
   }
 
   async function fromProxy(
@@ -101,18 +108,29 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
   }
 }
 
+/** A login is somewhere that a browser goes, not an image or a call of a page that has no business here (Fetch Metadata). */
+function refuseEmbedded(request: FastifyRequest): void {
+  if ((request.headers['sec-fetch-dest'] ?? 'document') !== 'document')
+    throw new Problem(
+      'bad-request',
+      'Single sign-on begins where the browser itself goes here, not by a call.',
+    )
+}
+
 /**
  * The parameters of a start. DSpace's user interface puts its address in as it is, whatever is in it: then everything that
  * follows belongs to the address.
  */
-function readStart(request: FastifyRequest) {
+function readStart(request: FastifyRequest, from: readonly Provider[]) {
   const query = request.query as Query
   const [, redirectUrl, provider] =
     /\?redirectUrl=(https?:\/\/.*?)(?:&provider=([a-z0-9-]+))?$/i.exec(request.originalUrl) ?? []
+  const isOurs = from.some(({ config }) => config.id === provider)
   // A token that comes along must not get into the address (T10).
   if (redirectUrl === undefined || query.values.has(tokenParameter))
-    return singleParameters(query, ['redirectUrl', 'provider', 'returned'])
-  return { redirectUrl, ...(provider !== undefined && { provider }) }
+    return singleParameters(query, ['redirectUrl', 'provider', 'returned', 'anew'])
+  if (provider === undefined) return { redirectUrl }
+  return isOurs ? { redirectUrl, provider } : { redirectUrl: `${redirectUrl}&provider=${provider}` }
 }
 
 function chosen(from: readonly Provider[], id: string | undefined): Provider | undefined {

@@ -2,9 +2,9 @@ import { promisify } from 'node:util'
 import { decrypt } from 'xml-encryption'
 import { Refused } from './protocol.ts'
 import { verifiedContent } from './saml-library.ts'
-import { children, namespaces, parse, refuseUnsound, serialize } from './saml-xml.ts'
+import { all, children, namespaces, parse, refuseUnsound, serialize } from './saml-xml.ts'
 
-interface Keys {
+export interface Keys {
   /** Of the provider, PEM; one of them must have signed. */
   readonly certificates: readonly string[]
   /** Ours, PEM. */
@@ -33,7 +33,7 @@ export async function openResponse(xml: string, keys: Keys): Promise<string> {
   if (assertion.localName === 'Assertion')
     return whole === undefined ? mustBeSigned(xml, assertion, keys) : serialize(assertion)
 
-  const opened = await openAssertion(assertion, keys, whole !== undefined)
+  const opened = await decryptIn(assertion, keys, whole !== undefined)
   const inside = parse(opened)
   if (inside.localName !== 'Assertion' || inside.namespaceURI !== namespaces.assertion)
     throw new Refused('what was encrypted is no assertion')
@@ -48,7 +48,8 @@ function signedContent(xml: string, element: Element, { certificates }: Keys): s
   return content
 }
 
-function mustBeSigned(xml: string, element: Element, keys: Keys): string {
+/** @returns what the element's own signature was made over @throws Refused where there is none */
+export function mustBeSigned(xml: string, element: Element, keys: Keys): string {
   const content = signedContent(xml, element, keys)
   if (content === undefined) throw new Refused('no signature')
   return content
@@ -56,19 +57,29 @@ function mustBeSigned(xml: string, element: Element, keys: Keys): string {
 
 const decryptWith = promisify(decrypt)
 
-async function openAssertion(encrypted: Element, { privateKey }: Keys, isSigned: boolean): Promise<string> {
+/**
+ * What is in an EncryptedAssertion or EncryptedID.
+ * @param isSigned whether the signature of something around it covers it
+ * @throws Refused, or what the library throws
+ */
+export async function decryptIn(
+  encrypted: Element,
+  { privateKey }: Keys,
+  isSigned: boolean,
+): Promise<string> {
   if (privateKey === null) throw new Refused('it is encrypted, and saml.privateKey is not set')
-  const xml = serialize(encrypted)
-  // Its blocks can be changed without a trace, and our answers would tell an attacker what is in them.
-  if (!isSigned && /xmlenc#aes(128|256)-cbc/.test(xml))
+  // Without integrity, blocks can be changed without a trace, and our answers would tell an attacker what is in them.
+  const byBlocks = all(encrypted, '*', 'EncryptionMethod').some(one =>
+    one.getAttribute('Algorithm')?.endsWith('-cbc'),
+  )
+  if (byBlocks && !isSigned)
     throw new Refused('an encryption by CBC in a message that is not signed as a whole')
-  // Whether the algorithms will do was decided by `readHead` and the line above.
-  const options = {
+  const opened = await decryptWith(serialize(encrypted), {
     key: privateKey,
-    disallowDecryptionWithInsecureAlgorithm: false,
+    // Which algorithms will do was decided above, and by `refuseUnsound` for all of the message.
+    disallowDecryptionWithInsecureAlgorithm: !byBlocks,
     warnInsecureAlgorithm: false,
-  }
-  const opened = await decryptWith(xml, options)
+  })
   refuseUnsound(opened)
   return opened
 }

@@ -1,0 +1,73 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { SamlServiceProvider } from './sign-on.ts'
+
+/** Where a secret is: the file that says so can be shown to others. */
+export type SecretPlace = { readonly env: string } | { readonly file: string }
+
+export interface SamlBlock {
+  readonly entityId?: string
+  readonly privateKey?: SecretPlace
+  readonly certificate?: SecretPlace
+  readonly clockSkew: number
+}
+
+/** Says what is wrong where. */
+export type Complain = (where: string, what: string) => Error
+
+export interface Surroundings {
+  /** Of the configuration file: relative paths begin there. */
+  readonly file: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly baseUrl: string
+  readonly allowedOrigins: readonly string[]
+  readonly complain: Complain
+}
+
+export function readSaml(given: SamlBlock, surroundings: Surroundings): SamlServiceProvider {
+  const { complain, baseUrl } = surroundings
+  const entityId = given.entityId ?? `${baseUrl}/api/authn/sso/saml/metadata`
+  const { privateKey, certificate, clockSkew } = given
+  if (privateKey === undefined && certificate === undefined) return { entityId, keys: null, clockSkew }
+  if (privateKey === undefined || certificate === undefined)
+    throw complain('saml', 'privateKey and certificate belong together')
+  const keys = {
+    privateKey: readSecret(privateKey, 'saml.privateKey', surroundings),
+    certificate: readSecret(certificate, 'saml.certificate', surroundings),
+  }
+  let fits: boolean
+  try {
+    fits = new X509Certificate(keys.certificate).checkPrivateKey(createPrivateKey(keys.privateKey))
+  } catch {
+    throw complain('saml', 'privateKey and certificate must be PEM, the key without a passphrase')
+  }
+  if (!fits) throw complain('saml', 'the certificate is not the one of the private key')
+  if (createPrivateKey(keys.privateKey).asymmetricKeyType !== 'rsa')
+    throw complain('saml.privateKey', 'must be an RSA key: SAML providers understand no other reliably')
+  return { entityId, keys, clockSkew }
+}
+
+export function readSecret(place: SecretPlace, where: string, { file, env, complain }: Surroundings): string {
+  if ('env' in place) {
+    const value = env[place.env]
+    if (!value) throw complain(where, `the environment variable ${place.env} is not set`)
+    return value
+  }
+  let content: string
+  try {
+    content = readFileSync(resolve(dirname(file), place.file), 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw complain(where, `the file ${place.file} can't be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  if (content === '') throw complain(where, `the file ${place.file} is empty`)
+  return content
+}
+
+/** The environment variables that hold secrets: their names are the operator's. */
+export function secretVariables(given: unknown): readonly string[] {
+  if (typeof given !== 'object' || given === null) return []
+  return Object.entries(given).flatMap(([name, value]) =>
+    name === 'env' && typeof value === 'string' ? [value] : secretVariables(value),
+  )
+}
