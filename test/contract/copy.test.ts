@@ -262,9 +262,54 @@ test('D2 the audit trail goes on behind what was copied, and says that it was', 
   assert.equal(await gone.isLoggedIn(), false)
 })
 
+/** Somebody who has logged in at a provider, and is known by the subject there. */
+const subject = {
+  provider: 'uni',
+  subject: 'a1b2',
+  email: 'ruth@example.org',
+  firstName: null,
+  lastName: null,
+}
+const matching = { byEmail: true, create: false }
+
+/** @returns the token of the session that began there */
+async function logInAtProvider({ storage }: Service): Promise<void> {
+  const { eperson } = await storage.signOn.recognize(subject, matching, commandEvent('login', 'uni'))
+  const session = eperson && (await storage.accounts.session(eperson.uuid))
+  assert.ok(session)
+  const { sessionKey } = session
+  const login = {
+    uuid: session.eperson.uuid,
+    sessionKey,
+    session: { provider: 'uni', name: 'n', sid: null, detail: {} },
+  }
+  assert.ok(await storage.signOn.begin(login, commandEvent('login', 'uni')))
+}
+
+test('X3 D2 who is who at a provider is copied, and what its logout ends', async t => {
+  const old = await usedStore(t)
+  const before = old.client()
+  await before.login('ruth@example.org')
+  await logInAtProvider(old)
+  const url = await createDatabase(t)
+  assertDone(await copy(old.dataFolder, url))
+  const service = await startOn(t, url)
+  const { signOn } = service.storage
+  assert.deepEqual(await signOn.listIdentities(), await old.storage.signOn.listIdentities())
+  assert.equal((await signOn.whoIs(subject, { byEmail: false, create: false })).kind, 'known')
+  const now = service.client()
+  now.token = before.token
+  assert.equal(await now.isLoggedIn(), true)
+  const event = commandEvent('logout', 'uni')
+  assert.equal(await signOn.endAtProvider({ provider: 'uni', name: 'n', sid: null }, event), 1)
+  assert.equal(await now.isLoggedIn(), false)
+  await logInAtProvider(service)
+})
+
 test('D2 copying prints of each part the rows and the checksum that arrived, as a table and as JSON', async t => {
   const old = await usedStore(t)
   await old.addRecords('letters', 'id', [{ id: 1 }, { id: 2 }, { id: 3 }])
+  await logInAtProvider(old)
   const [first, second] = [await createDatabase(t), await createDatabase(t)]
   const json = assertDone(await copy(old.dataFolder, first, '--json'))
   const parts = JSON.parse(json) as { part: string; rows: number; sha256: string }[]
@@ -277,8 +322,8 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     eperson: 5 + tricky.length,
     epersongroup: groups,
     membership: 4,
-    identity: 0,
-    provider_session: 0,
+    identity: 1,
+    provider_session: 1,
     event: events?.count,
     letters: 3,
   })

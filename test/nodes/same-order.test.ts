@@ -287,7 +287,7 @@ async function fillAccounts({ storage, addEperson }: Service): Promise<string> {
 async function copyAccounts(t: TestContext, { dataFolder }: Service, url: string): Promise<void> {
   const from = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'read' })
   const to = await connectTo(t, url)
-  await to.query('TRUNCATE carrel.event, carrel.membership, carrel.epersongroup, carrel.eperson')
+  await to.query('TRUNCATE carrel.event, carrel.membership, carrel.epersongroup, carrel.eperson CASCADE')
   for (const table of ['eperson', 'epersongroup', 'membership', 'event'])
     for (const row of from.all(`SELECT * FROM ${table}`)) {
       const columns = Object.keys(row)
