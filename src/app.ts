@@ -11,6 +11,8 @@ import { createSpecialGroups } from './authn/special-groups.ts'
 import { createSingleSignOn, waysToLogIn } from './authn/sso/single-sign-on.ts'
 import { statusRoutes } from './authn/status.ts'
 import { createTokens } from './authn/tokens.ts'
+import { authorizationRoutes } from './authz/authorizations.ts'
+import { siteRoutes } from './authz/site.ts'
 import { passwordMethod } from './caller.ts'
 import type { Config } from './config/config.ts'
 import { addressesOf, pathOf, withoutPrefix } from './http/addresses.ts'
@@ -180,6 +182,8 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
         epersonRoutes(api, { accounts, addresses })
+        siteRoutes(api, { addresses, config })
+        authorizationRoutes(api, { accounts, addresses, config })
       },
       { prefix: '/api' },
     )

@@ -1,3 +1,5 @@
+import { Problem } from './problems.ts'
+
 /** Who is asking (contract sections 4 and 5). Authentication makes a `Caller`; every feature only reads it. */
 
 export interface Group {
@@ -62,3 +64,13 @@ export const isAdministrator = (caller: Caller): boolean =>
 export const isMember = (caller: Caller, group: string): boolean =>
   caller.specialGroups.some(one => one.name === group) ||
   (caller.kind !== 'anonymous' && caller.session.groups.some(one => one.name === group))
+
+/** @throws Problem 401 for anonymous */
+export function requireEperson(caller: Caller): Exclude<Caller, { kind: 'anonymous' }> {
+  if (caller.kind === 'anonymous')
+    throw new Problem(
+      'authentication-required',
+      'Authentication is required: no valid token came with the request.',
+    )
+  return caller
+}

@@ -83,13 +83,3 @@ export async function refuseShortLivedToken(request: FastifyRequest): Promise<vo
       `?${tokenParameter}= is refused here; send Authorization: Bearer.`,
     )
 }
-
-/** @throws Problem 401 for anonymous */
-export function requireEperson(caller: Caller): Exclude<Caller, { kind: 'anonymous' }> {
-  if (caller.kind === 'anonymous')
-    throw new Problem(
-      'authentication-required',
-      'Authentication is required: no valid token came with the request.',
-    )
-  return caller
-}

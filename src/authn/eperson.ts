@@ -1,10 +1,18 @@
 import type { FastifyInstance } from 'fastify'
-import { type Eperson, isAdministrator } from '../caller.ts'
+import {
+  type Caller,
+  type Eperson,
+  type Group,
+  isAdministrator,
+  isMember,
+  requireEperson,
+} from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
 import { allowOnly } from '../http/methods.ts'
+import type { Query } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts } from '../storage/storage.ts'
-import { requireEperson } from './authenticate.ts'
 
 /** An eperson as DSpace's clients know it. */
 export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({
@@ -29,17 +37,54 @@ interface Parts {
   readonly addresses: Addresses
 }
 
-/** `GET /api/eperson/epersons/{uuid}`: the own record, or any for an administrator (S4). */
+/** A group as DSpace's clients know it. */
+export const groupBody = ({ uuid, name }: Group, addresses?: Addresses) => ({
+  id: uuid,
+  uuid,
+  name,
+  permanent: false,
+  metadata: {},
+  type: 'group',
+  ...(addresses && { _links: { self: { href: addresses.group(uuid) } } }),
+})
+
+/** `GET /api/eperson/…` (S4): the own record and groups, or anybody's for an administrator. */
 export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Parts): void {
+  type Route = { Params: { uuid: string } }
   const url = '/eperson/epersons/:uuid'
-  app.get<{ Params: { uuid: string } }>(url, async request => {
-    const caller = requireEperson(request.caller)
-    const wanted = request.params.uuid.toLowerCase()
-    if (wanted !== caller.session.eperson.uuid && !isAdministrator(caller))
+
+  /** @throws Problem for whoever may not know, or where there is nobody */
+  async function readable(caller: Caller, uuid: string): Promise<Eperson> {
+    const asking = requireEperson(caller)
+    const wanted = uuid.toLowerCase()
+    if (wanted !== asking.session.eperson.uuid && !isAdministrator(caller))
       throw new Problem('access-denied', 'An eperson may read its own record; others are for administrators.')
     const eperson = await accounts.eperson(wanted)
     if (!eperson) throw new Problem('not-found', 'There is no eperson with this uuid.')
-    return epersonBody(eperson, addresses)
+    return eperson
+  }
+
+  app.get<Route>(url, async request =>
+    epersonBody(await readable(request.caller, request.params.uuid), addresses),
+  )
+  app.get<Route>(`${url}/groups`, async request => {
+    const { uuid } = await readable(request.caller, request.params.uuid)
+    // Whoever is disabled has no session; its memberships show again when it is enabled.
+    const groups = (await accounts.session(uuid))?.groups ?? []
+    const bodies = groups.map(group => groupBody(group, addresses))
+    return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
   })
-  allowOnly(app, url, ['GET', 'HEAD'])
+  app.get<Route>('/eperson/groups/:uuid', async request => {
+    const caller = requireEperson(request.caller)
+    const [group] = await accounts.groupsByUuid([request.params.uuid.toLowerCase()])
+    // Who is not in a group doesn't learn whether there is one.
+    if (group && (isAdministrator(caller) || isMember(caller, group.name))) return groupBody(group, addresses)
+    throw isAdministrator(caller)
+      ? new Problem('not-found', 'There is no group with this uuid.')
+      : new Problem(
+          'access-denied',
+          'An eperson may read the groups that it is in; others are for administrators.',
+        )
+  })
+  for (const one of [url, `${url}/groups`, '/eperson/groups/:uuid']) allowOnly(app, one, ['GET', 'HEAD'])
 }

@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Acting, type Caller, isAdministrator } from '../caller.ts'
+import { type Acting, type Caller, isAdministrator, requireEperson } from '../caller.ts'
 import type { Config } from '../config/config.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts, AuditEvent } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
-import { requireEperson } from './authenticate.ts'
 
 /** Makes the caller who an administrator acts as (B1–B4), or throws. */
 export type OnBehalfOf = (

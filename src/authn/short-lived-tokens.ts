@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { requireEperson } from '../caller.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { allowOnly } from '../http/methods.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
-import { refuseShortLivedToken, requireEperson } from './authenticate.ts'
+import { refuseShortLivedToken } from './authenticate.ts'
 import type { Tokens } from './tokens.ts'
 
 interface Parts {

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller, Group } from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { firstPage, halPage, type PageRequest, readPage } from '../http/hal.ts'
 import { allowOnly } from '../http/methods.ts'
-import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
+import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { authenticated } from './authenticate.ts'
-import { epersonBody } from './eperson.ts'
+import { epersonBody, groupBody } from './eperson.ts'
 import type { Trade } from './login.ts'
 
 interface Parts {
@@ -14,9 +15,6 @@ interface Parts {
   readonly challenge: string
   readonly trade: Trade | undefined
 }
-
-const defaultSize = 20
-const largestSize = 1_000
 
 /** `GET /api/authn/status` and its page of special groups (S1–S4). */
 export function statusRoutes(app: FastifyInstance, parts: Parts): void {
@@ -50,16 +48,18 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
       },
       _embedded: {
         ...(eperson ? { eperson: epersonBody(eperson, addresses) } : {}),
-        specialGroups: groupPage(caller.specialGroups, 0, defaultSize),
+        specialGroups: groupPage(caller.specialGroups, firstPage),
       },
     }
   }
 
-  const groupPage = (groups: readonly Group[], number: number, size: number) => ({
-    _embedded: { specialGroups: groups.slice(number * size, (number + 1) * size).map(groupBody) },
-    page: { number, size, totalPages: Math.ceil(groups.length / size), totalElements: groups.length },
-    _links: { self: { href: `${self}/specialGroups` } },
-  })
+  const groupPage = (groups: readonly Group[], page: PageRequest) =>
+    halPage(
+      'specialGroups',
+      groups.map(group => groupBody(group)),
+      page,
+      `${self}/specialGroups`,
+    )
 
   /** Clients that come back from single sign-on ask here whether it worked, before they trade the cookie (X2). */
   async function callerOf(request: FastifyRequest): Promise<Caller> {
@@ -74,33 +74,10 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
     return reply.type('application/json').send(statusOf(caller))
   })
   app.get('/status/specialGroups', async request => {
-    const given = singleParameters(request.query as Query, ['page', 'size'])
-    const number = wholeNumber('page', given.page, 0, 0, Number.MAX_SAFE_INTEGER)
-    const size = wholeNumber('size', given.size, defaultSize, 1, largestSize)
-    return groupPage((await callerOf(request)).specialGroups, number, size)
+    const query = request.query as Query
+    singleParameters(query, ['page', 'size'])
+    return groupPage((await callerOf(request)).specialGroups, readPage(query))
   })
   allowOnly(app, '/status', ['GET', 'HEAD'])
   allowOnly(app, '/status/specialGroups', ['GET', 'HEAD'])
-}
-
-const groupBody = ({ uuid, name }: Group) => ({
-  id: uuid,
-  uuid,
-  name,
-  permanent: false,
-  metadata: {},
-  type: 'group',
-})
-
-function wholeNumber(
-  name: string,
-  text: string | undefined,
-  fallback: number,
-  least: number,
-  most: number,
-): number {
-  if (text === undefined) return fallback
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= least && value <= most) return value
-  throw badParameter(name, text, `The parameter ${name} must be a whole number from ${least} to ${most}.`)
 }

@@ -8,6 +8,7 @@ export interface Addresses {
   readonly query: string
   problem(code: string): string
   eperson(uuid: string): string
+  group(uuid: string): string
 }
 
 export const addressesOf = ({ baseUrl, queryBase }: Pick<Config, 'baseUrl' | 'queryBase'>): Addresses => ({
@@ -17,6 +18,7 @@ export const addressesOf = ({ baseUrl, queryBase }: Pick<Config, 'baseUrl' | 'qu
   query: `${baseUrl}${queryBase}`,
   problem: code => `${baseUrl}/api/problems/${code}`,
   eperson: uuid => `${baseUrl}/api/eperson/epersons/${uuid}`,
+  group: uuid => `${baseUrl}/api/eperson/groups/${uuid}`,
 })
 
 /**

@@ -13,9 +13,12 @@ export function rootRoutes(
     type: 'root',
     _links: {
       authn: link(addresses.authn),
+      authorizations: link(`${addresses.api}/authz/authorizations`),
       csrf: link(addresses.csrf),
+      features: link(`${addresses.api}/authz/features`),
       problems: link(`${addresses.api}/problems`),
       query: link(addresses.query),
+      sites: link(`${addresses.api}/core/sites`),
       self: link(addresses.api),
     },
   }

@@ -60,7 +60,7 @@ test('authn and query import the shared floor only: caller, http, problems and t
     'src/keys.ts',
     'src/shapes.ts',
   ]
-  for (const feature of ['authn', 'query'])
+  for (const feature of ['authn', 'authz', 'query'])
     assert.deepEqual(
       violations(
         feature,

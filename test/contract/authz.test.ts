@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { assertProblem, assertUnauthorized } from '../support/answers.ts'
+import type { Client } from '../support/client.ts'
+import { test, testOn } from '../support/engines.ts'
+import { baseUrl, startService } from '../support/service.ts'
+
+const search = '/api/authz/authorizations/search'
+
+interface Authorization {
+  readonly id: string
+  readonly type: string
+  readonly _links: Readonly<Record<string, { readonly href: string }>>
+  readonly _embedded: { readonly feature: { readonly id: string; readonly type: string } }
+}
+interface AuthorizationPage {
+  readonly _embedded: { readonly authorizations: readonly Authorization[] }
+  readonly page: { readonly totalElements: number }
+}
+
+async function started(t: TestContext, loginOnBehalfOf = 'true') {
+  const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: loginOnBehalfOf } })
+  const { uuid: admin } = await service.addEperson('admin@example.org', { admin: true })
+  const { uuid: ruth } = await service.addEperson('ruth@example.org', { groups: ['Readers'] })
+  const clients = { admin: service.client(), ruth: service.client(), nobody: service.client() }
+  await clients.admin.login('admin@example.org')
+  await clients.ruth.login('ruth@example.org')
+  const sites = await (await clients.nobody.get('/api/core/sites')).json()
+  const site: string = sites._embedded.sites[0]._links.self.href
+  return { service, ...clients, uuids: { admin, ruth }, site }
+}
+
+/** The features that hold, as a client finds them. */
+async function held(
+  client: Client,
+  uri: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
+  const query = new URLSearchParams({ uri, ...more, embed: 'feature' })
+  const answer = await client.get(`${search}/object?${query}`)
+  const text = await answer.text()
+  assert.equal(answer.status, 200, text)
+  const page = JSON.parse(text) as AuthorizationPage
+  assert.equal(page.page.totalElements, page._embedded.authorizations.length)
+  return page._embedded.authorizations.map(one => one._embedded.feature.id)
+}
+
+testOn('sqlite', 'P4 there is one site, the same on every node and after every start', async t => {
+  const { service, site, nobody } = await started(t)
+  assert.match(
+    site,
+    new RegExp(
+      `^${baseUrl}/api/core/sites/[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
+    ),
+  )
+  const body = await (await nobody.get(site.slice(baseUrl.length))).json()
+  assert.deepEqual([body.type, body.name, body._links.self.href], ['site', 'Carrel', site])
+  const node = await startService(t, { dataFolder: service.dataFolder })
+  assert.equal((await node.client().get(site.slice(baseUrl.length))).status, 200)
+  await assertProblem(
+    await nobody.get('/api/core/sites/00000000-0000-4000-8000-000000000000'),
+    404,
+    'not-found',
+  )
+})
+
+test('B1 loginOnBehalfOf and administratorOf hold at the site for administrators, and for nobody else', async t => {
+  const { admin, ruth, nobody, uuids, site } = await started(t)
+  assert.deepEqual(await held(admin, site, { eperson: uuids.admin }), ['administratorOf', 'loginOnBehalfOf'])
+  assert.deepEqual(await held(admin, site, { eperson: uuids.ruth }), [])
+  assert.deepEqual(await held(ruth, site, { eperson: uuids.ruth }), [])
+  assert.deepEqual(await held(nobody, site), [])
+  assert.deepEqual(await held(admin, site), [], 'without an eperson it is about anybody')
+})
+
+testOn(
+  'sqlite',
+  'B1 B3 loginOnBehalfOf holds only where it is switched on, and no right is kept while acting',
+  async t => {
+    const off = await started(t, 'false')
+    assert.deepEqual(await held(off.admin, off.site, { eperson: off.uuids.admin }), ['administratorOf'])
+
+    const { admin, uuids, site } = await started(t)
+    const acting = { 'x-on-behalf-of': uuids.ruth }
+    const query = (eperson: string) => `${search}/object?uri=${site}&eperson=${eperson}`
+    const own = await (await admin.get(query(uuids.ruth), acting)).json()
+    assert.equal(own.page.totalElements, 0)
+    await assertProblem(await admin.get(query(uuids.admin), acting), 403, 'access-denied')
+  },
+)
+
+testOn('sqlite', 'P4 an authorization has the shape that clients know, and its links answer', async t => {
+  const { admin, uuids, site } = await started(t)
+  const query = new URLSearchParams({ uri: site, eperson: uuids.admin, feature: 'administratorOf' })
+  const page = (await (await admin.get(`${search}/object?${query}`)).json()) as AuthorizationPage
+  const [one] = page._embedded.authorizations
+  assert.ok(one)
+  const siteUuid = site.split('/').at(-1)
+  assert.equal(one.id, `${uuids.admin}_administratorOf_site_${siteUuid}`)
+  assert.equal(one.type, 'authorization')
+  assert.equal(one._embedded.feature.type, 'feature')
+  for (const name of ['eperson', 'feature', 'object']) {
+    const href: string = one._links[name]?.href ?? ''
+    assert.equal((await admin.get(href.slice(baseUrl.length))).status, 200, href)
+  }
+  const features = await (await admin.get('/api/authz/features?size=1&page=1')).json()
+  assert.deepEqual(features.page, { number: 1, size: 1, totalPages: 2, totalElements: 2 })
+  assert.equal(features._embedded.features[0].id, 'loginOnBehalfOf')
+  await assertProblem(await admin.get('/api/authz/features/nothing'), 404, 'not-found')
+})
+
+testOn(
+  'sqlite',
+  'P4 what nobody knows has no authorization; several things and features are asked about at once',
+  async t => {
+    const { admin, ruth, uuids, site } = await started(t)
+    const eperson = uuids.admin
+    for (const uri of [
+      `${site}x`,
+      `${baseUrl}/api/core/items/${uuids.ruth}`,
+      'https://elsewhere.example/',
+      'x',
+    ])
+      assert.deepEqual(await held(admin, uri, { eperson }), [], uri)
+    assert.deepEqual(await held(admin, site, { eperson, feature: 'canDance' }), [])
+    assert.deepEqual(await held(admin, site, { eperson, feature: 'administratorOf' }), ['administratorOf'])
+
+    const someone = `${baseUrl}/api/eperson/epersons/${uuids.ruth}`
+    const query = new URLSearchParams([
+      ['uri', site],
+      ['uri', someone],
+      ['type', 'eperson'],
+      ['feature', 'loginOnBehalfOf'],
+      ['feature', 'canDownload'],
+      ['eperson', eperson],
+    ])
+    const page = (await (await admin.get(`${search}/objects?${query}`)).json()) as AuthorizationPage
+    assert.deepEqual(
+      page._embedded.authorizations.map(one => one._links.object?.href),
+      [site, someone],
+    )
+    await assertProblem(await admin.get(`${search}/object`), 400, 'bad-parameter')
+    await assertProblem(await admin.get(`${search}/objects`), 400, 'bad-parameter')
+    await assertProblem(await admin.get(`${search}/object?uri=${site}&uri=${site}`), 400, 'bad-parameter')
+    await assertProblem(await ruth.get(`${search}/object?uri=${site}&size=0`), 400, 'bad-parameter')
+  },
+)
+
+test('Q11 an eperson asks about its own rights and groups only, an administrator about anybody’s', async t => {
+  const { service, admin, ruth, nobody, uuids, site } = await started(t)
+  const about = `${search}/object?uri=${site}&eperson=${uuids.admin}`
+  await assertUnauthorized(await nobody.get(about))
+  await assertProblem(await ruth.get(about), 403, 'access-denied')
+
+  const path = `/api/eperson/epersons/${uuids.ruth}/groups`
+  for (const client of [ruth, admin]) {
+    const page = await (await client.get(path)).json()
+    assert.deepEqual(
+      page._embedded.groups.map((group: { name: string }) => group.name),
+      ['Readers'],
+    )
+    assert.equal(page._links.self.href, `${baseUrl}${path}`)
+    const { href } = page._embedded.groups[0]._links.self
+    const group = await client.get(href.slice(baseUrl.length))
+    assert.equal(group.status, 200)
+    assert.equal(((await group.json()) as { type: string }).type, 'group')
+  }
+  await assertUnauthorized(await nobody.get(path))
+  await service.addEperson('max@example.org', { groups: ['Others'] })
+  const [others] = await service.storage.accounts.ensureGroups(['Others'])
+  for (const uuid of [others?.uuid, '00000000-0000-4000-8000-000000000000'])
+    await assertProblem(await ruth.get(`/api/eperson/groups/${uuid}`), 403, 'access-denied')
+  assert.equal((await admin.get(`/api/eperson/groups/${others?.uuid}`)).status, 200)
+  await assertProblem(await admin.get(`/api/eperson/groups/${uuids.ruth}`), 404, 'not-found')
+  await assertUnauthorized(await nobody.get(`/api/eperson/groups/${others?.uuid}`))
+})
