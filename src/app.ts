@@ -15,6 +15,7 @@ import { authorizationRoutes } from './authz/authorizations.ts'
 import { siteRoutes } from './authz/site.ts'
 import { passwordMethod } from './caller.ts'
 import type { Config } from './config/config.ts'
+import { absentRoutes } from './http/absent.ts'
 import { addressesOf, pathOf, withoutPrefix } from './http/addresses.ts'
 import { answerClientErrors, answerProblems } from './http/answer-problems.ts'
 import { createCors } from './http/cors.ts'
@@ -183,6 +184,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
         problemPages(api, addresses)
         epersonRoutes(api, { accounts, addresses })
         siteRoutes(api, { addresses, config })
+        absentRoutes(api, addresses)
         authorizationRoutes(api, { accounts, addresses, config })
       },
       { prefix: '/api' },

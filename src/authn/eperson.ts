@@ -24,9 +24,14 @@ export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({
   metadata: {
     ...metadata('eperson.firstname', eperson.firstName),
     ...metadata('eperson.lastname', eperson.lastName),
+    // There is no agreement to sign here; DSpace's interface would ask for one at every login.
+    ...metadata('dspace.agreements.end-user', 'true'),
   },
   type: 'eperson',
-  _links: { self: { href: addresses.eperson(eperson.uuid) } },
+  _links: {
+    groups: { href: `${addresses.eperson(eperson.uuid)}/groups` },
+    self: { href: addresses.eperson(eperson.uuid) },
+  },
 })
 
 const metadata = (key: string, value: string | null) =>
@@ -64,6 +69,22 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
     return eperson
   }
 
+  /** @throws Problem for everybody but administrators */
+  function requireAdministrator(caller: Caller): void {
+    requireEperson(caller)
+    if (!isAdministrator(caller)) throw new Problem('access-denied', 'These lists are for administrators.')
+  }
+  app.get('/eperson/epersons', async request => {
+    requireAdministrator(request.caller)
+    const bodies = (await accounts.listEpersons()).map(one => epersonBody(one, addresses))
+    return halPage('epersons', bodies, readPage(request.query as Query), `${addresses.api}/eperson/epersons`)
+  })
+  app.get('/eperson/groups', async request => {
+    requireAdministrator(request.caller)
+    const bodies = (await accounts.listGroups()).map(one => groupBody(one, addresses))
+    return halPage('groups', bodies, readPage(request.query as Query), `${addresses.api}/eperson/groups`)
+  })
+
   app.get<Route>(url, async request =>
     epersonBody(await readable(request.caller, request.params.uuid), addresses),
   )
@@ -86,5 +107,6 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
           'An eperson may read the groups that it is in; others are for administrators.',
         )
   })
-  for (const one of [url, `${url}/groups`, '/eperson/groups/:uuid']) allowOnly(app, one, ['GET', 'HEAD'])
+  for (const one of ['/eperson/epersons', url, `${url}/groups`, '/eperson/groups', '/eperson/groups/:uuid'])
+    allowOnly(app, one, ['GET', 'HEAD'])
 }

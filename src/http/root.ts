@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { absentLinks } from './absent.ts'
 import type { Addresses } from './addresses.ts'
 import type { Csrf } from './csrf.ts'
 import { allowOnly } from './methods.ts'
@@ -12,10 +13,13 @@ export function rootRoutes(
   const root = {
     type: 'root',
     _links: {
+      ...absentLinks(addresses),
       authn: link(addresses.authn),
       authorizations: link(`${addresses.api}/authz/authorizations`),
       csrf: link(addresses.csrf),
+      epersons: link(`${addresses.api}/eperson/epersons`),
       features: link(`${addresses.api}/authz/features`),
+      groups: link(`${addresses.api}/eperson/groups`),
       problems: link(`${addresses.api}/problems`),
       query: link(addresses.query),
       sites: link(`${addresses.api}/core/sites`),

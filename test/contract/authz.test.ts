@@ -174,3 +174,75 @@ test('Q11 an eperson asks about its own rights and groups only, an administrator
   await assertProblem(await admin.get(`/api/eperson/groups/${uuids.ruth}`), 404, 'not-found')
   await assertUnauthorized(await nobody.get(`/api/eperson/groups/${others?.uuid}`))
 })
+
+testOn(
+  'sqlite',
+  'P4 the root links what DSpace’s interface looks for, and every link of it leads to an answer',
+  async t => {
+    const { admin, ruth, nobody } = await started(t)
+    const root = await (await nobody.get('/api')).json()
+    const wanted = [
+      'authn',
+      'sites',
+      'authorizations',
+      'features',
+      'epersons',
+      'groups',
+      'communities',
+      'collections',
+    ]
+    const more = ['browses', 'properties', 'systemwidealerts', 'discover', 'statistics', 'scripts']
+    for (const name of [...wanted, ...more]) {
+      const path = (root._links[name]?.href ?? '').slice(baseUrl.length)
+      const isForAdministrators = name === 'epersons' || name === 'groups'
+      assert.equal((await nobody.get(path)).status, isForAdministrators ? 401 : 200, name)
+      assert.equal((await ruth.get(path)).status, isForAdministrators ? 403 : 200, name)
+      assert.equal((await admin.get(path)).status, 200, name)
+    }
+    const epersons = await (await admin.get('/api/eperson/epersons?size=1')).json()
+    assert.deepEqual(epersons.page, { number: 0, size: 1, totalPages: 2, totalElements: 2 })
+    assert.equal(epersons._embedded.epersons[0].email, 'admin@example.org')
+  },
+)
+
+testOn(
+  'sqlite',
+  'P4 lists that Carrel does not have are empty, a search finds nothing, and a view is taken note of',
+  async t => {
+    const { ruth, nobody } = await started(t)
+    for (const [path, name] of [
+      ['/api/discover/browses?size=9999', undefined],
+      ['/api/discover/browses?embed=x&embed=y&sort=name,ASC', 'browses'],
+      ['/api/core/communities/search/top?page=0&size=5', 'communities'],
+      ['/api/system/systemwidealerts/search/active', 'systemwidealerts'],
+    ] as const) {
+      const answer = await nobody.get(path)
+      if (name === undefined) await assertProblem(answer, 400, 'bad-parameter')
+      else {
+        const body = await answer.json()
+        assert.deepEqual(body._embedded, { [name]: [] })
+        assert.equal(body.page.totalElements, 0)
+        assert.ok(body._links.self.href.startsWith(`${baseUrl}/api/`))
+      }
+    }
+    const search = await (await nobody.get('/api/discover/search')).json()
+    const found = await nobody.get(
+      `${search._links.objects.href.slice(baseUrl.length)}?query=maps&page=0&size=10`,
+    )
+    const body = await found.json()
+    assert.equal(body.query, 'maps')
+    assert.deepEqual(body._embedded.searchResult._embedded, { objects: [] })
+    assert.equal(body._embedded.searchResult.page.size, 10)
+
+    const view = JSON.stringify({ targetId: 'x', targetType: 'item' })
+    const json = { 'content-type': 'application/json; charset=utf-8' }
+    for (const client of [nobody, ruth])
+      assert.equal((await client.post('/api/statistics/viewevents', view, json)).status, 201)
+    await assertProblem(
+      await nobody.request('/api/statistics/viewevents', { method: 'POST', body: view, headers: json }),
+      403,
+      'csrf-header-missing',
+    )
+    await assertProblem(await nobody.get('/api/config/properties/google.analytics.key'), 404, 'not-found')
+  },
+)

@@ -1,0 +1,82 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from './addresses.ts'
+import { halPage, readPage, single } from './hal.ts'
+import { ignoreBody } from './ignore-body.ts'
+import { allowOnly } from './methods.ts'
+import type { Query } from './parameters.ts'
+
+/**
+ * What DSpace's user interface asks for before it shows its first page, and Carrel has none of: lists that are empty, a
+ * search that finds nothing, views that nobody counts. Without these answers it doesn't start.
+ */
+const emptyLists: Readonly<Record<string, string>> = {
+  '/core/communities': 'communities',
+  '/core/communities/search/top': 'communities',
+  '/core/collections': 'collections',
+  '/discover/browses': 'browses',
+  '/config/properties': 'properties',
+  '/system/systemwidealerts': 'systemwidealerts',
+  '/system/systemwidealerts/search/active': 'systemwidealerts',
+  '/system/scripts': 'scripts',
+}
+
+export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
+  const link = (path: string) => ({ href: `${api}${path}` })
+
+  for (const [url, name] of Object.entries(emptyLists)) {
+    app.get(url, async request => halPage(name, [], readPage(request.query as Query), `${api}${url}`))
+    allowOnly(app, url, ['GET', 'HEAD'])
+  }
+
+  app.get('/discover', async () => ({
+    type: 'discover',
+    _links: { browses: link('/discover/browses'), search: link('/discover/search'), self: link('/discover') },
+  }))
+  app.get('/discover/search', async () => ({
+    type: 'discover',
+    _links: { objects: link('/discover/search/objects'), self: link('/discover/search') },
+  }))
+  app.get('/discover/search/objects', async request => {
+    const query = request.query as Query
+    const self = `${api}/discover/search/objects`
+    const page = readPage(query)
+    return {
+      id: null,
+      query: single(query, 'query') ?? null,
+      scope: single(query, 'scope') ?? null,
+      configuration: single(query, 'configuration') ?? 'default',
+      appliedFilters: null,
+      sort: null,
+      type: 'discover',
+      _links: { self: { href: self } },
+      _embedded: { searchResult: halPage('objects', [], page, self), facets: [] },
+    }
+  })
+  for (const url of ['/discover', '/discover/search', '/discover/search/objects'])
+    allowOnly(app, url, ['GET', 'HEAD'])
+
+  app.get('/statistics', async () => ({
+    type: 'statistics',
+    _links: { viewevents: link('/statistics/viewevents'), self: link('/statistics') },
+  }))
+  allowOnly(app, '/statistics', ['GET', 'HEAD'])
+  app.post('/statistics/viewevents', { preParsing: ignoreBody }, async (_request, reply) =>
+    reply.code(201).send(),
+  )
+  allowOnly(app, '/statistics/viewevents', ['POST'])
+}
+
+/** Links of the root (P4) by the names that the interface knows. */
+export const absentLinks = ({ api }: Pick<Addresses, 'api'>): Readonly<Record<string, { href: string }>> =>
+  Object.fromEntries(
+    Object.entries({
+      browses: '/discover/browses',
+      collections: '/core/collections',
+      communities: '/core/communities',
+      discover: '/discover',
+      properties: '/config/properties',
+      scripts: '/system/scripts',
+      statistics: '/statistics',
+      systemwidealerts: '/system/systemwidealerts',
+    }).map(([name, path]) => [name, { href: `${api}${path}` }]),
+  )
