@@ -1,5 +1,7 @@
+import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type * as ajvModule from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import { administratorGroup, passwordMethod } from '../caller.ts'
 import { providerSchemas, takenSchemes } from './provider-schemas.ts'
 import {
@@ -45,8 +47,9 @@ type InFile<T extends ProviderConfig> = Omit<T, 'groups' | 'require' | 'secret' 
 }
 type ProviderBlock = InFile<SamlConfig> | InFile<OidcConfig> | InFile<ProxyConfig>
 
-/** Compiled where there is a block to check: it takes longer than most commands do. */
+/** Loaded and compiled where there is a block to check: it takes longer than most commands do, and 10 MB. */
 function compile() {
+  const { Ajv } = createRequire(import.meta.url)('ajv') as typeof ajvModule
   const ajv = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
   ajv.addFormat('regex', { type: 'string', validate: isPattern })
   return {

@@ -1,4 +1,6 @@
+import type { Config } from '../../config/config.ts'
 import type { Addresses } from '../../http/addresses.ts'
+import type { Way } from '../challenge.ts'
 import type { WaysOn } from './refusals.ts'
 
 /** Where single sign-on lives. What a provider has to be told, it is told in these words. */
@@ -34,4 +36,18 @@ export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddr
     logoutPage: `${sso}/logout`,
     afterLogout: `${sso}/logout/done`,
   }
+}
+
+/** Each way to log in with its `location` (L4). */
+export function waysToLogIn(
+  { loginMethods, signOn }: Pick<Config, 'loginMethods' | 'signOn'>,
+  addresses: Addresses,
+): readonly Way[] {
+  const { location } = signOnAddresses(addresses)
+  const schemes = new Set(signOn?.providers.map(({ scheme }) => scheme))
+  return loginMethods.map(method =>
+    signOn && schemes.has(method)
+      ? { method, location: location(method, signOn.defaultRedirectUrl) }
+      : { method },
+  )
 }

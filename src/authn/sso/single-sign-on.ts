@@ -5,7 +5,6 @@ import type { Addresses } from '../../http/addresses.ts'
 import type { Keyring } from '../../keys.ts'
 import type { SignOn } from '../../storage/sign-on.ts'
 import type { Accounts } from '../../storage/storage.ts'
-import type { Way } from '../challenge.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import { signOnAddresses } from './addresses.ts'
 import { createAttempts, signOnCookies } from './attempts.ts'
@@ -22,7 +21,7 @@ export interface SingleSignOn extends Pick<SignOnPath, 'trade' | 'offerLogout'> 
   register(app: FastifyInstance): void
 }
 
-interface Parts {
+export interface SingleSignOnParts {
   readonly accounts: Accounts
   readonly addresses: Addresses
   readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'realm'> & { readonly signOn: SignOnConfig }
@@ -32,7 +31,7 @@ interface Parts {
   readonly specialGroups: SpecialGroups
 }
 
-export function createSingleSignOn(parts: Parts): SingleSignOn {
+export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
   const { accounts, keyring, log, signOn, specialGroups } = parts
   const { signOn: config, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
@@ -51,18 +50,4 @@ export function createSingleSignOn(parts: Parts): SingleSignOn {
       providerLogoutRoutes(app, { addresses, config, path, providers, signOn, tickets })
     },
   }
-}
-
-/** Each way to log in with its `location` (L4). */
-export function waysToLogIn(
-  { loginMethods, signOn }: Pick<Config, 'loginMethods' | 'signOn'>,
-  addresses: Addresses,
-): readonly Way[] {
-  const { location } = signOnAddresses(addresses)
-  const schemes = new Set(signOn?.providers.map(({ scheme }) => scheme))
-  return loginMethods.map(method =>
-    signOn && schemes.has(method)
-      ? { method, location: location(method, signOn.defaultRedirectUrl) }
-      : { method },
-  )
 }
