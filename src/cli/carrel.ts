@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/file.ts'
 import { ImportError } from '../import/source.ts'
-import { CopyError } from '../storage/postgres/load.ts'
+import { CopyError } from '../storage/sqlite/dump.ts'
 import { ExposeError, StoreUnavailable } from '../storage/storage.ts'
 import { copyCommand } from './copy.ts'
 import { entityCommand } from './entity.ts'

@@ -1,5 +1,4 @@
 import { type Config, toConfig } from '../config/config.ts'
-import { openPostgres } from '../storage/postgres/postgres.ts'
 import { openSqlite } from '../storage/sqlite/sqlite.ts'
 import type { AuditEvent, Storage } from '../storage/storage.ts'
 
@@ -14,10 +13,12 @@ export async function withStore<T>(work: (storage: Storage, config: Config) => P
   }
 }
 
-export const openStore = (config: Config): Promise<Storage> =>
-  config.database.kind === 'embedded'
-    ? openSqlite(config)
-    : openPostgres({ ...config.database, cacheSize: config.cacheSize })
+export async function openStore(config: Config): Promise<Storage> {
+  if (config.database.kind === 'embedded') return openSqlite(config)
+  // Its driver is loaded where there is a database for it.
+  const { openPostgres } = await import('../storage/postgres/postgres.ts')
+  return openPostgres({ ...config.database, cacheSize: config.cacheSize })
+}
 
 /** The audit event of something that was done by command line: nobody's token was behind it. */
 export const commandEvent = (event: AuditEvent['event'], reason: string | null = null): AuditEvent => ({

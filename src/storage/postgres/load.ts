@@ -1,5 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Dump, DumpedEntity, DumpedTable, DumpedValue } from '../sqlite/dump.ts'
+import {
+  CopyError,
+  type Dump,
+  type DumpedEntity,
+  type DumpedTable,
+  type DumpedValue,
+} from '../sqlite/dump.ts'
 import { type AuditEvent, StoreUnavailable } from '../storage.ts'
 import { noteEvent } from './changes.ts'
 import { type Connection, connect } from './driver.ts'
@@ -12,9 +18,6 @@ export interface Loaded {
   readonly rows: number
   readonly sha256: string
 }
-
-/** The copy is not what it was made from; nothing of it was kept. */
-export class CopyError extends Error {}
 
 /** @param part what is at work @param share of it that is done, 0 to 1 */
 export type LoadProgress = (part: string, share: number) => void

@@ -16,6 +16,9 @@ export interface Dump {
   close(): void
 }
 
+/** A copy is not what it was made from; nothing of it was kept. */
+export class CopyError extends Error {}
+
 export type DumpedValue = string | number | Uint8Array | null
 
 export interface DumpedTable {
