@@ -189,7 +189,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   return app
 }
 
-/** Loaded where it is configured: what speaks its protocols takes 15 MB and a tenth of a second. */
+/** Loaded where it is configured: what speaks its protocols takes its time and memory at every start. */
 async function singleSignOn(
   { signOn, ...config }: Config,
   parts: Omit<SingleSignOnParts, 'config' | 'signOn'>,

@@ -52,10 +52,9 @@ export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attemp
     if (!key) throw new Error('there is no secret to sign with')
     return key
   }
-  const newState = () => randomBytes(32).toString('base64url')
   const signature = (key: Mac, content: string) => key(`cookie/${content}`).toString('base64url')
   const cookieName = (state: string) => `${prefix}${state.slice(0, 8)}`
-  const toAttempt = (key: Mac, [state, provider, redirectUrl]: Content): Attempt => ({
+  const toAttempt = (key: Mac, state: string, provider: string, redirectUrl: string): Attempt => ({
     state,
     provider,
     redirectUrl,
@@ -66,13 +65,14 @@ export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attemp
     const [content = '', mac = ''] = value.split('.')
     const key = keys().find(one => sameText(signature(one, content), mac))
     if (!key) return undefined
-    const read = JSON.parse(Buffer.from(content, 'base64url').toString()) as Content
-    return Date.now() < read[3] + lifetime * 1000 ? toAttempt(key, read) : undefined
+    const json = Buffer.from(content, 'base64url').toString()
+    const [state, provider, redirectUrl, begun] = JSON.parse(json) as Content
+    return Date.now() < begun + lifetime * 1000 ? toAttempt(key, state, provider, redirectUrl) : undefined
   }
 
   return {
     create: (provider, redirectUrl) =>
-      toAttempt(signingKey(), [newState(), provider, redirectUrl, Date.now()]),
+      toAttempt(signingKey(), randomBytes(32).toString('base64url'), provider, redirectUrl),
     keep: (request, reply, { state, provider, redirectUrl }) => {
       // Another page could have begun any number of them, until the browser's headers are too long for anybody.
       const older = cookies

@@ -50,8 +50,7 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
       // The proxy's next to the client's own: which is which?
       if (names.some(name => countHeader(request.raw, name) > 1))
         throw new Refused('an attribute header came twice: the proxy must take away what clients send')
-      const subjects = valuesOf(request, attributes.subject.toLowerCase())
-      const [subject] = subjects
+      const [subject] = valuesOf(request, attributes.subject.toLowerCase())
       if (subject === undefined) return undefined
       return {
         provider,

@@ -1,5 +1,6 @@
 import { type Profile, SAML } from '@node-saml/node-saml'
 import { getVerifiedXml } from '@node-saml/node-saml/lib/xml.js'
+import { Refused } from './protocol.ts'
 
 export { type SamlConfig as LibraryOptions, ValidateInResponseTo } from '@node-saml/node-saml'
 
@@ -21,3 +22,18 @@ export const verifiedContent = (
   element: Element,
   certificates: readonly string[],
 ): string | null => getVerifiedXml(xml, element, [...certificates])
+
+/** What the library's errors may say in our log: the beginnings of those that quote nothing of the message. */
+const speakable =
+  /^(Invalid signature|Too many signatures|SAML assertion (not yet valid|expired|has no AudienceRestriction|AudienceRestriction has no|audience mismatch)|Unable to process multiple conditions)[^.:(\n]*/
+
+/** Whatever a library throws at a message, the message is refused. */
+export async function understood<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Refused) throw error
+    const message = error instanceof Error ? error.message : ''
+    throw new Refused(speakable.exec(message)?.[0] ?? 'it can not be read or decrypted')
+  }
+}

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { inflateRaw } from 'node:zlib'
 import { Refused } from './protocol.ts'
 import { decryptIn, type Keys, mustBeSigned } from './saml-signed.ts'
-import { children, namespaces, parse } from './saml-xml.ts'
+import { children, mostUnpacked, namespaces, parse } from './saml-xml.ts'
 
 /** A provider's logout request, by the way it came (SAML Bindings §3.4, §3.5); nobody has looked at its signature. */
 export type LogoutMessage = {
@@ -20,8 +20,6 @@ export type LogoutMessage = {
     }
 )
 
-/** Bytes that a message may have once it is unpacked: a small one must not become a large one. */
-export const mostUnpacked = 256 * 1024
 const inflate = promisify(inflateRaw)
 
 /**

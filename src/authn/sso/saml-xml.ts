@@ -7,19 +7,15 @@ export const namespaces = {
   protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
   assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',
   signature: 'http://www.w3.org/2000/09/xmldsig#',
-  encryption: 'http://www.w3.org/2001/04/xmlenc#',
   display: 'urn:oasis:names:tc:SAML:metadata:ui',
 }
 
 /** What a message says of itself; nothing of it is to be believed before its signature was checked. */
 export interface MessageHead {
   readonly name: string
-  readonly id: string | null
   readonly issuer: string | null
   readonly destination: string | null
   readonly inResponseTo: string | null
-  /** Milliseconds since 1970; NaN where it is none. */
-  readonly issued: number
   /** The last part of the status code, such as `Success`; null where there is none. */
   readonly status: string | null
 }
@@ -42,7 +38,15 @@ const soundEncryption: ReadonlySet<string> = new Set([
   'http://www.w3.org/2009/xmlenc11#rsa-oaep',
 ])
 
-const isSoundSignature = (algorithm: string): boolean => soundSignatures.has(algorithm)
+/** Bytes that a message may have once it is unpacked: a small one must not become a large one. */
+export const mostUnpacked = 256 * 1024
+
+/** @throws Refused */
+export function decode(base64: string): string {
+  const xml = Buffer.from(base64, 'base64').toString()
+  if (xml.length === 0 || xml.length > mostUnpacked) throw new Refused('it is empty, too long or no base64')
+  return xml
+}
 
 /** Looks at a message before a library does. @throws Refused */
 export function readHead(xml: string): MessageHead {
@@ -54,11 +58,9 @@ export function readHead(xml: string): MessageHead {
   const attribute = (name: string) => (root.hasAttribute(name) ? root.getAttribute(name) : null)
   return {
     name: root.namespaceURI === namespaces.protocol ? (root.localName ?? '') : '',
-    id: attribute('ID'),
     issuer: issuer?.textContent?.trim() ?? null,
     destination: attribute('Destination'),
     inResponseTo: attribute('InResponseTo'),
-    issued: Date.parse(attribute('IssueInstant') ?? ''),
     status: status?.getAttribute('Value')?.split(':').at(-1) ?? null,
   }
 }
@@ -92,7 +94,7 @@ export function refuseUnsound(xml: string): Element {
   // By local name: libraries look for them in any namespace, or in none.
   for (const one of [...all(root, '*', 'SignatureMethod'), ...all(root, '*', 'DigestMethod')]) {
     const isOfEncryption = (one.parentNode as Element | null)?.localName === 'EncryptionMethod'
-    if (!isOfEncryption && !isSoundSignature(one.getAttribute('Algorithm') ?? ''))
+    if (!isOfEncryption && !soundSignatures.has(one.getAttribute('Algorithm') ?? ''))
       throw new Refused('a signature with an algorithm that is not accepted (SHA-1, or none that is known)')
   }
   for (const one of all(root, '*', 'EncryptionMethod'))

@@ -2,10 +2,10 @@ import type { SamlConfig, SamlServiceProvider } from '../../config/sign-on.ts'
 import { type Attempt, type Protocol, Refused, type Vouched } from './protocol.ts'
 import { confirm, unspecified, vouched } from './saml-assertion.ts'
 import type { IdpMetadata } from './saml-idp.ts'
-import { Library, type LibraryOptions, ValidateInResponseTo } from './saml-library.ts'
-import { type LogoutMessage, mostUnpacked, openLogout } from './saml-logout.ts'
+import { Library, type LibraryOptions, understood, ValidateInResponseTo } from './saml-library.ts'
+import { type LogoutMessage, openLogout } from './saml-logout.ts'
 import { type Keys, openResponse } from './saml-signed.ts'
-import { readHead } from './saml-xml.ts'
+import { decode, readHead } from './saml-xml.ts'
 
 /**
  * SAML 2.0, web browser single sign-on and single logout (SAML Profiles §4.1, §4.4). What comes is
@@ -43,7 +43,6 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
   function library(idp: IdpMetadata, more: Partial<LibraryOptions> = {}): Library {
     return new Library({
       idpCert: [...idp.certificates],
-      idpIssuer: idp.entityId,
       issuer: self.entityId,
       audience: self.entityId,
       callbackUrl: acsUrl,
@@ -134,26 +133,4 @@ const noCache = {
   saveAsync: async () => null,
   getAsync: async () => null,
   removeAsync: async () => null,
-}
-
-/** @throws Refused */
-export function decode(base64: string): string {
-  const xml = Buffer.from(base64, 'base64').toString()
-  if (xml.length === 0 || xml.length > mostUnpacked) throw new Refused('it is empty, too long or no base64')
-  return xml
-}
-
-/** What the library's errors may say in our log: the beginnings of those that quote nothing that is secret. */
-const speakable =
-  /^(Invalid (document )?signature|Too many signatures|SAML assertion (not yet valid|expired|has no AudienceRestriction|AudienceRestriction has no|audience mismatch)|Unknown SAML issuer|Missing SAML|No decryption key|Invalid query signature|Unable to process multiple conditions|SAML provider returned|Invalid EncryptedAssertion|Cannot obtain assertion)[^.:(\n]*/
-
-/** Whatever a library throws at a message, the message is refused. */
-export async function understood<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    if (error instanceof Refused) throw error
-    const message = error instanceof Error ? error.message : ''
-    throw new Refused(speakable.exec(message)?.[0] ?? 'it can not be read or decrypted')
-  }
 }
