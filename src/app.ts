@@ -1,7 +1,9 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { eventOf } from './authn/audit.ts'
 import { authenticate } from './authn/authenticate.ts'
 import { challengeOf } from './authn/challenge.ts'
 import { epersonRoutes } from './authn/eperson.ts'
+import { createLeases } from './authn/leases.ts'
 import { loginRoutes } from './authn/login.ts'
 import { logoutRoutes } from './authn/logout.ts'
 import { createOnBehalfOf } from './authn/on-behalf-of.ts'
@@ -11,11 +13,16 @@ import { createSpecialGroups } from './authn/special-groups.ts'
 import { waysToLogIn } from './authn/sso/addresses.ts'
 import type { SingleSignOn, SingleSignOnParts } from './authn/sso/single-sign-on.ts'
 import { statusRoutes } from './authn/status.ts'
+import { createTickets } from './authn/tickets.ts'
 import { createTokens } from './authn/tokens.ts'
 import { authorizationRoutes } from './authz/authorizations.ts'
-import { siteRoutes } from './authz/site.ts'
 import { passwordMethod } from './caller.ts'
 import type { Config } from './config/config.ts'
+import { bitstreamRoutes } from './core/bitstreams.ts'
+import { itemRoutes } from './core/items.ts'
+import { siteRoutes } from './core/site.ts'
+import { contentRoutes } from './files/content.ts'
+import { createFileStore } from './files/file-store.ts'
 import { absentRoutes } from './http/absent.ts'
 import { addressesOf, pathOf, withoutPrefix } from './http/addresses.ts'
 import { answerClientErrors, answerProblems } from './http/answer-problems.ts'
@@ -44,7 +51,7 @@ const requestTimeout = 30_000
  * Building is not listening: the process and every test call this.
  */
 export async function buildApp(config: Config, storage: Storage): Promise<FastifyInstance> {
-  const { accounts, entities, secrets } = storage
+  const { accounts, entities, repository, secrets } = storage
   const configured = config.tokenSecrets.map(secret => Buffer.from(secret))
   const keyring: Keyring = configured.length > 0 ? () => configured : secrets.current
 
@@ -56,7 +63,13 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   const csrf = createCsrf(config, keyring)
   const passwords = createPasswords({ atOnce: config.passwordConcurrency, waiting: config.passwordQueue })
   const specialGroups = await createSpecialGroups(config, accounts)
-  const tokens = createTokens({ accounts, keyring, loginMethods: config.loginMethods })
+  const tokens = createTokens({
+    accounts,
+    keyring,
+    loginMethods: config.loginMethods,
+    tickets: createTickets(storage.signOn),
+  })
+  const leases = createLeases({ accounts, config, specialGroups, tokens })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
   const isQueryOrApi = (url: string) => url.startsWith('/api') || url.startsWith(config.queryBase)
@@ -178,7 +191,16 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
         epersonRoutes(api, { accounts, addresses })
         siteRoutes(api, { addresses, config })
         absentRoutes(api, addresses)
-        authorizationRoutes(api, { accounts, addresses, config })
+        itemRoutes(api, { addresses, entities, repository })
+        bitstreamRoutes(api, { addresses, entities, repository })
+        contentRoutes(api, {
+          repository,
+          files: createFileStore(config.filesFolder),
+          leases,
+          noteDownload: (caller, request, object) =>
+            accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
+        })
+        authorizationRoutes(api, { accounts, addresses, config, repository })
       },
       { prefix: '/api' },
     )

@@ -3,7 +3,10 @@ import { hash, timingSafeEqual } from 'node:crypto'
 /** The secrets of the service: newest first, made with the first, accepted with any (T7). */
 export type Keyring = () => readonly Uint8Array[]
 
-export type Purpose = 'csrf' | 'sign-on' | `login/${string}` | `short-lived/${string}`
+export type Purpose = 'csrf' | 'sign-on' | `${'acting/' | ''}${TokenPurpose}/${string}`
+
+/** What a token opens: the API, one request, or one bitstream for some minutes (F3). */
+export type TokenPurpose = 'login' | 'short-lived' | `lease/${string}`
 
 /** HMAC-SHA256 with one key. @param message text is taken as Latin-1 */
 export type Mac = (message: Uint8Array | string) => Buffer

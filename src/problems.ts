@@ -131,6 +131,11 @@ export const problems = {
     title: 'The request took too long to arrive',
     help: 'The whole request must arrive within 30 seconds.',
   },
+  'precondition-failed': {
+    status: 412,
+    title: 'The precondition does not hold',
+    help: 'The header If-Match names another file than there is now. Fetch it anew.',
+  },
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
@@ -140,6 +145,11 @@ export const problems = {
     status: 415,
     title: 'The media type of the body is not supported',
     help: 'Credentials are sent as `application/x-www-form-urlencoded`; an empty body or `{}` may also be called JSON.',
+  },
+  'range-not-satisfiable': {
+    status: 416,
+    title: 'The range is outside of the file',
+    help: 'The header Content-Range says how many bytes the file has; ranges count from 0.',
   },
   'expectation-failed': {
     status: 417,

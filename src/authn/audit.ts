@@ -1,9 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import type { Caller, LoginMethod } from '../caller.ts'
-import type { AuditEvent } from '../storage/storage.ts'
+import type { AuditEvent } from '../storage/audit.ts'
 import { clientAddress } from './special-groups.ts'
 
-type What = Pick<AuditEvent, 'event' | 'outcome'> & { readonly reason?: string | null }
+type What = Pick<AuditEvent, 'event' | 'outcome'> & {
+  readonly object?: string
+  readonly reason?: string | null
+}
 
 /** The event of something that the caller did; while acting, both names are on it (B4). */
 export function eventOf(caller: Caller, request: FastifyRequest, what: What): AuditEvent {
@@ -15,6 +18,7 @@ export function eventOf(caller: Caller, request: FastifyRequest, what: What): Au
     actor: caller.kind === 'acting' ? caller.actor.uuid : uuid,
     clientIp: clientAddress(request.ip),
     method: caller.kind === 'anonymous' ? null : caller.method,
+    object: what.object ?? null,
     reason: what.reason ?? (caller.kind === 'acting' ? caller.reason : null),
   }
 }
@@ -26,7 +30,7 @@ export const loginEvent = (
   method: LoginMethod,
   outcome: AuditEvent['outcome'],
   /** The provider that vouched. */
-  reason: string | null = null,
+  provider: string | null = null,
 ): AuditEvent => ({
   event: 'login',
   outcome,
@@ -35,5 +39,6 @@ export const loginEvent = (
   actor: outcome === 'success' ? eperson : null,
   clientIp: clientAddress(request.ip),
   method,
-  reason,
+  object: provider,
+  reason: null,
 })

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Authenticated, Caller } from '../caller.ts'
+import type { Acting, Authenticated, Caller } from '../caller.ts'
 import { countHeader } from '../http/malformed.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
@@ -12,6 +12,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who is asking; set before the handler of every route inside of the scope that authenticates. */
     caller: Caller
+  }
+  interface FastifyContextConfig {
+    /** Authorization may hold a short-lived token without a scheme. */
+    takesBareToken?: boolean
   }
 }
 
@@ -28,10 +32,11 @@ export function authenticate({ accounts, tokens, specialGroups, onBehalfOf }: Pa
     const ipGroups = specialGroups.ofAddress(clientAddress(request.ip))
     const verified = await verifiedToken(tokens, request)
     const caller: Caller = verified
-      ? await authenticated(accounts, verified, ipGroups)
+      ? await callerOf(accounts, verified, ipGroups)
       : ipGroups.length === 0
         ? nobody
         : { kind: 'anonymous', specialGroups: ipGroups }
+    if (caller.kind === 'acting') reply.header('x-acting-as', caller.session.eperson.uuid)
     request.caller =
       request.headers['x-on-behalf-of'] === undefined
         ? caller
@@ -44,6 +49,8 @@ const nobody: Caller = { kind: 'anonymous', specialGroups: [] }
 /** The header decides where there is one, even if it is no good (T10). */
 function verifiedToken(tokens: Tokens, request: FastifyRequest) {
   if (request.headers.authorization !== undefined) {
+    const bare = request.routeOptions.config.takesBareToken ? bareToken(request) : undefined
+    if (bare !== undefined) return tokens.verify('short-lived', bare)
     const token = bearerToken(request)
     return token === undefined ? undefined : tokens.verify('login', token)
   }
@@ -55,6 +62,15 @@ function verifiedToken(tokens: Tokens, request: FastifyRequest) {
 export function bearerToken(request: FastifyRequest): string | undefined {
   if (countHeader(request.raw, 'authorization') !== 1) return undefined
   return /^bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+/**
+ * A token without a scheme in front of it: so DSpace's Python client sends a short-lived token for a download. On routes
+ * that take it, it is one and nothing else (docs/decisions/0013).
+ */
+function bareToken(request: FastifyRequest): string | undefined {
+  if (countHeader(request.raw, 'authorization') !== 1) return undefined
+  return /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/.exec(request.headers.authorization ?? '')?.[0]
 }
 
 /** Remembered with the token it came from: the same token asks again and again. */
@@ -73,6 +89,16 @@ export async function authenticated(
   }
   if (ipGroups.length === 0) return caller
   return { ...caller, specialGroups: withoutRepeats([...caller.specialGroups, ...ipGroups]) }
+}
+
+/** Whoever a token stands for, and who acts as them, where somebody does. */
+export async function callerOf(
+  accounts: Accounts,
+  verified: Verified,
+  ipGroups: Caller['specialGroups'],
+): Promise<Authenticated | Acting> {
+  const caller = await authenticated(accounts, verified, ipGroups)
+  return verified.acting ? { ...caller, ...verified.acting, kind: 'acting' } : caller
 }
 
 /** Logging in and making short-lived tokens is not open to a short-lived token, whatever else comes along (T10). */

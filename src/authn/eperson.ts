@@ -8,7 +8,7 @@ import {
   requireEperson,
 } from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { halPage, readPage } from '../http/hal.ts'
+import { halPage, readPage, single, withParameters } from '../http/hal.ts'
 import { allowOnly } from '../http/methods.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
@@ -43,14 +43,14 @@ interface Parts {
 }
 
 /** A group as DSpace's clients know it. */
-export const groupBody = ({ uuid, name }: Group, addresses?: Addresses) => ({
+export const groupBody = ({ uuid, name }: Group, addresses: Addresses) => ({
   id: uuid,
   uuid,
   name,
   permanent: false,
   metadata: {},
   type: 'group',
-  ...(addresses && { _links: { self: { href: addresses.group(uuid) } } }),
+  _links: { self: { href: addresses.group(uuid) } },
 })
 
 /** `GET /api/eperson/…` (S4): the own record and groups, or anybody's for an administrator. */
@@ -78,6 +78,32 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
     requireAdministrator(request.caller)
     const bodies = (await accounts.listEpersons()).map(one => epersonBody(one, addresses))
     return halPage('epersons', bodies, readPage(request.query as Query), `${addresses.api}/eperson/epersons`)
+  })
+  // How an administrator finds whom to act on behalf of.
+  app.get('/eperson/epersons/search/byMetadata', async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    const wanted = (single(query, 'query') ?? '').trim().toLowerCase()
+    const found = (await accounts.listEpersons()).filter(
+      ({ uuid, email, firstName, lastName }) =>
+        uuid === wanted ||
+        [email, firstName, lastName, `${firstName ?? ''} ${lastName ?? ''}`].some(text =>
+          text?.toLowerCase().includes(wanted),
+        ),
+    )
+    const self = withParameters(`${addresses.api}/eperson/epersons/search/byMetadata`, query, ['query'])
+    return halPage(
+      'epersons',
+      found.map(one => epersonBody(one, addresses)),
+      readPage(query),
+      self,
+    )
+  })
+  app.get('/eperson/epersons/search/byEmail', async (request, reply) => {
+    requireAdministrator(request.caller)
+    const wanted = (single(request.query as Query, 'email') ?? '').trim().toLowerCase()
+    const found = (await accounts.listEpersons()).find(({ email }) => email.toLowerCase() === wanted)
+    return found ? epersonBody(found, addresses) : reply.code(204).send()
   })
   app.get('/eperson/groups', async request => {
     requireAdministrator(request.caller)
@@ -107,6 +133,14 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
           'An eperson may read the groups that it is in; others are for administrators.',
         )
   })
-  for (const one of ['/eperson/epersons', url, `${url}/groups`, '/eperson/groups', '/eperson/groups/:uuid'])
+  for (const one of [
+    '/eperson/epersons',
+    '/eperson/epersons/search/byMetadata',
+    '/eperson/epersons/search/byEmail',
+    url,
+    `${url}/groups`,
+    '/eperson/groups',
+    '/eperson/groups/:uuid',
+  ])
     allowOnly(app, one, ['GET', 'HEAD'])
 }

@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Acting, type Caller, isAdministrator, requireEperson } from '../caller.ts'
 import type { Config } from '../config/config.ts'
 import { Problem } from '../problems.ts'
-import type { Accounts, AuditEvent } from '../storage/storage.ts'
+import type { AuditEvent } from '../storage/audit.ts'
+import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
 
 /** Makes the caller who an administrator acts as (B1–B4), or throws. */

@@ -25,7 +25,11 @@ export function shortLivedTokenRoutes(
   app.post('/shortlivedtokens', { preParsing: refuseShortLivedToken }, async request => {
     const caller = requireEperson(request.caller)
     await accounts.recordEvent(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))
-    const token = tokens.mint('short-lived', caller, config.shortTokenLifetime)
+    const lifetime = config.shortTokenLifetime
+    const token =
+      caller.kind === 'acting'
+        ? await tokens.mintActing('short-lived', caller, lifetime)
+        : tokens.mint('short-lived', caller, lifetime)
     return { token, type: 'shortlivedtoken', _links: { self: { href } } }
   })
   allowOnly(app, '/shortlivedtokens', ['POST'])

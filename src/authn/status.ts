@@ -56,7 +56,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   const groupPage = (groups: readonly Group[], page: PageRequest) =>
     halPage(
       'specialGroups',
-      groups.map(group => groupBody(group)),
+      groups.map(group => groupBody(group, addresses)),
       page,
       `${self}/specialGroups`,
     )

@@ -1,20 +1,25 @@
-import type { LoginMethod, Session } from '../caller.ts'
-import { deriveKey, type Keyring, type Mac } from '../keys.ts'
+import { hash } from 'node:crypto'
+import type { Acting, LoginMethod, Session } from '../caller.ts'
+import { deriveKey, type Keyring, type Mac, type TokenPurpose } from '../keys.ts'
 import type { Accounts, Awaitable } from '../storage/storage.ts'
-import { type Claims, readJwt, signJwt } from './jwt.ts'
+import { type Claims, readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
+import type { Tickets } from './tickets.ts'
 
 /**
  * Tokens (contract section 2). The signing key depends on the service's secret, on what the token is for, on how its
  * session began and on the eperson's session key. So a token needs no claim to tell these apart, and a new session
- * key ends all tokens of the eperson at once (T4).
+ * key ends all tokens of the eperson at once (T4). What is made while acting on behalf of somebody depends on the actor's
+ * session key as well, and ends with either; who acts and why is kept beside it (docs/decisions/0013).
  */
-export type TokenKind = 'login' | 'short-lived'
+export type TokenKind = TokenPurpose
 
 /** What a valid token says, with its eperson as it stands in the store now. */
 export interface Verified {
   readonly session: Session
   readonly method: LoginMethod
   readonly sg: readonly string[]
+  /** Who acts as the eperson, where somebody does (B4). */
+  readonly acting?: Pick<Acting, 'actor' | 'reason'>
 }
 
 export interface Tokens {
@@ -22,10 +27,14 @@ export interface Tokens {
    * The session must be the one that was verified: if it has ended meanwhile, so has the token.
    * @param lifetime seconds
    */
-  mint(kind: TokenKind, verified: Verified, lifetime: number): string
+  mint(kind: TokenKind, verified: Minted, lifetime: number): string
+  /** The same on behalf of somebody. */
+  mintActing(kind: Exclude<TokenKind, 'login'>, caller: Acting, lifetime: number): Promise<string>
   /** @returns undefined for a token that is malformed, forged, expired, invalidated or of another kind */
   verify(kind: TokenKind, token: string): Awaitable<Verified | undefined>
 }
+
+type Minted = Omit<Verified, 'acting'>
 
 /** Verified tokens that are remembered: the signature is checked once, the session on every request. */
 const mostRemembered = 10_000
@@ -40,9 +49,10 @@ interface Parts {
   readonly keyring: Keyring
   /** Those that there are now: a way to log in that is switched off ends its tokens. */
   readonly loginMethods: readonly LoginMethod[]
+  readonly tickets: Tickets
 }
 
-export function createTokens({ accounts, keyring, loginMethods }: Parts): Tokens {
+export function createTokens({ accounts, keyring, loginMethods, tickets }: Parts): Tokens {
   const remembered = new Map<string, Remembered>()
   let rememberedWith: readonly Uint8Array[] = []
 
@@ -62,6 +72,8 @@ export function createTokens({ accounts, keyring, loginMethods }: Parts): Tokens
       known = { secret, keys: new Map() }
       derived.set(session, known)
     }
+    // Leases are of as many bitstreams as there are; their keys are made when they are needed.
+    if (kind.startsWith('lease/')) return deriveKey(secret, `${kind}/${method}`, session.sessionKey)
     const purpose = `${kind}/${method}` as const
     const key = known.keys.get(purpose) ?? deriveKey(secret, purpose, session.sessionKey)
     known.keys.set(purpose, key)
@@ -73,14 +85,37 @@ export function createTokens({ accounts, keyring, loginMethods }: Parts): Tokens
     if (!jwt || isOver(jwt.claims)) return undefined
     const session = await accounts.session(jwt.claims.eid)
     if (!session) return undefined
-    for (const secret of keyring())
-      for (const method of loginMethods)
-        if (jwt.isSignedWith(keyOf(secret, kind, method, session))) {
-          const verified = { session, method, sg: jwt.claims.sg }
-          if (kind === 'login') remember(token, jwt.claims.exp, verified)
-          return verified
+    const { sg, exp } = jwt.claims
+    const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session))
+    if (method !== undefined) {
+      const verified: Verified = { session, method, sg }
+      if (kind === 'login') remember(token, exp, verified)
+      return verified
+    }
+    return kind === 'login' ? undefined : verifyActing(kind, token, jwt, session)
+  }
+
+  const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>
+    loginMethods.find(method => keyring().some(secret => jwt.isSignedWith(key(secret, method))))
+
+  async function verifyActing(
+    kind: TokenKind,
+    token: string,
+    jwt: UnverifiedJwt,
+    session: Session,
+  ): Promise<Verified | undefined> {
+    const kept = await tickets.read<{ actor: string; reason: string | null }>('acting', nameOf(token))
+    const actor = kept && (await accounts.session(kept.actor))
+    if (!actor?.administrator) return undefined
+    const method = methodOf(jwt, (secret, one) => actingKey(secret, kind, one, [session, actor]))
+    return method === undefined
+      ? undefined
+      : {
+          session,
+          method,
+          sg: jwt.claims.sg,
+          acting: { actor: actor.eperson, reason: kept?.reason ?? null },
         }
-    return undefined
   }
 
   function recheck(token: string, known: Remembered, stamp: number | undefined) {
@@ -89,12 +124,25 @@ export function createTokens({ accounts, keyring, loginMethods }: Parts): Tokens
     return verifyAnew('login', token)
   }
 
+  function newestSecret(): Uint8Array {
+    const secret = keyring()[0]
+    if (!secret) throw new Error('there is no secret to sign with')
+    return secret
+  }
+
   return {
-    mint: (kind, { session, method, sg }, lifetime) => {
-      const secret = keyring()[0]
-      if (!secret) throw new Error('there is no secret to sign with')
-      const exp = Math.round(Date.now() + lifetime * 1000) / 1000
-      return signJwt({ eid: session.eperson.uuid, sg, exp }, keyOf(secret, kind, method, session))
+    mint: (kind, { session, method, sg }, lifetime) =>
+      signJwt(
+        { eid: session.eperson.uuid, sg, exp: expiry(lifetime) },
+        keyOf(newestSecret(), kind, method, session),
+      ),
+    mintActing: async (kind, { session, method, sg, actor, reason }, lifetime) => {
+      const acting = await accounts.session(actor.uuid)
+      if (!acting) throw new Error('the administrator who acts is gone')
+      const key = actingKey(newestSecret(), kind, method, [session, acting])
+      const token = signJwt({ eid: session.eperson.uuid, sg, exp: expiry(lifetime) }, key)
+      await tickets.keep('acting', nameOf(token), { actor: actor.uuid, reason }, lifetime)
+      return token
     },
 
     verify: (kind, token) => {
@@ -115,3 +163,17 @@ export function createTokens({ accounts, keyring, loginMethods }: Parts): Tokens
 
 /** At `exp` a token is over; there is no grace (T3, RFC 7519 §4.1.4). */
 const isOver = ({ exp }: Pick<Claims, 'exp'>) => !(Date.now() < exp * 1000)
+
+/** With a fraction (T2). @param lifetime seconds */
+const expiry = (lifetime: number) => Math.round(Date.now() + lifetime * 1000) / 1000
+
+/** What is kept beside a token is found by it, and doesn't tell it. */
+const nameOf = (token: string) => hash('sha256', token, 'base64url')
+
+const actingKey = (
+  secret: Uint8Array,
+  kind: TokenKind,
+  method: LoginMethod,
+  sessions: readonly Session[],
+): Mac =>
+  deriveKey(secret, `acting/${kind}/${method}`, Buffer.concat(sessions.map(({ sessionKey }) => sessionKey)))

@@ -1,46 +1,66 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Caller, isAdministrator, requireEperson } from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { halPage, readPage, single } from '../http/hal.ts'
+import { halPage, readPage, single, withParameters } from '../http/hal.ts'
 import { allowOnly } from '../http/methods.ts'
 import { badParameter, type Query } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts } from '../storage/storage.ts'
-import { type Feature, type FeatureConfig, features, type ResourceType, type Who } from './features.ts'
+import { viewerOf, viewerOfSession } from '../viewer.ts'
+import {
+  type Feature,
+  type FeatureParts,
+  features,
+  type Resource,
+  type ResourceType,
+  type Who,
+} from './features.ts'
 
-interface Parts {
+interface Parts extends FeatureParts {
   readonly accounts: Accounts
   readonly addresses: Addresses
-  readonly config: FeatureConfig
 }
 
-/** Something that a client asks about, by its address. */
-interface Resource {
-  readonly type: ResourceType
-  readonly uuid: string
-  readonly href: string
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const isUuid = new RegExp(`^${uuid}$`)
+/** `[<eperson>_]<feature>_<type>_<uuid>` */
+const authorizationId = new RegExp(`^(?:(${uuid})_)?([A-Za-z]+)_([a-z]+)_(${uuid})$`)
+
+/** The kinds of things, by where they are below `/api`; a thing is at such an address and its uuid. */
+const places: Readonly<Record<ResourceType, string>> = {
+  site: '/core/sites/',
+  eperson: '/eperson/epersons/',
+  group: '/eperson/groups/',
+  bitstream: '/core/bitstreams/',
 }
+const types = Object.keys(places) as ResourceType[]
 
 /**
  * `GET /api/authz/…` (B1: «checked against the site»): what an eperson may do with something. Every authorization that
  * holds is listed, none that doesn't; a feature or an address that nobody knows has none.
  */
-export function authorizationRoutes(app: FastifyInstance, { accounts, addresses, config }: Parts): void {
+export function authorizationRoutes(app: FastifyInstance, { accounts, addresses, ...parts }: Parts): void {
   const authz = `${addresses.api}/authz`
   const authorizations = `${authz}/authorizations`
   const featureHref = (id: string) => `${authz}/features/${id}`
+  const hrefOf = ({ type, uuid }: Resource) => `${addresses.api}${places[type]}${uuid}`
 
-  const addressesOf: Readonly<Record<ResourceType, string>> = {
-    site: `${addresses.api}/core/sites/`,
-    eperson: `${addresses.api}/eperson/epersons/`,
-    group: `${addresses.api}/eperson/groups/`,
+  function resourceAt(href: string): Resource[] {
+    return types.flatMap(type => {
+      const start = hrefOf({ type, uuid: '' })
+      const uuid = href.startsWith(start) ? href.slice(start.length).toLowerCase() : ''
+      return isUuid.test(uuid) ? [{ type, uuid }] : []
+    })
   }
-  function resourceAt(href: string): Resource | undefined {
-    for (const [type, start] of Object.entries(addressesOf) as [ResourceType, string][]) {
-      const uuid = href.startsWith(start) ? href.slice(start.length) : ''
-      if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid)) return { type, uuid, href }
-    }
-    return undefined
+
+  /** Of `uuid` and `type`, such as `core.bitstream` or `core.bitstreams`, the other way to say what is asked about. */
+  function resourcesOf(query: Query): Resource[] {
+    const name = single(query, 'type')
+      ?.toLowerCase()
+      .replace(/^\w+\.|s$/g, '')
+    const type = types.find(one => one === name)
+    const uuids = (query.values.get('uuid') ?? []).map(one => one.toLowerCase())
+    return type === undefined ? [] : uuids.filter(one => isUuid.test(one)).map(uuid => ({ type, uuid }))
   }
 
   const featureBody = ({ id, description, resourcetypes }: Feature) => ({
@@ -51,15 +71,17 @@ export function authorizationRoutes(app: FastifyInstance, { accounts, addresses,
     _links: { self: { href: featureHref(id) } },
   })
 
-  const authorizationBody = (feature: Feature, resource: Resource, eperson: string | null) => {
-    const id = [...(eperson === null ? [] : [eperson]), feature.id, resource.type, resource.uuid].join('_')
+  const authorizationBody = (feature: Feature, resource: Resource, eperson: string | undefined) => {
+    const id = [...(eperson === undefined ? [] : [eperson]), feature.id, resource.type, resource.uuid].join(
+      '_',
+    )
     return {
       id,
       type: 'authorization',
       _links: {
-        ...(eperson === null ? {} : { eperson: { href: addresses.eperson(eperson) } }),
+        ...(eperson === undefined ? {} : { eperson: { href: addresses.eperson(eperson) } }),
         feature: { href: featureHref(feature.id) },
-        object: { href: resource.href },
+        object: { href: hrefOf(resource) },
         self: { href: `${authorizations}/${id}` },
       },
       _embedded: { feature: featureBody(feature) },
@@ -68,50 +90,77 @@ export function authorizationRoutes(app: FastifyInstance, { accounts, addresses,
 
   /** @param eperson whose rights; a client may ask about itself, an administrator about anybody */
   async function rightsOf(caller: Caller, eperson: string | undefined): Promise<Who> {
-    if (eperson === undefined) return null
+    // Of a stranger, what is known of its address counts.
+    if (eperson === undefined)
+      return {
+        administrator: false,
+        viewer: caller.kind === 'anonymous' ? viewerOf(caller) : viewerOfSession(undefined),
+      }
     const asking = requireEperson(caller)
-    if (eperson === asking.session.eperson.uuid) return { administrator: isAdministrator(caller) }
+    if (eperson === asking.session.eperson.uuid)
+      return { administrator: isAdministrator(caller), viewer: viewerOf(caller) }
     if (!isAdministrator(caller))
       throw new Problem(
         'access-denied',
         'An eperson may ask about its own rights; others are for administrators.',
       )
-    return (await accounts.session(eperson)) ?? null
+    const session = await accounts.session(eperson)
+    return { administrator: session?.administrator === true, viewer: viewerOfSession(session) }
   }
 
-  async function holding(request: FastifyRequest, hrefs: readonly string[], wanted: readonly string[]) {
-    const eperson = single(request.query as Query, 'eperson')?.toLowerCase()
-    const who = await rightsOf(request.caller, eperson)
-    return hrefs.flatMap(href => {
-      const resource = resourceAt(href)
-      if (!resource) return []
-      return features
-        .filter(({ id }) => wanted.length === 0 || wanted.includes(id))
-        .filter(feature => feature.resourcetypes.includes(resource.type) && feature.may(who, config))
-        .map(feature => authorizationBody(feature, resource, eperson ?? null))
-    })
+  /** @param wanted names of features; none: all */
+  async function holding(
+    caller: Caller,
+    eperson: string | undefined,
+    resources: readonly Resource[],
+    wanted: readonly string[],
+  ) {
+    const who = await rightsOf(caller, eperson)
+    const asked = features.filter(({ id }) => wanted.length === 0 || wanted.includes(id))
+    const held: ReturnType<typeof authorizationBody>[] = []
+    for (const resource of resources)
+      for (const feature of asked)
+        if (feature.resourcetypes.includes(resource.type) && (await feature.may(who, resource, parts)))
+          held.push(authorizationBody(feature, resource, eperson))
+    return held
   }
+
+  /** @param name of the search @param resources that are asked about */
+  async function searched({ caller, query }: FastifyRequest, name: string, resources: readonly Resource[]) {
+    const asked = query as Query
+    const eperson = single(asked, 'eperson')?.toLowerCase()
+    const found = await holding(caller, eperson, resources, asked.values.get('feature') ?? [])
+    const self = withParameters(`${authorizations}/search/${name}`, asked, searchParameters)
+    return halPage('authorizations', found, readPage(asked), self)
+  }
+  const searchParameters = ['uri', 'uuid', 'type', 'feature', 'eperson']
 
   app.get('/authz/authorizations/search/object', async request => {
     const query = request.query as Query
     const uri = single(query, 'uri')
     if (!uri) throw badParameter('uri', '', 'The parameter uri must be the address of what is asked about.')
-    const feature = single(query, 'feature')
-    const found = await holding(request, [uri], feature === undefined ? [] : [feature])
-    return halPage('authorizations', found, readPage(query), `${authorizations}/search/object`)
+    single(query, 'feature')
+    return searched(request, 'object', resourceAt(uri))
   })
 
   app.get('/authz/authorizations/search/objects', async request => {
     const query = request.query as Query
     const uris = query.values.get('uri') ?? []
-    if (uris.length === 0)
+    if (uris.length === 0 && !query.values.has('uuid'))
       throw badParameter(
         'uri',
         '',
-        'The parameter uri must be the address of what is asked about, once or more often.',
+        'What is asked about must be said: addresses as uri, or a type and each uuid, once or more often.',
       )
-    const found = await holding(request, uris, query.values.get('feature') ?? [])
-    return halPage('authorizations', found, readPage(query), `${authorizations}/search/objects`)
+    return searched(request, 'objects', [...uris.flatMap(resourceAt), ...resourcesOf(query)])
+  })
+
+  app.get<{ Params: { id: string } }>('/authz/authorizations/:id', async ({ caller, params }) => {
+    const [, eperson, feature = '', type, uuid = ''] = authorizationId.exec(params.id) ?? []
+    const resources = types.filter(one => one === type).map(one => ({ type: one, uuid }))
+    const [held] = await holding(caller, eperson, resources, [feature])
+    if (!held) throw new Problem('not-found', 'There is no such authorization.')
+    return held
   })
 
   app.get('/authz/authorizations', async () => ({
@@ -139,6 +188,7 @@ export function authorizationRoutes(app: FastifyInstance, { accounts, addresses,
 
   for (const url of [
     '/authz/authorizations',
+    '/authz/authorizations/:id',
     '/authz/authorizations/search',
     '/authz/authorizations/search/object',
     '/authz/authorizations/search/objects',

@@ -1,32 +1,65 @@
 import type { Config } from '../config/config.ts'
+import { admits, today, type Viewer } from '../storage/audiences.ts'
+import type { Repository } from '../storage/repository.ts'
+import type { Awaitable } from '../storage/storage.ts'
 
 /** What somebody may do with something, as DSpace's clients ask for it: a table, one entry for each feature there is. */
 export interface Feature {
   readonly id: string
   readonly description: string
   readonly resourcetypes: readonly ResourceType[]
-  readonly may: (who: Who, config: FeatureConfig) => boolean
+  readonly may: (who: Who, resource: Resource, parts: FeatureParts) => Awaitable<boolean>
 }
 
 /** Kinds of things that a client can ask about. */
-export type ResourceType = 'site' | 'eperson' | 'group'
+export type ResourceType = 'site' | 'eperson' | 'group' | 'bitstream'
 
-/** Whose rights are looked at; null: somebody who is not logged in. */
-export type Who = { readonly administrator: boolean } | null
+/** Something that a client asks about. */
+export interface Resource {
+  readonly type: ResourceType
+  /** In lower case. */
+  readonly uuid: string
+}
 
-export type FeatureConfig = Pick<Config, 'loginOnBehalfOf'>
+/** Whose rights are looked at. */
+export interface Who {
+  readonly administrator: boolean
+  /** As whom rows are seen; somebody who is not logged in sees some too. */
+  readonly viewer: Viewer
+}
+
+export interface FeatureParts {
+  readonly config: Pick<Config, 'loginOnBehalfOf'>
+  readonly repository: Repository
+}
 
 export const features: readonly Feature[] = [
   {
     id: 'administratorOf',
     description: 'Whether somebody is an administrator of the service.',
     resourcetypes: ['site', 'eperson', 'group'],
-    may: who => who?.administrator === true,
+    may: who => who.administrator,
+  },
+  {
+    id: 'canChangePassword',
+    description: 'Whether the password of an eperson can be changed here: it can’t.',
+    resourcetypes: ['eperson'],
+    // DSpace's interface shows a form for a new password to whom this is granted; there is no endpoint to send it to.
+    may: () => false,
+  },
+  {
+    id: 'canDownload',
+    description: 'Whether somebody may read the content of a file.',
+    resourcetypes: ['bitstream'],
+    may: async ({ viewer }, { uuid }, { repository }) => {
+      const bitstream = await repository.bitstream(uuid)
+      return bitstream !== undefined && admits(bitstream.readers, viewer, today())
+    },
   },
   {
     id: 'loginOnBehalfOf',
     description: 'Whether somebody may act on behalf of others (X-On-Behalf-Of).',
     resourcetypes: ['site', 'eperson'],
-    may: (who, { loginOnBehalfOf }) => loginOnBehalfOf && who?.administrator === true,
+    may: (who, _resource, { config }) => config.loginOnBehalfOf && who.administrator,
   },
 ]

@@ -1,6 +1,7 @@
 import { type Config, toConfig } from '../config/config.ts'
+import type { AuditEvent } from '../storage/audit.ts'
 import { openSqlite } from '../storage/sqlite/sqlite.ts'
-import type { AuditEvent, Storage } from '../storage/storage.ts'
+import type { Storage } from '../storage/storage.ts'
 
 /** Opens the store that the settings name, does the work and closes it, whatever happens. */
 export async function withStore<T>(work: (storage: Storage, config: Config) => Promise<T>): Promise<T> {
@@ -21,12 +22,13 @@ export async function openStore(config: Config): Promise<Storage> {
 }
 
 /** The audit event of something that was done by command line: nobody's token was behind it. */
-export const commandEvent = (event: AuditEvent['event'], reason: string | null = null): AuditEvent => ({
+export const commandEvent = (event: AuditEvent['event'], object: string | null = null): AuditEvent => ({
   event,
   outcome: 'success',
   eperson: null,
   actor: null,
   clientIp: null,
   method: null,
-  reason,
+  object,
+  reason: null,
 })

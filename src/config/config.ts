@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type LoginMethod, passwordMethod } from '../caller.ts'
 import { ConfigError, type IpGroup, type MethodGroup, readConfigFile, specialGroups } from './file.ts'
 import { secretVariables } from './read-secrets.ts'
@@ -13,6 +13,8 @@ import type { SignOnConfig } from './sign-on.ts'
 export type Config = Readonly<{
   database: DatabaseConfig
   dataFolder: string
+  /** Where the contents of bitstreams are; nodes of one service share it. */
+  filesFolder: string
   host: string
   port: number
   /** Public address without a trailing slash; every link starts with it (P3). */
@@ -25,6 +27,8 @@ export type Config = Readonly<{
   tokenLifetime: number
   /** Seconds, at most 2 (T2). */
   shortTokenLifetime: number
+  /** Seconds that a download may be resumed (F3). */
+  leaseLifetime: number
   /** Newest first; empty: the store keeps a generated one (T7). */
   tokenSecrets: readonly string[]
   loginOnBehalfOf: boolean
@@ -108,6 +112,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     }
     return url === null ? { kind: 'embedded' } : { kind: 'postgres', url, replicaUrl, ...limits }
   }
+  const dataFolder = resolve(required('CARREL_DATA'))
   const port = required('CARREL_PORT')
   const baseUrl = value('CARREL_BASE_URL') ?? `http://localhost:${port}`
   const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
@@ -123,7 +128,8 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
   refuseTooManyGroups(groups.methodGroups, signOn)
   return Object.freeze({
     database: databaseOf(),
-    dataFolder: resolve(required('CARREL_DATA')),
+    dataFolder,
+    filesFolder: resolve(value('CARREL_FILES') ?? join(dataFolder, 'files')),
     host: required('CARREL_HOST'),
     port,
     baseUrl,
@@ -131,6 +137,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     queryBase: required('CARREL_QUERY_BASE'),
     tokenLifetime: required('CARREL_TOKEN_LIFETIME'),
     shortTokenLifetime: required('CARREL_SHORT_TOKEN_LIFETIME'),
+    leaseLifetime: required('CARREL_LEASE_LIFETIME'),
     tokenSecrets: value('CARREL_TOKEN_SECRET') ?? [],
     loginOnBehalfOf: required('CARREL_LOGIN_ON_BEHALF_OF') === 'true',
     onBehalfOfReason: required('CARREL_ON_BEHALF_OF_REASON'),

@@ -51,6 +51,11 @@ const textOf = (text: string) => text
 
 export const settings = {
   CARREL_DATA: setting('a folder', './data', text => text || undefined),
+  CARREL_FILES: setting(
+    'nothing (files in CARREL_DATA), or the folder of files, which all nodes share',
+    null,
+    text => text || undefined,
+  ),
   CARREL_DATABASE_URL: setting(
     'nothing (the embedded store in CARREL_DATA), or postgres://user:password@host:port/database',
     null,
@@ -90,6 +95,11 @@ export const settings = {
   ),
   CARREL_TOKEN_LIFETIME: setting('seconds, 1 to 31536000', '1800', decimal(1, 31_536_000)),
   CARREL_SHORT_TOKEN_LIFETIME: setting('seconds, 1.9 to 2', '2', decimal(1.9, 2)),
+  CARREL_LEASE_LIFETIME: setting(
+    'seconds that a download may be resumed after it began, 1 to 86400',
+    '1800',
+    wholeNumber(1, 86_400),
+  ),
   CARREL_TOKEN_SECRET: setting(
     'one or more secrets of at least 32 characters, separated by commas, the newest first',
     null,

@@ -18,6 +18,7 @@ const emptyLists: Readonly<Record<string, string>> = {
   '/system/systemwidealerts': 'systemwidealerts',
   '/system/systemwidealerts/search/active': 'systemwidealerts',
   '/system/scripts': 'scripts',
+  '/eperson/profiles': 'profiles',
 }
 
 export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
@@ -34,6 +35,8 @@ export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api
   }))
   app.get('/discover/search', async () => ({
     type: 'discover',
+    filters: [],
+    sortOptions: [{ name: 'score', actualName: 'score', sortOrder: 'DESC' }],
     _links: { objects: link('/discover/search/objects'), self: link('/discover/search') },
   }))
   app.get('/discover/search/objects', async request => {
@@ -57,13 +60,17 @@ export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api
 
   app.get('/statistics', async () => ({
     type: 'statistics',
-    _links: { viewevents: link('/statistics/viewevents'), self: link('/statistics') },
+    _links: {
+      searchevents: link('/statistics/searchevents'),
+      viewevents: link('/statistics/viewevents'),
+      self: link('/statistics'),
+    },
   }))
   allowOnly(app, '/statistics', ['GET', 'HEAD'])
-  app.post('/statistics/viewevents', { preParsing: ignoreBody }, async (_request, reply) =>
-    reply.code(201).send(),
-  )
-  allowOnly(app, '/statistics/viewevents', ['POST'])
+  for (const url of ['/statistics/searchevents', '/statistics/viewevents']) {
+    app.post(url, { preParsing: ignoreBody }, async (_request, reply) => reply.code(201).send())
+    allowOnly(app, url, ['POST'])
+  }
 }
 
 /** Links of the root (P4) by the names that the interface knows. */
@@ -74,6 +81,7 @@ export const absentLinks = ({ api }: Pick<Addresses, 'api'>): Readonly<Record<st
       collections: '/core/collections',
       communities: '/core/communities',
       discover: '/discover',
+      profiles: '/eperson/profiles',
       properties: '/config/properties',
       scripts: '/system/scripts',
       statistics: '/statistics',

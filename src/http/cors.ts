@@ -16,6 +16,9 @@ const allowedHeaders = [
   'X-Referrer',
   'X-Correlation-Id',
   'Accept-Language',
+  'Range',
+  'If-Range',
+  'If-None-Match',
 ].join(', ')
 
 /** How long a browser may remember a preflight, in seconds. */
@@ -35,6 +38,11 @@ export function createCors(config: Settings) {
     'X-Records',
     'Link',
     'Location',
+    // What a page needs to read a file in parts, and to name it.
+    'Accept-Ranges',
+    'Content-Disposition',
+    'Content-Range',
+    'ETag',
   ].join(', ')
 
   return (request: FastifyRequest, reply: FastifyReply): 'answered' | 'go on' => {

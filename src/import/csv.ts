@@ -1,6 +1,5 @@
-import { pipeline, Readable } from 'node:stream'
-import { CsvError, parse } from 'csv-parse'
 import { parseExact } from '../json.ts'
+import { csvRows } from './csv-rows.ts'
 import type { ReadRecord } from './json-lines.ts'
 import { readLines } from './lines.ts'
 import { ImportError, type Source } from './source.ts'
@@ -83,37 +82,4 @@ async function* textOf(source: Source): AsyncIterable<string> {
   for await (const { text } of readLines(source.open())) yield text
 }
 
-interface Row {
-  readonly line: number
-  readonly cells: readonly string[]
-}
-
-const rowsAtOnce = 1_000
-
-async function* readRows(source: Source): AsyncIterable<Row[]> {
-  // What goes wrong on the way comes out of the parser; the callback has nothing left to do.
-  const parser = pipeline(
-    Readable.from(textOf(source)),
-    parse({ info: true, skip_empty_lines: true }),
-    () => {},
-  )
-  let rows: Row[] = []
-  let line = 1
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{
-      record: string[]
-      info: { lines: number }
-    }>) {
-      rows.push({ line, cells: record })
-      // `lines` is where the record ended: quoted cells may hold line ends.
-      line = info.lines + 1
-      if (rows.length < rowsAtOnce) continue
-      yield rows
-      rows = []
-    }
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    throw new ImportError(`line ${error.lines ?? line}: ${error.message}`, { cause: error })
-  }
-  yield rows
-}
+const readRows = (source: Source) => csvRows(textOf(source))

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import type { AuditEvent } from '../storage/audit.ts'
 import { reservedEntities } from '../storage/built-in.ts'
-import type { AuditEvent, Entities, Field, ReadRule } from '../storage/storage.ts'
+import type { Entities, Field, ReadRule } from '../storage/storage.ts'
 import { csvColumns, readCsv } from './csv.ts'
 import { type ReadRecord, readJsonArray, readNdjson } from './json-lines.ts'
 import { ImportError, openSource, type Source } from './source.ts'

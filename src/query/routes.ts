@@ -1,9 +1,10 @@
-import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { goneOf } from '../http/gone.ts'
 import { allowOnly } from '../http/methods.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Entities } from '../storage/storage.ts'
+import { viewerOf } from '../viewer.ts'
 import { mayRead, readable } from './access.ts'
 import { parsePage } from './parse.ts'
 import { chooseShape, present } from './present.ts'
@@ -11,13 +12,6 @@ import { chooseShape, present } from './present.ts'
 interface Parts {
   readonly addresses: Addresses
   readonly entities: Entities
-}
-
-function goneOf(response: ServerResponse): AbortSignal {
-  if (response.destroyed) return AbortSignal.abort()
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
-  return gone.signal
 }
 
 /** `GET {query_base}` and `GET {query_base}/<entity>` (contract section 6). */
@@ -34,7 +28,9 @@ export function queryRoutes(app: FastifyInstance, { addresses, entities }: Parts
     const entity = readable(await entities.all(), request.params.entity, request.caller)
     const page = parsePage(request.query as Query, entity)
     const shape = chooseShape(request.headers.accept)
-    const listing = await entities.list(entity, page, shape, () => goneOf(reply.raw))
+    const listing = await entities.list(entity, page, viewerOf(request.caller), shape, () =>
+      goneOf(reply.raw),
+    )
     return present(reply, { entity, page, shape, listing, address: `${addresses.query}/${entity.name}` })
   })
   allowOnly(app, '/', ['GET', 'HEAD'])

@@ -1,5 +1,6 @@
 import type { Eperson, Session } from '../caller.ts'
-import type { AuditEvent, Awaitable, Changed } from './storage.ts'
+import type { AuditEvent } from './audit.ts'
+import type { Awaitable, Changed } from './storage.ts'
 
 /**
  * What single sign-on keeps (docs/decisions/0010): who an identity is here, which sessions began at which provider, and

@@ -1,4 +1,7 @@
-import type { Eperson, Group, LoginMethod, Session } from '../caller.ts'
+import type { Eperson, Group, Session } from '../caller.ts'
+import type { Viewer } from './audiences.ts'
+import type { AuditEvent } from './audit.ts'
+import type { Repository } from './repository.ts'
 import type { ProviderSession, SignOn } from './sign-on.ts'
 
 /**
@@ -9,6 +12,7 @@ import type { ProviderSession, SignOn } from './sign-on.ts'
 export interface Storage {
   readonly accounts: Accounts
   readonly entities: Entities
+  readonly repository: Repository
   readonly secrets: Secrets
   readonly signOn: SignOn
   /** Rejects with `StoreUnavailable` when the store does not answer. */
@@ -94,49 +98,12 @@ export interface ListedGroup extends Group {
   readonly members: number
 }
 
-export const eventNames = [
-  'login',
-  'refresh',
-  'logout',
-  'short-lived-token',
-  'on-behalf-of',
-  'eperson.add',
-  'eperson.enable',
-  'eperson.disable',
-  'eperson.delete',
-  'eperson.password',
-  'eperson.link',
-  'eperson.unlink',
-  'group.add',
-  'group.join',
-  'group.leave',
-  'entity.import',
-  'entity.drop',
-  'entity.expose',
-  'secret.rotate',
-  'store.copy',
-] as const
-
-/** One line of the audit trail, without what was typed as a name or a password. */
-export interface AuditEvent {
-  readonly event: (typeof eventNames)[number]
-  readonly outcome: 'success' | 'failure'
-  /** Whom it concerns; null where no such eperson exists. */
-  readonly eperson: string | null
-  /** Who did it; differs from `eperson` while acting on behalf of someone. null: the command line, or nobody known. */
-  readonly actor: string | null
-  readonly clientIp: string | null
-  readonly method: LoginMethod | null
-  /** Why (X-On-Behalf-Of-Reason), or what was changed (a group, an entity). */
-  readonly reason: string | null
-}
-
 // Entities ---------------------------------------------------------------------------------------------------
 export interface Entities {
   /** Every entity, the built-in ones and the imported ones, by name. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
-  /** Runs a plan. The caller's right to read was decided before. */
-  list(entity: Entity, page: Page, shape: Shape, gone: Gone): Promise<Listing>
+  /** Runs a plan. The right to read the entity was decided before; of its rows, those are shown that the viewer may see. */
+  list(entity: Entity, page: Page, viewer: Viewer, shape: Shape, gone: Gone): Promise<Listing>
   /** Makes the records the entity's, in one step: readers see the old ones until then. */
   publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<void>
   drop(name: string, event: AuditEvent): Promise<boolean>
@@ -188,7 +155,7 @@ export interface Entity {
 
 /** Where the records are; opaque to features. */
 export type Source =
-  | { readonly kind: 'table'; readonly table: string }
+  | TableSource
   | {
       readonly kind: 'records'
       readonly version: string
@@ -203,6 +170,15 @@ export type Source =
       /** Fields whose values are compared as text, by code point (Q6), whatever the type of the column. */
       readonly asText: readonly string[]
     }
+
+export interface TableSource {
+  readonly kind: 'table'
+  readonly table: string
+  readonly rows: RowRule
+}
+
+/** Which rows of a table somebody sees who is no administrator: all, those of audiences, or those about oneself. */
+export type RowRule = 'all' | 'audience' | 'own'
 
 export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { assertProblem, assertUnauthorized } from '../support/answers.ts'
 import type { Client } from '../support/client.ts'
+import { from, withSpecialGroups } from '../support/configuration.ts'
 import { test, testOn } from '../support/engines.ts'
+import { addItem, day, onlyGroup } from '../support/items.ts'
 import { baseUrl, startService } from '../support/service.ts'
 
 const search = '/api/authz/authorizations/search'
@@ -31,13 +33,17 @@ async function started(t: TestContext, loginOnBehalfOf = 'true') {
 }
 
 /** The features that hold, as a client finds them. */
-async function held(
+const held = (client: Client, uri: string, more: Readonly<Record<string, string>> = {}) =>
+  heldAt(client, 'object', { uri, ...more })
+
+async function heldAt(
   client: Client,
-  uri: string,
-  more: Readonly<Record<string, string>> = {},
+  name: 'object' | 'objects',
+  parameters: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<string[]> {
-  const query = new URLSearchParams({ uri, ...more, embed: 'feature' })
-  const answer = await client.get(`${search}/object?${query}`)
+  const query = new URLSearchParams({ ...parameters, embed: 'feature' })
+  const answer = await client.get(`${search}/${name}?${query}`, headers)
   const text = await answer.text()
   assert.equal(answer.status, 200, text)
   const page = JSON.parse(text) as AuthorizationPage
@@ -103,9 +109,11 @@ testOn('sqlite', 'P4 an authorization has the shape that clients know, and its l
     const href: string = one._links[name]?.href ?? ''
     assert.equal((await admin.get(href.slice(baseUrl.length))).status, 200, href)
   }
-  const features = await (await admin.get('/api/authz/features?size=1&page=1')).json()
-  assert.deepEqual(features.page, { number: 1, size: 1, totalPages: 2, totalElements: 2 })
-  assert.equal(features._embedded.features[0].id, 'loginOnBehalfOf')
+  const itself = await admin.get((one._links.self?.href ?? '').slice(baseUrl.length))
+  assert.deepEqual(await itself.json(), one)
+  const features = await (await admin.get('/api/authz/features?size=1&page=2')).json()
+  assert.deepEqual(features.page, { number: 2, size: 1, totalPages: 4, totalElements: 4 })
+  assert.equal(features._embedded.features[0].id, 'canDownload')
   await assertProblem(await admin.get('/api/authz/features/nothing'), 404, 'not-found')
 })
 
@@ -140,6 +148,19 @@ testOn(
       [site, someone],
     )
     await assertProblem(await admin.get(`${search}/object`), 400, 'bad-parameter')
+    // The other way to say it: a type and uuids.
+    for (const type of ['eperson.eperson', 'eperson.epersons', 'EPERSON'])
+      assert.deepEqual(
+        await heldAt(admin, 'objects', { uuid: uuids.ruth, type, feature: 'loginOnBehalfOf', eperson }),
+        ['loginOnBehalfOf'],
+      )
+    for (const [uuid, type] of [
+      ['x', 'eperson.eperson'],
+      [uuids.ruth, 'core.nothing'],
+      [uuids.ruth, ''],
+    ] as const)
+      assert.deepEqual(await heldAt(admin, 'objects', { uuid, type, eperson }), [])
+    assert.deepEqual(await heldAt(admin, 'objects', { uuid: uuids.ruth, eperson }), [])
     await assertProblem(await admin.get(`${search}/objects`), 400, 'bad-parameter')
     await assertProblem(await admin.get(`${search}/object?uri=${site}&uri=${site}`), 400, 'bad-parameter')
     await assertProblem(await ruth.get(`${search}/object?uri=${site}&size=0`), 400, 'bad-parameter')
@@ -192,7 +213,8 @@ testOn(
       'collections',
     ]
     const more = ['browses', 'properties', 'systemwidealerts', 'discover', 'statistics', 'scripts']
-    for (const name of [...wanted, ...more]) {
+    const content = ['items', 'bitstreams', 'bitstreamformats', 'profiles']
+    for (const name of [...wanted, ...more, ...content]) {
       const path = (root._links[name]?.href ?? '').slice(baseUrl.length)
       const isForAdministrators = name === 'epersons' || name === 'groups'
       assert.equal((await nobody.get(path)).status, isForAdministrators ? 401 : 200, name)
@@ -211,7 +233,8 @@ testOn(
   async t => {
     const { ruth, nobody } = await started(t)
     for (const [path, name] of [
-      ['/api/discover/browses?size=9999', undefined],
+      ['/api/discover/browses?size=0', undefined],
+      ['/api/discover/browses?size=9999', 'browses'],
       ['/api/discover/browses?embed=x&embed=y&sort=name,ASC', 'browses'],
       ['/api/core/communities/search/top?page=0&size=5', 'communities'],
       ['/api/system/systemwidealerts/search/active', 'systemwidealerts'],
@@ -237,7 +260,8 @@ testOn(
     const view = JSON.stringify({ targetId: 'x', targetType: 'item' })
     const json = { 'content-type': 'application/json; charset=utf-8' }
     for (const client of [nobody, ruth])
-      assert.equal((await client.post('/api/statistics/viewevents', view, json)).status, 201)
+      for (const events of ['viewevents', 'searchevents'])
+        assert.equal((await client.post(`/api/statistics/${events}`, view, json)).status, 201)
     await assertProblem(
       await nobody.request('/api/statistics/viewevents', { method: 'POST', body: view, headers: json }),
       403,
@@ -246,3 +270,130 @@ testOn(
     await assertProblem(await nobody.get('/api/config/properties/google.analytics.key'), 404, 'not-found')
   },
 )
+
+test('F1 canDownload holds for whoever may read the file today: by group, by day, by address, or anybody', async t => {
+  const campus = { ip: [{ group: 'Campus', ranges: ['10.0.0.0/8'] }] }
+  const service = await startService(t, {
+    env: { ...withSpecialGroups(t, campus), CARREL_LOGIN_ON_BEHALF_OF: 'true' },
+  })
+  const { uuid: adminId } = await service.addEperson('admin@example.org', { admin: true })
+  const { uuid: ruthId } = await service.addEperson('ruth@example.org', { groups: ['Readers'] })
+  const { uuid: maxId } = await service.addEperson('max@example.org')
+  const clients = { admin: service.client(), ruth: service.client(), max: service.client() }
+  for (const name of ['admin', 'ruth', 'max'] as const) await clients[name].login(`${name}@example.org`)
+  const { admin, ruth, max } = clients
+  const nobody = service.client()
+  const { files } = await addItem(service, {
+    identifier: 'x/1',
+    files: [
+      { name: 'open' },
+      { name: 'group', readers: onlyGroup('Readers') },
+      { name: 'campus', readers: onlyGroup('Campus') },
+      { name: 'later', readers: [{ reader: 'anonymous', from: day(1) }] },
+      { name: 'any eperson', readers: [{ reader: 'eperson' }] },
+      { name: 'nobody', readers: [] },
+    ],
+  })
+  const downloads = async (client: Client, eperson: string | null, headers = {}) => {
+    const can: string[] = []
+    for (const [name, { uuid }] of files) {
+      const uri = `${baseUrl}/api/core/bitstreams/${uuid}`
+      const asked = { feature: 'canDownload', ...(eperson === null ? {} : { eperson }) }
+      const found = await heldAt(client, 'object', { uri, ...asked }, headers)
+      const query = { uuid, type: 'core.bitstream', ...asked }
+      assert.deepEqual(await heldAt(client, 'objects', query, headers), found)
+      // What is promised is what is kept.
+      if (found.length > 0) can.push(name)
+      if (client !== admin || Object.keys(headers).length > 0)
+        assert.equal(
+          (await client.get(`/api/core/bitstreams/${uuid}`, headers)).status === 200,
+          eperson === null && client !== nobody ? found.length > 0 || name !== 'open' : found.length > 0,
+        )
+    }
+    return can
+  }
+  const inside = from('10.1.2.3')
+  assert.deepEqual(await downloads(nobody, null), ['open'])
+  assert.deepEqual(await downloads(nobody, null, inside), ['open', 'campus'])
+  assert.deepEqual(await downloads(ruth, ruthId), ['open', 'group', 'any eperson'])
+  assert.deepEqual(await downloads(max, maxId), ['open', 'any eperson'])
+  assert.deepEqual(await downloads(max, maxId, inside), ['open', 'campus', 'any eperson'])
+  assert.deepEqual(await downloads(admin, adminId), [...files.keys()])
+  // About somebody else, whose address nobody knows; about nobody; and as somebody else.
+  assert.deepEqual(await downloads(admin, ruthId), ['open', 'group', 'any eperson'])
+  assert.deepEqual(await downloads(admin, null), ['open'])
+  assert.deepEqual(await downloads(admin, ruthId, { 'x-on-behalf-of': ruthId }), [
+    'open',
+    'group',
+    'any eperson',
+  ])
+  assert.deepEqual(
+    await held(admin, `${baseUrl}/api/core/bitstreams/${maxId}`, { feature: 'canDownload' }),
+    [],
+    'a file that there is not',
+  )
+})
+
+test('B1 nobody is told that a password can be changed here, where there is nothing to change it with', async t => {
+  const { admin, ruth, uuids } = await started(t)
+  const own = `${baseUrl}/api/eperson/epersons/${uuids.ruth}`
+  for (const [client, eperson] of [
+    [ruth, uuids.ruth],
+    [admin, uuids.admin],
+  ] as const)
+    assert.deepEqual(await held(client, own, { eperson, feature: 'canChangePassword' }), [])
+  const feature = await (await ruth.get('/api/authz/features/canChangePassword')).json()
+  assert.deepEqual(feature.resourcetypes, ['eperson'])
+})
+
+testOn(
+  'sqlite',
+  'P4 an authorization that does not hold is not there, and one of somebody else is not told',
+  async t => {
+    const { admin, ruth, nobody, uuids, site } = await started(t)
+    const path = (id: string) => `/api/authz/authorizations/${id}`
+    const siteId = site.split('/').at(-1)
+    const own = `${uuids.admin}_administratorOf_site_${siteId}`
+    assert.equal((await admin.get(path(own))).status, 200)
+    await assertUnauthorized(await nobody.get(path(own)))
+    await assertProblem(await ruth.get(path(own)), 403, 'access-denied')
+    for (const id of [
+      `${uuids.ruth}_administratorOf_site_${siteId}`,
+      `administratorOf_site_${siteId}`,
+      `${uuids.admin}_canDance_site_${siteId}`,
+      `${uuids.admin}_administratorOf_nothing_${siteId}`,
+      `${uuids.admin}_administratorOf_constructor_${siteId}`,
+      'x',
+      '%00',
+      '____',
+    ])
+      await assertProblem(await admin.get(path(id)), 404, 'not-found')
+  },
+)
+
+test('S4 an administrator finds epersons by what they are called; nobody else does', async t => {
+  const { admin, ruth, nobody, uuids } = await started(t)
+  const found = async (path: string) => {
+    const answer = await admin.get(`/api/eperson/epersons/search/${path}`)
+    assert.equal(answer.status, 200, path)
+    const page = await answer.json()
+    return page._embedded.epersons.map((one: { email: string }) => one.email).toSorted()
+  }
+  const both = ['admin@example.org', 'ruth@example.org']
+  assert.deepEqual(await found('byMetadata?query='), both)
+  assert.deepEqual(await found('byMetadata?query=TEST%20pers&page=0&size=5&embed=groups'), both)
+  assert.deepEqual(await found('byMetadata?query=%20RUTH@'), ['ruth@example.org'])
+  assert.deepEqual(await found(`byMetadata?query=${uuids.admin}`), ['admin@example.org'])
+  assert.deepEqual(await found('byMetadata?query=nobody&size=1'), [])
+  const second = await (await admin.get('/api/eperson/epersons/search/byMetadata?query=test&size=1')).json()
+  const next: string = second._links.next.href
+  assert.deepEqual((await found(next.slice(`${baseUrl}/api/eperson/epersons/search/`.length))).length, 1)
+
+  const byEmail = '/api/eperson/epersons/search/byEmail?email='
+  assert.equal((await (await admin.get(`${byEmail}RUTH@example.org`)).json()).uuid, uuids.ruth)
+  for (const email of ['ruth', '']) assert.equal((await admin.get(byEmail + email)).status, 204)
+  for (const path of ['/api/eperson/epersons/search/byMetadata?query=ruth', `${byEmail}ruth@example.org`]) {
+    await assertProblem(await ruth.get(path), 403, 'access-denied')
+    await assertUnauthorized(await nobody.get(path))
+  }
+})

@@ -15,6 +15,7 @@ import { importText, until } from '../support/imports.ts'
 import { secretsOf, spellingsOf } from '../support/jwt.ts'
 import { list, listPath, queryPath } from '../support/listings.ts'
 import { lockTable } from '../support/nodes.ts'
+import { asNewItem } from '../support/policies.ts'
 import { carrel, cleanEnvironment, type Finished, repository } from '../support/process.ts'
 import { hashOf, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
 
@@ -85,8 +86,23 @@ async function usedStore(t: TestContext, env: Readonly<Record<string, string>> =
     await service.storage.accounts.recordEvent(commandEvent('entity.import', text))
     if (text !== null) await service.storage.accounts.addGroup(`${n} ${text}`, commandEvent('group.add'))
   }
+  await service.storage.repository.putItems(tricky.map(trickyItem), commandEvent('item.add'))
   return service
 }
+
+const trickyItem = (text: string | null, n: number) =>
+  asNewItem({
+    identifier: `${n} ${text}`,
+    title: text,
+    issued: n % 3 === 0 ? null : text,
+    readers: [
+      { reader: n % 2 === 0 ? 'anonymous' : `group:${text}`, ...(n % 4 === 0 ? { from: '2020-02-29' } : {}) },
+    ],
+    bitstreams: [
+      { name: `${text}.txt`, readers: null },
+      { name: 'own.txt', readers: [{ reader: 'eperson' }] },
+    ],
+  })
 
 /** The same bytes and headers from both, as this caller. */
 async function assertSame(before: Client, now: Client, path: string, accept: string): Promise<string> {
@@ -189,7 +205,8 @@ test('D2 Q6 every listing and every order of a copied store is the same to the b
   now.token = before.token
 
   const entities = await list<{ name: string; fields: { name: string }[] }>(before, '')
-  assert.equal(entities.length, 3 + samples.length + 1)
+  assert.equal(entities.length, 5 + samples.length + 1)
+  assert.ok((await list(before, 'items')).length > 20)
   const accepts = ['application/json', 'application/x-ndjson', 'text/csv']
   for (const { name, fields } of entities) {
     // The audit trail goes on, and with it stops being the same.
@@ -325,6 +342,10 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     identity: 1,
     provider_session: 1,
     event: events?.count,
+    // «Anyone» and one for every other text, and epersons.
+    audience: 2 + Math.floor(tricky.length / 2) + 1,
+    item: tricky.length,
+    bitstream: 2 * tricky.length,
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)

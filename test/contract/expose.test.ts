@@ -249,10 +249,17 @@ test('D2 exposing says what it made, in a table and as JSON, and the audit trail
   await service.addEperson('root@example.org', { admin: true })
   const admin = service.client()
   await admin.login('root@example.org')
-  const event = { outcome: 'success', eperson: null, actor: null, client_ip: null, method: null }
+  const event = {
+    outcome: 'success',
+    eperson: null,
+    actor: null,
+    client_ip: null,
+    method: null,
+    reason: null,
+  }
   assert.deepEqual(await eventsOf(admin, 'entity.expose'), [
-    { ...event, reason: 'things' },
-    { ...event, reason: 'again' },
+    { ...event, object: 'things' },
+    { ...event, object: 'again' },
   ])
 })
 

@@ -198,6 +198,7 @@ test('L5 the audit trail tells the failures apart by eperson and holds nothing o
     actor: null,
     client_ip: '127.0.0.1',
     method: 'password',
+    object: null,
     reason: null,
   }
   assert.deepEqual(unknown, { ...failure, eperson: null })

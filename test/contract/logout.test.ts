@@ -188,6 +188,7 @@ test('B4 a successful logout is in the audit trail with its fields, others are n
       actor: uuid,
       client_ip: '127.0.0.1',
       method: 'password',
+      object: null,
       reason: null,
     },
   ])

@@ -105,7 +105,7 @@ test('Q10 Q13 a client that goes away from an entity that is always there ends t
   await until(() => socket.destroyed)
   await until(() => isReadByNobody(service))
   const [last] = await list(client, 'events', { order_by: [{ field: 'id', order: 'desc' }], limit: 1 })
-  assert.equal(last?.reason, 'meanwhile')
+  assert.equal(last?.object, 'meanwhile')
 })
 
 /** Both in the order of the key and in another one. */

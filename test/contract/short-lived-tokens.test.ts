@@ -236,6 +236,7 @@ test('B4 making a short-lived token is in the audit trail with its fields', asyn
       actor: uuid,
       client_ip: '127.0.0.1',
       method: 'password',
+      object: null,
       reason: null,
     },
   ])

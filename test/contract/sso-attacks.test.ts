@@ -209,7 +209,7 @@ test('X3 whoever fails what is required is in the audit trail, and comes in once
     assert.equal((await fromProxy(service, { ...ruth, ...more })).status, 403)
   const refused = (await eventsOf(admin, 'login')).filter(({ outcome }) => outcome === 'failure')
   assert.deepEqual(
-    refused.map(({ method, reason, eperson }) => [method, reason, eperson]),
+    refused.map(({ method, object, eperson }) => [method, object, eperson]),
     Array.from({ length: 4 }, () => ['shibboleth', 'apache', null]),
   )
   const good = { 'x-affiliation': 'alumni@example.edu;staff@example.edu', 'x-assurance': 'high' }

@@ -1121,7 +1121,7 @@ test('X2 the audit trail says who came how, from which provider, and who was ref
   const { eid } = claimsOf(token)
   const admin = service.client()
   admin.token = await adminOf(service)
-  const common = { client_ip: '127.0.0.1', method: 'oidc', reason: 'company' }
+  const common = { client_ip: '127.0.0.1', method: 'oidc', object: 'company', reason: null }
   const logins = (await eventsOf(admin, 'login')).filter(({ method }) => method !== 'password')
   assert.deepEqual(logins[0], { ...common, outcome: 'success', eperson: eid, actor: eid })
   assert.ok(
@@ -1130,7 +1130,7 @@ test('X2 the audit trail says who came how, from which provider, and who was ref
   )
   assert.deepEqual((await eventsOf(admin, 'logout'))[0], {
     ...common,
-    reason: null,
+    object: null,
     outcome: 'success',
     eperson: eid,
     actor: eid,

@@ -768,7 +768,8 @@ test('X2 the audit trail has logins with scheme and provider, and those that wer
     actor: eid,
     client_ip: '127.0.0.1',
     method: 'shibboleth',
-    reason: 'apache',
+    object: 'apache',
+    reason: null,
   }
   assert.deepEqual(logins, [expected, expected])
   const added = (await eventsOf(admin, 'eperson.add')).filter(({ eperson }) => eperson === eid)

@@ -461,7 +461,7 @@ test('X2 X3 the audit trail says who came from where', async t => {
     events.filter(({ method }) => method === 'shibboleth')
   const logins = byMethod(await eventsOf(admin, 'login'))
   assert.deepEqual(
-    logins.map(({ outcome, eperson, reason, client_ip }) => [outcome, eperson, reason, client_ip]),
+    logins.map(({ outcome, eperson, object, client_ip }) => [outcome, eperson, object, client_ip]),
     [
       ['success', eid, 'uni', '127.0.0.1'],
       ['success', uuid, 'uni', '127.0.0.1'],

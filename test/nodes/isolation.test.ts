@@ -83,7 +83,7 @@ for (const isolation of ['read committed', 'serializable'])
         anyOf(nodes).storage.accounts.ensureGroups(['Others', 'Readers']),
       )
       assert.equal(new Set(ensured.flat().map(({ uuid }) => uuid)).size, 2)
-      assert.equal(await count(url, "event = 'group.add' AND reason = $1", 'Others'), 1)
+      assert.equal(await count(url, "event = 'group.add' AND object = $1", 'Others'), 1)
     })
 
     test('D2 joins and leaves at once add up to what is there, and each that changed something is an event', async t => {
@@ -120,7 +120,7 @@ for (const isolation of ['read committed', 'serializable'])
           Array.from({ length: 200 }, (_, id) => ({ id, of: at })),
         ),
       )
-      assert.equal(await count(url, "event = 'entity.import' AND reason = $1", 'shelf'), imports)
+      assert.equal(await count(url, "event = 'entity.import' AND object = $1", 'shelf'), imports)
       const lists = await Promise.all(nodes.map(node => ask(node, listPath('shelf'))))
       const [first] = lists.map(({ text }) => JSON.parse(text) as { of: number }[])
       assert.equal(first?.length, 200)

@@ -5,9 +5,10 @@ import { allowOnly } from '../../http/methods.ts'
 import { sendPage } from '../../http/page.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../problems.ts'
+import type { AuditEvent } from '../../storage/audit.ts'
 import type { ProviderSession, SignOn } from '../../storage/sign-on.ts'
-import type { AuditEvent } from '../../storage/storage.ts'
 import { clientAddress } from '../special-groups.ts'
+import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { Refused, Unavailable } from './protocol.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
@@ -17,7 +18,6 @@ import { understood } from './saml-library.ts'
 import { type LogoutMessage, messageInQuery } from './saml-logout.ts'
 import { decode, readHead } from './saml-xml.ts'
 import type { SignOnPath } from './sign-on.ts'
-import type { Tickets } from './tickets.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses
@@ -67,7 +67,8 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     actor: null,
     clientIp: clientAddress(request.ip),
     method: scheme,
-    reason: id,
+    object: id,
+    reason: null,
   })
 
   const saml = providers.filter((one): one is SamlProvider => one.kind === 'saml')

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnConfig } from '../../config/sign-on.ts'
 import { readForm } from '../../http/form.ts'
 import { allowOnly } from '../../http/methods.ts'
+import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { Attempts } from './attempts.ts'
 import type { Attempt, Vouched } from './protocol.ts'
@@ -9,7 +10,6 @@ import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
 import { notBegun, refusalOf, type WaysOn } from './refusals.ts'
 import { serviceProviderMetadata } from './saml-metadata.ts'
 import type { SignOnPath } from './sign-on.ts'
-import type { Tickets } from './tickets.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses

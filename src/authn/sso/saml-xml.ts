@@ -1,4 +1,4 @@
-import { DOMParser, XMLSerializer } from '@xmldom/xmldom'
+import { parseXml, serializeXml } from '../../xml.ts'
 import { Refused } from './protocol.ts'
 
 /** Reading SAML's XML, and what a message says before anything in it is believed. */
@@ -127,17 +127,12 @@ function refuseExcess(root: Element): void {
 }
 
 /** @throws Refused without a word of what was read */
-export function parse(xml: string): Element {
-  const refuse = () => {
+export const parse = (xml: string): Element =>
+  parseXml(xml, () => {
     throw new Refused('it is not well-formed XML')
-  }
-  const document = new DOMParser({
-    errorHandler: { warning: refuse, error: refuse, fatalError: refuse },
-  }).parseFromString(xml, 'text/xml') as Document | undefined
-  return document?.documentElement ?? refuse()
-}
+  }).documentElement
 
-export const serialize = (element: Element): string => new XMLSerializer().serializeToString(element)
+export const serialize: (element: Element) => string = serializeXml
 
 export const all = (element: Element, namespace: string, name: string): Element[] =>
   Array.from(element.getElementsByTagNameNS(namespace, name))

@@ -5,6 +5,7 @@ import type { Accounts } from '../../storage/storage.ts'
 import { loginEvent } from '../audit.ts'
 import type { Trade } from '../login.ts'
 import type { SpecialGroups } from '../special-groups.ts'
+import type { Tickets } from '../tickets.ts'
 import type { Verified } from '../tokens.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { SignOnCookies } from './attempts.ts'
@@ -12,7 +13,6 @@ import { isClean, readIdentity } from './identity.ts'
 import type { Vouched } from './protocol.ts'
 import { hasLogout, type Provider } from './providers.ts'
 import { noteRefusal, refusals } from './refusals.ts'
-import type { Tickets } from './tickets.ts'
 
 /** What all protocols share once a provider has vouched for somebody (X2, X3; docs/decisions/0010). */
 export interface SignOnPath {

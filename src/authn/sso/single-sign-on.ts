@@ -6,6 +6,7 @@ import type { Keyring } from '../../keys.ts'
 import type { SignOn } from '../../storage/sign-on.ts'
 import type { Accounts } from '../../storage/storage.ts'
 import type { SpecialGroups } from '../special-groups.ts'
+import { createTickets } from '../tickets.ts'
 import { signOnAddresses } from './addresses.ts'
 import { createAttempts, signOnCookies } from './attempts.ts'
 import { providerLogoutRoutes } from './logouts.ts'
@@ -14,7 +15,6 @@ import { createRedirects } from './redirects.ts'
 import { returnRoutes } from './returns.ts'
 import { createSignOnPath, type SignOnPath } from './sign-on.ts'
 import { startRoutes } from './start.ts'
-import { createTickets } from './tickets.ts'
 
 /** Single sign-on as the rest of authentication sees it (contract section 10, docs/decisions/0010). */
 export interface SingleSignOn extends Pick<SignOnPath, 'trade' | 'offerLogout'> {

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { administratorGroup, type Eperson, type Group, type Session } from '../../caller.ts'
+import type { AuditEvent } from '../audit.ts'
 import { emailKey } from '../built-in.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../sign-on.ts'
-import type { AuditEvent, Changed, Login, NewEperson } from '../storage.ts'
+import type { Changed, Login, NewEperson } from '../storage.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 import {
   type EpersonRow,
@@ -22,7 +23,7 @@ import {
 export const now = () => new Date().toISOString()
 
 export const insertEvent = (values: string) =>
-  `INSERT INTO carrel.event (time, event, outcome, eperson, actor, client_ip, method, reason) ${values}`
+  `INSERT INTO carrel.event (time, event, outcome, eperson, actor, client_ip, method, object, reason) ${values}`
 
 export const eventValues = (event: AuditEvent): readonly Value[] => [
   now(),
@@ -32,16 +33,17 @@ export const eventValues = (event: AuditEvent): readonly Value[] => [
   event.actor,
   event.clientIp,
   event.method,
+  storable(event.object),
   storable(event.reason),
 ]
 
 /** PostgreSQL's text has no NUL. */
 export const storable = (text: string | null) => text?.replaceAll('\0', '\uFFFD') ?? null
 
-const eightValues = 'VALUES ($1, $2, $3, $4, $5, $6, $7, $8)'
+const nineValues = 'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)'
 
 export async function noteEvent(db: Queries, event: AuditEvent): Promise<void> {
-  await db.run(insertEvent(eightValues), ...eventValues(event))
+  await db.run(insertEvent(nineValues), ...eventValues(event))
 }
 
 /** @returns undefined when the eperson is not what it was when its password was looked up */
@@ -52,10 +54,10 @@ export async function recordLogin(
 ): Promise<Session | undefined> {
   const [row] = await db.rows<SessionRow>(
     `WITH changed AS (
-       UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($9, password_hash)
-       WHERE uuid = $10 AND password_stamp = $11 AND enabled RETURNING ${sessionColumns}
+       UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($10, password_hash)
+       WHERE uuid = $11 AND password_stamp = $12 AND enabled RETURNING ${sessionColumns}
      ), noted AS (
-       ${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE 'failure' END, $4, CASE WHEN found THEN $5 END, $6, $7, $8
+       ${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE 'failure' END, $4, CASE WHEN found THEN $5 END, $6, $7, $8, $9
        FROM (SELECT EXISTS (SELECT 1 FROM changed) AS found) one
      )
      SELECT * FROM changed`,
@@ -75,9 +77,9 @@ export async function logout(
   event: AuditEvent,
 ): Promise<ProviderSession | undefined> {
   const [last] = await db.rows<SessionColumns>(
-    `WITH ended AS (UPDATE carrel.eperson SET session_key = $9, stamp = nextval('carrel.stamp') WHERE uuid = $10),
-       noted AS (${insertEvent(eightValues)}),
-       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $10 RETURNING id, provider, name, sid, detail)
+    `WITH ended AS (UPDATE carrel.eperson SET session_key = $10, stamp = nextval('carrel.stamp') WHERE uuid = $11),
+       noted AS (${insertEvent(nineValues)}),
+       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $11 RETURNING id, provider, name, sid, detail)
      SELECT provider, name, sid, detail FROM sessions ORDER BY id DESC LIMIT 1`,
     ...eventValues(event),
     randomBytes(32),
@@ -176,7 +178,7 @@ async function insertGroup(db: Queries, name: string, event: AuditEvent): Promis
   const group = { uuid: randomUUID(), name }
   const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING'
   if ((await db.run(sql, group.uuid, name, now())) === 0) return 'exists'
-  await noteEvent(db, { ...event, reason: name })
+  await noteEvent(db, { ...event, object: name })
   return group
 }
 
@@ -217,7 +219,7 @@ async function changeMembership(
   if (!eperson) return 'no-eperson'
   if ((await db.run(membershipChanges[way], known.uuid, eperson.uuid)) === 0) return 'unchanged'
   await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp') WHERE uuid = $1", eperson.uuid)
-  await noteEvent(db, { ...event, eperson: eperson.uuid, reason: group })
+  await noteEvent(db, { ...event, eperson: eperson.uuid, object: group })
   return 'changed'
 }
 

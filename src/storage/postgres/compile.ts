@@ -1,3 +1,4 @@
+import type { RowsSeen } from '../rows-seen.ts'
 import type { Entity, Page } from '../storage.ts'
 import type { Value } from './driver.ts'
 
@@ -9,19 +10,42 @@ export interface Statement {
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** From a plan to SQL, for entities that are tables. Pure: names come from the entity's own list, values are bound. */
-export interface TableSource {
+export interface TableShape {
   /** Quoted, with its schema. */
   readonly table: string
   /** Fields whose values are compared as text, by code point, whatever the type of the column (Q6). */
   readonly asText: readonly string[]
   /** Values may be JSON as somebody wrote it, with line ends between its parts: one record is one line (NDJSON). */
   readonly mayHaveLineEnds: boolean
+  readonly rows: RowsFound
+}
+
+/** Which rows are shown, and how they are found and counted. */
+export type RowsFound =
+  | Exclude<RowsSeen, { kind: 'audiences' }>
+  /** All of a table whose rows have audiences; these count them. */
+  | { readonly kind: 'counted'; readonly counter: string }
+  | {
+      readonly kind: 'audiences'
+      readonly ids: readonly number[]
+      readonly counter: string
+      /** Whether all rows of the audiences are gathered first, and sorted then. */
+      readonly gather: boolean
+    }
+
+/** The condition for a row, with the values that come behind those given. */
+function condition(rows: RowsFound, behind: number): Statement {
+  if (rows.kind === 'own') return { sql: `WHERE t.eperson = $${behind + 1}`, values: [rows.eperson] }
+  if (rows.kind !== 'audiences') return { sql: '', values: [] }
+  // An expression has no index: rows are passed in the order of the list, not audience by audience.
+  const column = rows.gather ? 't.audience' : '(t.audience + 0)'
+  return { sql: `WHERE ${column} = ANY($${behind + 1}::integer[])`, values: [rows.ids] }
 }
 
 /** Rows of one column, `json`: the record. Nulls come last ascending and first descending, as PostgreSQL has it by itself. */
 export function compilePage(
   { fields, key }: Entity,
-  { table, asText, mayHaveLineEnds }: TableSource,
+  { table, asText, mayHaveLineEnds, rows }: TableShape,
   page: Page,
 ): Statement {
   const columns = fields.map(field => `t.${quoteName(field.name)}`).join(', ')
@@ -36,10 +60,13 @@ export function compilePage(
     .join(', ')
   const json = `CAST(row_to_json(${row}) AS TEXT)`
   const inOneLine = mayHaveLineEnds ? `translate(${json}, chr(10) || chr(13), '  ')` : json
+  const where = condition(rows, 2)
+  const isGathered = rows.kind === 'audiences' && rows.gather
+  const from = isGathered ? `(SELECT * FROM ${table} t ${where.sql} OFFSET 0) t` : `${table} t ${where.sql}`
   return {
     // The inner select decides which rows; only those are turned into JSON.
-    sql: `SELECT ${inOneLine} AS json FROM (SELECT ${columns} FROM ${table} t ORDER BY ${order} LIMIT $1 OFFSET $2) ${row}`,
-    values: [page.limit, page.offset],
+    sql: `SELECT ${inOneLine} AS json FROM (SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT $1 OFFSET $2) ${row}`,
+    values: [page.limit, page.offset, ...where.values],
   }
 }
 
@@ -52,21 +79,36 @@ function nameUnlike(fields: Entity['fields']): string {
 }
 
 /** How many records there are; where nobody asked, no further than to know whether some follow the page. */
-export function compileCount({ table }: TableSource, page: Page): Statement | undefined {
-  if (page.total) return { sql: `SELECT count(*) AS count FROM ${table}`, values: [] }
-  if (page.limit === null) return undefined
+export function compileCount({ table, rows }: TableShape, page: Page): Statement | undefined {
+  if (!page.total && page.limit === null) return undefined
+  if (rows.kind === 'audiences' || rows.kind === 'counted') return countAudiences(rows)
+  if (page.total) {
+    const where = condition(rows, 0)
+    return { sql: `SELECT count(*) AS count FROM ${table} t ${where.sql}`, values: where.values }
+  }
+  const where = condition(rows, 1)
   return {
-    sql: `SELECT count(*) AS count FROM (SELECT 1 FROM ${table} LIMIT $1) counted`,
-    values: [Math.min(page.offset + page.limit + 1, Number.MAX_SAFE_INTEGER)],
+    sql: `SELECT count(*) AS count FROM (SELECT 1 FROM ${table} t ${where.sql} LIMIT $1) counted`,
+    values: [Math.min(page.offset + (page.limit ?? 0) + 1, Number.MAX_SAFE_INTEGER), ...where.values],
   }
 }
 
+const countAudiences = (rows: Extract<RowsFound, { counter: string }>): Statement => ({
+  sql: `SELECT coalesce(CAST(sum(${rows.counter}) AS BIGINT), 0) AS count FROM carrel.audience${
+    rows.kind === 'audiences' ? ' WHERE id = ANY($1::integer[])' : ''
+  }`,
+  values: rows.kind === 'audiences' ? [rows.ids] : [],
+})
+
 /** One row: `body`, the page's records joined by the separator, and `count` as `compileCount` has it. */
-export function compileShort(entity: Entity, source: TableSource, page: Page, separator: string): Statement {
+export function compileShort(entity: Entity, source: TableShape, page: Page, separator: string): Statement {
   const records = compilePage(entity, source, page)
   const count = compileCount(source, page)
   const behind = records.values.length + 1
-  const counted = count === undefined ? 'NULL' : `(${count.sql.replace('$1', `$${behind + 1}`)})`
+  const counted =
+    count === undefined
+      ? 'NULL'
+      : `(${count.sql.replace(/\$(\d)/g, (_, number) => `$${behind + Number(number)}`)})`
   return {
     sql: `SELECT ${counted} AS count, (SELECT string_agg(json, $${behind}) FROM (${records.sql}) page) AS body`,
     values: [...records.values, separator, ...(count?.values ?? [])],

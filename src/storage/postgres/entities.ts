@@ -12,8 +12,9 @@ import {
   type Source,
   StoreUnavailable,
 } from '../storage.ts'
+import type { PostgresAudiences } from './audiences.ts'
 import { noteEvent } from './changes.ts'
-import { quoteName, type TableSource } from './compile.ts'
+import { quoteName, type RowsFound, type TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { letReaderRead, tableExists } from './expose.ts'
 import type { Look } from './look.ts'
@@ -28,6 +29,7 @@ const sweepEvery = 20_000
 interface Parts {
   readonly pool: Pool
   readonly look: Look
+  readonly audiences: PostgresAudiences
   readonly records: RecordSource & { readonly held: ReadonlyMap<string, number> }
   readonly tables: ListTable
   readonly cacheSize: number
@@ -45,7 +47,7 @@ export interface PostgresEntities extends Entities {
 
 /** The list of entities, and the tables of those that were imported: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
-  const { pool, look, tables, connect } = parts
+  const { pool, look, audiences, tables, connect } = parts
   const records = createRecords(parts.records, parts.cacheSize)
   let entities: ReadonlyMap<string, Entity> = new Map()
   let seen = -1
@@ -131,9 +133,11 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       await look.ask()
       return entities
     },
-    list: (entity, page, shape, gone) => {
-      if (entity.source.kind === 'records') return records.list(entity as RecordEntity, page, shape)
-      return tables(entity, tableOf(entity, entity.source), page, shape, gone)
+    list: async (entity, page, viewer, shape, gone) => {
+      const { source } = entity
+      if (source.kind === 'records') return records.list(entity as RecordEntity, page, shape)
+      const rows = source.kind === 'table' ? await audiences.rowsFor(source, viewer, page) : allRows
+      return tables(entity, tableOf(entity, source, rows), page, shape, gone)
     },
     publish: async ({ ranks, ...definition }, lines, event) => {
       const version = randomBytes(16).toString('hex')
@@ -153,7 +157,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
           const before = await exposedBy(changes, definition.name)
           await point(changes, { ...definition, source: { kind: 'records', version, ...written } })
           await takeBack(changes, before)
-          await noteEvent(changes, { ...event, reason: definition.name })
+          await noteEvent(changes, { ...event, object: definition.name })
         })
       } finally {
         await db.close()
@@ -169,7 +173,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         if (!row) return false
         const { source } = toEntity(row)
         if (source.kind === 'exposed') await takeBack(db, source)
-        await noteEvent(db, { ...event, reason: name })
+        await noteEvent(db, { ...event, object: name })
         return true
       })
       await sweep().catch(() => {})
@@ -186,7 +190,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         await point(db, exposed)
         await takeBack(db, before)
         await letReaderRead(db, request, await columnsShown(db, request))
-        await noteEvent(db, { ...event, reason: exposed.name })
+        await noteEvent(db, { ...event, object: exposed.name })
       })
       return exposed
     },
@@ -210,14 +214,21 @@ const toEntity = ({ name, definition }: EntityRow): Entity => ({
   ...(JSON.parse(definition) as Omit<Entity, 'name'>),
 })
 
-function tableOf({ fields }: Entity, source: Exclude<Source, { kind: 'records' }>): TableSource {
+const allRows: RowsFound = { kind: 'all' }
+
+function tableOf(
+  { fields }: Entity,
+  source: Exclude<Source, { kind: 'records' }>,
+  rows: RowsFound,
+): TableShape {
   if (source.kind === 'table')
     return {
-      table: `carrel.${quoteName(source.table)}`,
+      table: `carrel.${quoteName(rows.kind === 'own' ? `own_${source.table}` : source.table)}`,
+      rows,
       // As in the embedded store, where JSON is text.
       asText: fields.filter(field => field.type === 'json').map(field => field.name),
       mayHaveLineEnds: false,
     }
   const { schema, table, asText } = source
-  return { table: `${quoteName(schema)}.${quoteName(table)}`, asText, mayHaveLineEnds: true }
+  return { table: `${quoteName(schema)}.${quoteName(table)}`, asText, mayHaveLineEnds: true, rows }
 }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { AuditEvent } from '../audit.ts'
 import {
   CopyError,
   type Dump,
@@ -6,7 +7,7 @@ import {
   type DumpedTable,
   type DumpedValue,
 } from '../sqlite/dump.ts'
-import { type AuditEvent, StoreUnavailable } from '../storage.ts'
+import { StoreUnavailable } from '../storage.ts'
 import { noteEvent } from './changes.ts'
 import { type Connection, connect } from './driver.ts'
 import { migrate } from './migrations.ts'
@@ -70,10 +71,10 @@ async function refuseUsed(db: Connection): Promise<void> {
   await db.run('UPDATE carrel.state SET entities = entities + 1, secrets = secrets + 1')
   const [found] = await db.rows<{ used: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM carrel.eperson) OR EXISTS (SELECT 1 FROM carrel.entity)
-       OR EXISTS (SELECT 1 FROM carrel.event) AS used`,
+       OR EXISTS (SELECT 1 FROM carrel.event) OR EXISTS (SELECT 1 FROM carrel.item) AS used`,
   )
   if (found?.used)
-    throw new CopyError('the database holds epersons, entities or events already; copy into a new one')
+    throw new CopyError('the database holds epersons, entities, items or events already; copy into a new one')
 }
 
 async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgress): Promise<Loaded> {
@@ -179,6 +180,7 @@ function same(part: string, sent: Omit<Loaded, 'part'>, arrived: Omit<Loaded, 'p
 /** New stamps and ids go on behind those that were brought. */
 async function goOnCounting(db: Connection): Promise<void> {
   await db.exec(`
+    UPDATE carrel.state SET audiences = coalesce((SELECT max(id) FROM carrel.audience), 0);
     SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));
     SELECT setval(pg_get_serial_sequence('carrel.provider_session', 'id'),
       greatest((SELECT max(id) FROM carrel.provider_session), 1));

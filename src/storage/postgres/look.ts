@@ -9,6 +9,8 @@ export interface Seen {
   readonly entities: number
   /** Grows when the secrets change. */
   readonly secrets: number
+  /** The number of the last audience. */
+  readonly audiences: number
 }
 
 export interface Look {
@@ -27,10 +29,10 @@ interface Parts {
   readonly follow: (seen: Seen, db: Connection) => Promise<void> | undefined
 }
 
-const sql = `SELECT s.entities, s.secrets, e.uuid, e.stamp FROM carrel.state s
+const sql = `SELECT s.entities, s.secrets, s.audiences, e.uuid, e.stamp FROM carrel.state s
   LEFT JOIN carrel.eperson e ON e.uuid = ANY($1) AND e.enabled`
 
-type LookRow = { entities: number; secrets: number; uuid: string | null; stamp: number }
+type LookRow = { entities: number; secrets: number; audiences: number; uuid: string | null; stamp: number }
 
 /** Milliseconds: a connection that is dead says so at once; one that hangs has had its time. */
 const diedAtOnce = 1_000
@@ -75,7 +77,7 @@ export function createLook({ connect, follow }: Parts): Look {
     if (!first) throw new Error('the store has lost its state row')
     const stamps = new Map<string, number>()
     for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
-    const seen = { stamps, entities: first.entities, secrets: first.secrets }
+    const seen = { stamps, entities: first.entities, secrets: first.secrets, audiences: first.audiences }
     await follow(seen, connection)
     return seen
   }

@@ -2,12 +2,14 @@ import type { WorkerHandlers } from '../records/worker.ts'
 import { type Entity, type Storage, StoreUnavailable } from '../storage.ts'
 import { startThread, type Thread } from '../thread.ts'
 import { postgresAccounts } from './accounts.ts'
+import { postgresAudiences } from './audiences.ts'
 import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { describeTable, readAsReader } from './expose.ts'
 import { createLook } from './look.ts'
 import { migrate } from './migrations.ts'
 import { recordTables } from './record-tables.ts'
+import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
 import { postgresSignOn } from './sign-on.ts'
 import { createTables, type TablePlace } from './tables.ts'
@@ -79,12 +81,15 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     follow: async (seen, db) => {
       await secrets.follow(seen.secrets, db)
       await entities.follow(seen.entities, db)
+      await audiences.follow(seen.audiences, db)
     },
   })
   const secrets = sharedSecrets(accountPool)
+  const audiences = postgresAudiences(accountPool)
   const entities = postgresEntities({
     pool: accountPool,
     look,
+    audiences,
     records,
     tables,
     cacheSize: options.cacheSize,
@@ -125,6 +130,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   return {
     accounts: postgresAccounts(accountPool, look),
     entities,
+    repository: postgresRepository(accountPool, audiences),
     secrets,
     signOn: postgresSignOn(accountPool),
     ping: async () => {

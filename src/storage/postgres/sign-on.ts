@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Eperson } from '../../caller.ts'
+import type { AuditEvent } from '../audit.ts'
 import { emailKey } from '../built-in.ts'
 import {
   decide,
@@ -11,7 +12,6 @@ import {
   recognizedEvents,
   type SignOn,
 } from '../sign-on.ts'
-import type { AuditEvent } from '../storage.ts'
 import {
   changeEperson,
   eventValues,
@@ -54,17 +54,17 @@ export function postgresSignOn(pool: Pool): SignOn {
     begin: async ({ uuid, sessionKey, session }, event) => {
       const [row] = await pool.rows<SessionRow>(
         `WITH changed AS (
-           UPDATE carrel.eperson SET last_login = $1 WHERE uuid = $9 AND session_key = $10 AND enabled
+           UPDATE carrel.eperson SET last_login = $1 WHERE uuid = $10 AND session_key = $11 AND enabled
            RETURNING ${sessionColumns}
          ), noted AS (
-           ${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE 'failure' END, $4, CASE WHEN found THEN $5 END, $6, $7, $8
+           ${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE 'failure' END, $4, CASE WHEN found THEN $5 END, $6, $7, $8, $9
            FROM (SELECT EXISTS (SELECT 1 FROM changed) AS found) one
          ), begun AS (
            INSERT INTO carrel.provider_session (eperson, provider, name, sid, detail, begun)
-           SELECT uuid, $11, $12, $13, $14, $1 FROM changed
+           SELECT uuid, $12, $13, $14, $15, $1 FROM changed
          ), forgotten AS (
-           DELETE FROM carrel.provider_session WHERE eperson = $9 AND id <=
-             (SELECT id FROM carrel.provider_session WHERE eperson = $9 ORDER BY id DESC LIMIT 1 OFFSET $15)
+           DELETE FROM carrel.provider_session WHERE eperson = $10 AND id <=
+             (SELECT id FROM carrel.provider_session WHERE eperson = $10 ORDER BY id DESC LIMIT 1 OFFSET $16)
          )
          SELECT * FROM changed`,
         ...eventValues(event),

@@ -2,7 +2,7 @@ import { joinPieces, separators } from '../../shapes.ts'
 import type { WorkerHandlers } from '../records/worker.ts'
 import { type Entity, type Gone, type Listing, type Page, type Shape, StoreUnavailable } from '../storage.ts'
 import type { Thread } from '../thread.ts'
-import { compileCount, compilePage, compileShort, type TableSource } from './compile.ts'
+import { compileCount, compilePage, compileShort, type TableShape } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { readAtFirst } from './places.ts'
 
@@ -35,7 +35,7 @@ interface Parts {
 
 export type ListTable = (
   entity: Entity,
-  source: TableSource,
+  source: TableShape,
   page: Page,
   shape: Shape,
   gone: Gone,
@@ -53,7 +53,7 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
   async function short(
     place: TablePlace,
     entity: Entity,
-    source: TableSource,
+    source: TableShape,
     page: Page,
     shape: Shape,
     gone: Gone,
@@ -76,7 +76,7 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
   async function long(
     place: TablePlace,
     entity: Entity,
-    source: TableSource,
+    source: TableShape,
     page: Page,
     shape: Shape,
     gone: Gone,

@@ -69,7 +69,22 @@ const tables = [
   {
     name: 'event',
     key: ['id'],
-    columns: 'id time event outcome eperson actor client_ip method reason',
+    columns: 'id time event outcome eperson actor client_ip method object reason',
+    booleans: [],
+  },
+  // How many rows each has is counted anew, as they come.
+  { name: 'audience', key: ['id'], columns: 'id readers', booleans: [] },
+  {
+    name: 'item',
+    key: ['uuid'],
+    columns:
+      'uuid identifier title authors issued type metadata collections audience fingerprint created modified',
+    booleans: [],
+  },
+  {
+    name: 'bitstream',
+    key: ['uuid'],
+    columns: 'uuid item bundle name place description mime_type size sha256 audience created',
     booleans: [],
   },
 ] as const

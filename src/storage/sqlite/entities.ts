@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { createAudiences, readReaders, type Viewer } from '../audiences.ts'
 import { builtInEntities } from '../built-in.ts'
 import { createRecords, type RecordEntity } from '../records/records.ts'
+import { rowsSeen } from '../rows-seen.ts'
 import type { Entities, Entity, Field, ReadRule } from '../storage.ts'
 import type { Database } from './open.ts'
 import type { ReadTurn } from './read-turn.ts'
@@ -54,6 +56,19 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     return entities
   }
 
+  const audiences = createAudiences()
+  const lastAudience = db.prepare('SELECT max(id) FROM audience')
+  function seenBy(viewer: Viewer): readonly number[] {
+    turn.enter()
+    if (lastAudience.get()?.[0] !== audiences.last)
+      for (const { id, readers: text } of db.all<{ id: number; readers: string }>(
+        'SELECT id, readers FROM audience WHERE id > ? ORDER BY id',
+        audiences.last,
+      ))
+        audiences.add(id, readReaders(text))
+    return audiences.of(viewer)
+  }
+
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
     const retired = db.all<{ version: string; at: number }>('SELECT version, at FROM retired')
@@ -76,9 +91,16 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 
   return {
     all,
-    list: (entity, page, shape) =>
+    list: async (entity, page, viewer, shape) =>
       entity.source.kind === 'table'
-        ? listTable({ file, readers }, entity, entity.source.table, page, shape)
+        ? listTable(
+            { file, readers },
+            entity,
+            entity.source,
+            page,
+            rowsSeen(entity.source, viewer, seenBy),
+            shape,
+          )
         : records.list(entity as RecordEntity, page, shape),
     publish: async (entity, lines, event) => {
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`

@@ -96,6 +96,85 @@ const migrations = [
   CREATE TABLE ticket (id TEXT PRIMARY KEY, content TEXT NOT NULL, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX ticket_by_expiry ON ticket (expires);
   `,
+  `
+  -- What an event is about; older ones say it in their reason.
+  ALTER TABLE event ADD COLUMN object TEXT;
+  CREATE INDEX event_of_eperson ON event (eperson, id);
+  DROP VIEW events;
+  CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
+    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason FROM event;
+  -- As the eperson sees them: from where somebody else acted is not for it to know.
+  CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
+    iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason FROM events;
+
+  -- Who may read something (docs/decisions/0011): never changed once it is there. items, bitstreams: how many there are.
+  CREATE TABLE audience (
+    id INTEGER PRIMARY KEY,
+    readers TEXT NOT NULL UNIQUE,
+    items INTEGER NOT NULL DEFAULT 0,
+    bitstreams INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE TABLE item (
+    uuid TEXT PRIMARY KEY,
+    identifier TEXT NOT NULL UNIQUE,
+    title TEXT,
+    authors TEXT NOT NULL,
+    issued TEXT,
+    type TEXT,
+    metadata TEXT NOT NULL,
+    collections TEXT NOT NULL,
+    audience INTEGER NOT NULL REFERENCES audience,
+    fingerprint TEXT NOT NULL,
+    created TEXT NOT NULL,
+    modified TEXT NOT NULL
+  ) STRICT;
+  -- In the words of ORDER BY (compile.ts). Where many rows have the same value each direction has its own.
+  CREATE INDEX item_by_title ON item (title IS NULL, title, uuid);
+  CREATE INDEX item_by_issued ON item (issued IS NULL, issued, uuid);
+  CREATE INDEX item_by_issued_falling ON item (issued IS NULL DESC, issued DESC, uuid);
+  CREATE INDEX item_by_type ON item (type IS NULL, type, uuid);
+  CREATE INDEX item_by_type_falling ON item (type IS NULL DESC, type DESC, uuid);
+  CREATE INDEX item_by_created ON item (created, uuid);
+  CREATE INDEX item_by_modified ON item (modified, uuid);
+  CREATE INDEX item_by_audience ON item (audience, uuid);
+  CREATE TABLE bitstream (
+    uuid TEXT PRIMARY KEY,
+    item TEXT NOT NULL REFERENCES item,
+    bundle TEXT NOT NULL,
+    name TEXT NOT NULL,
+    -- Among those of its item.
+    place INTEGER NOT NULL,
+    description TEXT,
+    mime_type TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    -- Its own, or the item's.
+    audience INTEGER NOT NULL REFERENCES audience,
+    created TEXT NOT NULL,
+    UNIQUE (item, bundle, name)
+  ) STRICT;
+  CREATE INDEX bitstream_by_name ON bitstream (name, uuid);
+  CREATE INDEX bitstream_by_content ON bitstream (sha256, size);
+  CREATE INDEX bitstream_by_audience ON bitstream (audience, uuid);
+  CREATE TRIGGER item_added AFTER INSERT ON item BEGIN
+    UPDATE audience SET items = items + 1 WHERE id = NEW.audience; END;
+  CREATE TRIGGER item_removed AFTER DELETE ON item BEGIN
+    UPDATE audience SET items = items - 1 WHERE id = OLD.audience; END;
+  CREATE TRIGGER item_moved AFTER UPDATE OF audience ON item WHEN NEW.audience <> OLD.audience BEGIN
+    UPDATE audience SET items = items - 1 WHERE id = OLD.audience;
+    UPDATE audience SET items = items + 1 WHERE id = NEW.audience; END;
+  CREATE TRIGGER bitstream_added AFTER INSERT ON bitstream BEGIN
+    UPDATE audience SET bitstreams = bitstreams + 1 WHERE id = NEW.audience; END;
+  CREATE TRIGGER bitstream_removed AFTER DELETE ON bitstream BEGIN
+    UPDATE audience SET bitstreams = bitstreams - 1 WHERE id = OLD.audience; END;
+  CREATE TRIGGER bitstream_moved AFTER UPDATE OF audience ON bitstream WHEN NEW.audience <> OLD.audience BEGIN
+    UPDATE audience SET bitstreams = bitstreams - 1 WHERE id = OLD.audience;
+    UPDATE audience SET bitstreams = bitstreams + 1 WHERE id = NEW.audience; END;
+  CREATE VIEW items AS SELECT uuid, identifier, title, authors, issued, type, metadata, collections,
+    (SELECT readers FROM audience WHERE id = item.audience) AS readers, created, modified, audience FROM item;
+  CREATE VIEW bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
+    (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers, created, audience FROM bitstream;
+  `,
 ]
 
 /**

@@ -3,7 +3,7 @@ import { sortRecords } from '../records/order.ts'
 import type { Numbers, SortField } from '../records/records.ts'
 import type { Field, Shape } from '../storage.ts'
 import { serveThread, stepBack } from '../thread.ts'
-import type { Statement } from './compile.ts'
+import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './open.ts'
 import { packRecords, recordsBetween, recordsNumbered } from './record-file.ts'
 
@@ -24,6 +24,28 @@ let nextCursor = 1
 
 /** Bytes of JSON that one piece of a table's listing holds, about. */
 const pieceSize = 128 * 1024
+
+type Counts = { seen: number | null; all: number | null }
+
+/** Short pages are read over one connection for each store. */
+const pageConnections = new Map<string, Database>()
+function forPages(file: string): Database {
+  const known = pageConnections.get(file)
+  if (known) return known
+  const db = openDatabase(file, { mode: 'read', cache: 8_000 })
+  pageConnections.set(file, db)
+  return db
+}
+
+/** Inside of a transaction: how many rows are seen, and so which way leads to them. */
+function begin(db: Database, plan: TablePlan) {
+  const { counts } = plan
+  const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }
+  return {
+    total: counts && (seen ?? 0),
+    statement: choosePage(plan, seen ?? 0, all ?? 0),
+  }
+}
 
 const handlers = {
   hold(file: string): void {
@@ -78,18 +100,37 @@ const handlers = {
     return shape === 'csv' ? csvLines(new TextDecoder().decode(json), fields) : json
   },
 
+  /** A short page at once. */
+  page(file: string, plan: TablePlan, separator: string) {
+    const db = forPages(file)
+    db.exec('BEGIN')
+    try {
+      const { total, statement } = begin(db, plan)
+      const rows = db.all<{ json: string }>(statement.sql, ...statement.values)
+      return {
+        total,
+        body: joinPieces(
+          rows.map(({ json }) => json),
+          separator,
+        ),
+      }
+    } finally {
+      db.exec('COMMIT')
+    }
+  },
+
   /** @returns the number of the cursor, and the total if it was asked for */
-  open(file: string, page: Statement, total: Statement | null, shape: Shape, fields: readonly Field[]) {
+  open(file: string, plan: TablePlan, shape: Shape, fields: readonly Field[]) {
     // A connection of its own: the cursor keeps the state that it began with, and others read the newest.
     const db = openDatabase(file, { mode: 'read', cache: 2_000 })
     db.exec('BEGIN')
-    const count = total && (db.prepare(total.sql).get(...total.values) as [number])[0]
-    const rows = db.iterate(page.sql, ...page.values)
+    const { total, statement } = begin(db, plan)
+    const rows = db.iterate(statement.sql, ...statement.values)
     const cursor = nextCursor++
     const take = (json: string[]) =>
       shape === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[shape])
     cursors.set(cursor, { db, rows, take })
-    return { cursor, total: count }
+    return { cursor, total }
   },
 
   /** @returns the next piece; null when there is none */

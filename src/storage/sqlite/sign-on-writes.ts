@@ -1,4 +1,5 @@
 import type { Session } from '../../caller.ts'
+import type { AuditEvent } from '../audit.ts'
 import {
   type AtProvider,
   decide,
@@ -9,13 +10,13 @@ import {
   type Recognized,
   recognizedEvents,
 } from '../sign-on.ts'
-import type { AuditEvent, Changed } from '../storage.ts'
+import type { Changed } from '../storage.ts'
 import type { Database } from './open.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 import { endTokens, find, writes as general, nextStamp, now } from './writes.ts'
 
-/** The changes of single sign-on, and with them all that the one writer runs. */
-const signOnWrites = {
+/** The changes of single sign-on. */
+export const signOnWrites = {
   recognize(db: Database, identity: Identity, matching: Matching, event: AuditEvent): Recognized {
     const found = whoIs(db, identity, matching)
     if (found.kind === 'refused') return found
@@ -111,8 +112,6 @@ const signOnWrites = {
     return content
   },
 }
-
-export const writes = { ...general, ...signOnWrites }
 
 export const readTicket = (db: Database, id: string): string | undefined =>
   db.get<{ content: string }>('SELECT content FROM ticket WHERE id = ? AND expires > ?', id, Date.now())

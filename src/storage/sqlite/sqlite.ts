@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { type Storage, StoreUnavailable } from '../storage.ts'
 import { startThread } from '../thread.ts'
 import { sqliteAccounts } from './accounts.ts'
+import type { writes } from './all-writes.ts'
 import { sqliteEntities } from './entities.ts'
 import { migrate } from './migrations.ts'
 import { openDatabase } from './open.ts'
 import { createReadTurn } from './read-turn.ts'
+import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSignOn } from './sign-on.ts'
-import type { writes } from './sign-on-writes.ts'
 import type { WriteCall, WriterHandlers } from './writer.ts'
 
 export interface SqliteOptions {
@@ -51,6 +52,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   return {
     accounts: sqliteAccounts({ db, turn, write: writer.write }),
     entities,
+    repository: sqliteRepository({ db, write: writer.write }),
     secrets,
     signOn: sqliteSignOn({ db, write: writer.write }),
     ping: () => {

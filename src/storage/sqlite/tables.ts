@@ -1,19 +1,34 @@
-import type { Entity, Listing, Page, Shape } from '../storage.ts'
-import { compilePage, compileTotal } from './compile.ts'
+import { separators } from '../../shapes.ts'
+import type { RowsSeen } from '../rows-seen.ts'
+import type { Entity, Listing, Page, Shape, TableSource } from '../storage.ts'
+import { compileTable } from './compile.ts'
 import type { Readers } from './readers.ts'
 
-/** A listing of an entity that is a table: always by a reader thread, by a cursor that moves when the client does. */
+/** A page of at most this many records is read in one go. */
+const shortPage = 100
+
+/** A listing of an entity that is a table: always by a reader thread; what is long by a cursor that moves when the client does. */
 export async function listTable(
   { file, readers }: { readonly file: string; readonly readers: Readers },
-  { fields, ...entity }: Entity,
-  table: string,
+  entity: Entity,
+  source: TableSource,
   page: Page,
+  rows: RowsSeen,
   shape: Shape,
 ): Promise<Listing> {
   const reader = readers.leastBusy()
-  const counted = page.total || page.limit !== null ? compileTotal(table) : null
-  const statement = compilePage({ ...entity, fields }, table, page)
-  const { cursor, total } = await reader.call('open', file, statement, counted, shape, fields)
+  const plan = compileTable(entity, source, page, rows)
+  const listing = (total: number | null, body: Listing['body']): Listing => ({
+    total: total ?? undefined,
+    more: total === null || page.limit === null ? undefined : page.offset + page.limit < total,
+    body,
+  })
+  if (page.limit !== null && page.limit <= shortPage && shape !== 'csv') {
+    const { total, body } = await reader.call('page', file, plan, separators[shape])
+    return listing(total, body)
+  }
+
+  const { cursor, total } = await reader.call('open', file, plan, shape, entity.fields)
   async function* pieces() {
     try {
       for (;;) {
@@ -26,6 +41,5 @@ export async function listTable(
       await reader.call('close', cursor).catch(() => {})
     }
   }
-  const more = total === null || page.limit === null ? undefined : page.offset + page.limit < total
-  return { total: total ?? undefined, more, body: pieces() }
+  return listing(total, pieces())
 }

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { administratorGroup, type Group, type Session } from '../../caller.ts'
+import type { AuditEvent } from '../audit.ts'
 import { emailKey } from '../built-in.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../sign-on.ts'
-import type { AuditEvent, Changed, Login, NewEntity, NewEperson } from '../storage.ts'
+import type { Changed, Login, NewEntity, NewEperson } from '../storage.ts'
 import type { Database } from './open.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 
@@ -13,7 +14,7 @@ import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.
 export const writes = {
   recordEvent(db: Database, event: AuditEvent): void {
     db.run(
-      'INSERT INTO event (time, event, outcome, eperson, actor, client_ip, method, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO event (time, event, outcome, eperson, actor, client_ip, method, object, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
       now(),
       event.event,
       event.outcome,
@@ -21,6 +22,7 @@ export const writes = {
       event.actor,
       event.clientIp,
       event.method,
+      event.object,
       event.reason,
     )
   },
@@ -105,7 +107,7 @@ export const writes = {
     if (groupNamed(db, name)) return 'exists'
     const group = { uuid: randomUUID(), name }
     db.run('INSERT INTO epersongroup (uuid, name, created) VALUES (?, ?, ?)', group.uuid, name, now())
-    writes.recordEvent(db, { ...event, reason: name })
+    writes.recordEvent(db, { ...event, object: name })
     return group
   },
 
@@ -155,14 +157,14 @@ export const writes = {
       now(),
     )
     db.run('UPDATE state SET entities = entities + 1')
-    writes.recordEvent(db, { ...event, reason: entity.name })
+    writes.recordEvent(db, { ...event, object: entity.name })
   },
 
   dropEntity(db: Database, name: string, event: AuditEvent): boolean {
     retireEntity(db, name)
     if (db.run('DELETE FROM entity WHERE name = ?', name) === 0) return false
     db.run('UPDATE state SET entities = entities + 1')
-    writes.recordEvent(db, { ...event, reason: name })
+    writes.recordEvent(db, { ...event, object: name })
     return true
   },
 
@@ -202,7 +204,7 @@ function changeMembership(db: Database, sql: string, group: string, email: strin
   if (!eperson) return 'no-eperson'
   if (db.run(sql, known.uuid, eperson.uuid) === 0) return 'unchanged'
   db.run('UPDATE eperson SET stamp = ? WHERE uuid = ?', nextStamp(db), eperson.uuid)
-  writes.recordEvent(db, { ...event, eperson: eperson.uuid, reason: group })
+  writes.recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
   return 'changed'
 }
 

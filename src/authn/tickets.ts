@@ -1,27 +1,33 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { SignOn } from '../../storage/sign-on.ts'
+import type { SignOn } from '../storage/sign-on.ts'
 
-/** Doors that open once, on whichever node they are knocked at (docs/decisions/0010). */
+/** What is known by its name for a while, on every node: doors that open once (docs/decisions/0010), and who acts (0013). */
 export interface Tickets {
   /** @returns the name, which is the only way to it: the store knows its hash */
   issue(purpose: Purpose, content: object, seconds: number): Promise<string>
+  /** The same under a name that is known already. */
+  keep(purpose: Purpose, name: string, content: object, seconds: number): Promise<void>
   read<T>(purpose: Purpose, name: string): Promise<T | undefined>
   take<T>(purpose: Purpose, name: string): Promise<T | undefined>
   /** @returns false for everyone but the first who asks within that time */
   isFirst(purpose: Purpose, name: string, seconds: number): Promise<boolean>
 }
 
-type Purpose = 'trade' | 'logout' | 'state' | 'logout-request' | `logout-token/${string}`
+type Purpose = 'acting' | 'trade' | 'logout' | 'state' | 'logout-request' | `logout-token/${string}`
 
 export function createTickets(store: SignOn): Tickets {
   const idOf = (purpose: Purpose, name: string) => hash('sha256', `${purpose}\n${name}`, 'base64url')
   const expiry = (seconds: number) => Date.now() + seconds * 1000
   const parse = <T>(content: string | undefined) =>
     content === undefined ? undefined : (JSON.parse(content) as T)
+  const keep: Tickets['keep'] = async (purpose, name, content, seconds) => {
+    await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds))
+  }
   return {
+    keep,
     issue: async (purpose, content, seconds) => {
       const name = randomBytes(32).toString('base64url')
-      await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds))
+      await keep(purpose, name, content, seconds)
       return name
     },
     read: async (purpose, name) => parse(await store.readTicket(idOf(purpose, name))),

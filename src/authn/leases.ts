@@ -1,0 +1,62 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Acting, Authenticated } from '../caller.ts'
+import type { Config } from '../config/config.ts'
+import { pathOf } from '../http/addresses.ts'
+import { cookiesOf, setCookie } from '../http/cookies.ts'
+import type { Accounts } from '../storage/storage.ts'
+import { callerOf } from './authenticate.ts'
+import { clientAddress, type SpecialGroups } from './special-groups.ts'
+import type { Tokens } from './tokens.ts'
+
+/**
+ * Leases (F3, docs/decisions/0013): a cookie that goes on opening one bitstream after the token that opened it has died,
+ * so that a broken transfer can be resumed. It is a token whose key depends on the bitstream, and so it ends with the
+ * session like every other; the cookie's path is the bitstream's own address.
+ */
+export interface Leases {
+  /** Adds the cookie to the answer. */
+  grant(
+    caller: Authenticated | Acting,
+    bitstream: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void>
+  /** Whose lease of the bitstream came along; undefined where none that holds did. */
+  holder(bitstream: string, request: FastifyRequest): Promise<Authenticated | Acting | undefined>
+}
+
+const cookie = 'CARREL-LEASE'
+
+/** Cookies of this name that are looked at: one is ours, others may have been planted. */
+const mostCookies = 4
+
+interface Parts {
+  readonly accounts: Accounts
+  readonly config: Pick<Config, 'baseUrl' | 'leaseLifetime'>
+  readonly specialGroups: SpecialGroups
+  readonly tokens: Tokens
+}
+
+export function createLeases({ accounts, config, specialGroups, tokens }: Parts): Leases {
+  const lifetime = config.leaseLifetime
+  const secure = config.baseUrl.startsWith('https:') ? 'Secure; ' : ''
+  return {
+    grant: async (caller, bitstream, request, reply) => {
+      const kind = `lease/${bitstream}` as const
+      const lease =
+        caller.kind === 'acting'
+          ? await tokens.mintActing(kind, caller, lifetime)
+          : tokens.mint(kind, caller, lifetime)
+      // Lax: a link or a download that begins elsewhere brings it along, a page elsewhere can't look what it opens.
+      const attributes = `Path=${pathOf(request.originalUrl)}; Max-Age=${lifetime}; ${secure}HttpOnly; SameSite=Lax`
+      setCookie(reply, cookie, `${lease}; ${attributes}`)
+    },
+    holder: async (bitstream, request) => {
+      for (const value of cookiesOf(request, cookie).slice(0, mostCookies)) {
+        const verified = await tokens.verify(`lease/${bitstream}`, value)
+        if (verified) return callerOf(accounts, verified, specialGroups.ofAddress(clientAddress(request.ip)))
+      }
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Acting, Authenticated, Caller } from '../caller.ts'
+import { allowOnly } from '../http/methods.ts'
+import { sendHead } from '../http/send-pieces.ts'
+import { Problem } from '../problems.ts'
+import { admits, today } from '../storage/audiences.ts'
+import type { Bitstream, Repository } from '../storage/repository.ts'
+import { mayRead } from '../viewer.ts'
+import { type Body, partsOf, wholeOf } from './body.ts'
+import type { FileStore } from './file-store.ts'
+import { precondition, rangeCounts } from './preconditions.ts'
+import { presentation } from './presentation.ts'
+import { readRanges } from './ranges.ts'
+
+interface Parts {
+  readonly repository: Repository
+  readonly files: FileStore
+  readonly leases: Leases
+  /** Writes down that the caller opened a bitstream (B4). */
+  readonly noteDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
+}
+
+/** Cookies that go on opening a bitstream (F3). */
+export interface Leases {
+  grant(
+    caller: Authenticated | Acting,
+    bitstream: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void>
+  holder(bitstream: string, request: FastifyRequest): Promise<Authenticated | Acting | undefined>
+}
+
+const anybody = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
+
+/**
+ * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 7). Who may read it is decided when a request begins;
+ * what has begun goes on, at the client's pace.
+ */
+export function contentRoutes(
+  app: FastifyInstance,
+  { repository, files, leases, noteDownload }: Parts,
+): void {
+  const url = '/core/bitstreams/:uuid/content'
+
+  /** @returns who opens it, and whether that is the first time @throws Problem for who may not */
+  async function admit(request: FastifyRequest, { uuid, readers }: Bitstream) {
+    const { caller } = request
+    const byToken = caller.kind !== 'anonymous'
+    if (mayRead(caller, readers)) {
+      if (!byToken) return { caller, isNew: false }
+      const holder = await leases.holder(uuid, request)
+      return { caller, isNew: holder === undefined || !isSame(holder, caller) }
+    }
+    if (byToken) throw new Problem('access-denied', 'You may not read this bitstream.')
+    const holder = await leases.holder(uuid, request)
+    if (holder && mayRead(holder, readers)) return { caller: holder, isNew: false }
+    throw new Problem(
+      'authentication-required',
+      'This bitstream is not open to everybody: send a token, or a short-lived one as ?authentication-token=.',
+    )
+  }
+
+  /** @throws Error when the file is not what it was: a fault of the service */
+  async function openFile({ sha256, size }: Bitstream): Promise<FileHandle> {
+    const file = await files.open(sha256)
+    if (!file) throw new Error(`the content ${sha256} is missing; «carrel files verify» names all that are`)
+    const found = await file.stat()
+    if (found.size === size) return file
+    await file.close()
+    throw new Error(`the content ${sha256} has ${found.size} bytes instead of ${size}`)
+  }
+
+  async function answer(request: FastifyRequest, reply: FastifyReply, uuid: string): Promise<FastifyReply> {
+    const bitstream = await repository.bitstream(uuid.toLowerCase())
+    if (!bitstream) throw new Problem('not-found', 'There is no bitstream with this uuid.')
+    const { caller, isNew } = await admit(request, bitstream)
+    const etag = `"${bitstream.sha256}"`
+    const isOpen = admits(bitstream.readers, anybody, today())
+    const headers = {
+      etag,
+      'accept-ranges': 'bytes',
+      // What is open to everybody may be kept, as long as it is asked for anew each time: that may change.
+      ...(isOpen ? { 'cache-control': 'no-cache' } : {}),
+    }
+    const status = precondition(request.headers, etag)
+    if (status === 304) return reply.headers(headers).code(304).send()
+    if (status === 412)
+      throw new Problem('precondition-failed', `The file is another one by now: its entity tag is ${etag}.`)
+    const ranges = rangeCounts(request.headers, etag)
+      ? readRanges(request.headers.range, bitstream.size)
+      : 'whole'
+    // Range means something for GET only (RFC 9110 §14.2).
+    const wanted = request.method === 'GET' ? ranges : 'whole'
+    if (wanted === 'none')
+      throw new Problem('range-not-satisfiable', `The file has ${bitstream.size} bytes.`, {
+        headers: { 'content-range': `bytes */${bitstream.size}`, etag },
+      })
+
+    const file = await openFile(bitstream)
+    const described = presentation(bitstream)
+    reply.headers(headers).headers(described)
+    const body: Body =
+      wanted === 'whole'
+        ? wholeOf(file, bitstream.size)
+        : partsOf(file, wanted, bitstream.size, described['content-type'] ?? '')
+    reply.code(wanted === 'whole' ? 200 : 206).headers(body.headers)
+    if (request.method === 'HEAD') {
+      await file.close()
+      return sendHead(reply)
+    }
+    try {
+      if (isNew && caller.kind !== 'anonymous') {
+        await noteDownload(caller, request, bitstream.uuid)
+        await leases.grant(caller, bitstream.uuid, request, reply)
+      }
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+    return reply.send(body.stream())
+  }
+
+  app.get<{ Params: { uuid: string } }>(url, { config: { takesBareToken: true } }, (request, reply) =>
+    answer(request, reply, request.params.uuid),
+  )
+  allowOnly(app, url, ['GET', 'HEAD'])
+}
+
+/** The same eperson, and the same who acts as it. */
+function isSame(one: Authenticated | Acting, other: Authenticated | Acting): boolean {
+  const actorOf = (caller: Authenticated | Acting) => (caller.kind === 'acting' ? caller.actor.uuid : null)
+  return one.session.eperson.uuid === other.session.eperson.uuid && actorOf(one) === actorOf(other)
+}

@@ -1,0 +1,49 @@
+import { create } from 'content-disposition'
+import type { Bitstream } from '../storage/repository.ts'
+
+/**
+ * How a browser is told to take a file (F2). What can run a script, or can't be known, is never shown in the service's
+ * own origin but saved; what is shown may load nothing and is in no frame.
+ */
+const shown: ReadonlySet<string> = new Set([
+  ...['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/tiff'],
+  ...[
+    'audio/mpeg',
+    'audio/ogg',
+    'audio/wav',
+    'audio/x-wav',
+    'audio/flac',
+    'audio/mp4',
+    'audio/aac',
+    'audio/webm',
+  ],
+  ...['video/mp4', 'video/webm', 'video/ogg', 'application/pdf', 'text/plain', 'text/csv'],
+])
+
+/** RFC 9110 §8.3.1, without parameters. */
+const mediaType = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/
+
+export function presentation({
+  name,
+  mimeType,
+}: Pick<Bitstream, 'name' | 'mimeType'>): Readonly<Record<string, string>> {
+  const [given = ''] = mimeType.toLowerCase().split(';')
+  const type = mediaType.test(given.trim()) ? given.trim() : 'application/octet-stream'
+  const isShown = shown.has(type)
+  return {
+    'content-type': type,
+    // RFC 6266, the name by RFC 8187. A slash would be a folder, which names that are none would hide.
+    'content-disposition': create(fileName(name), { type: isShown ? 'inline' : 'attachment' }),
+    'content-security-policy': isShown
+      ? "default-src 'none'; img-src 'self'; media-src 'self'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+      : "default-src 'none'; frame-ancestors 'none'; sandbox",
+  }
+}
+
+/** The last part of a path; characters that turn text around or can't be seen are left out. */
+const fileName = (name: string): string =>
+  name
+    .split(/[/\\]/)
+    .at(-1)
+    ?.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '')
+    .toWellFormed() || 'file'

@@ -1,0 +1,55 @@
+/**
+ * Range requests (RFC 9110 §14): which bytes of a file a request asks for. Pure.
+ */
+export interface ByteRange {
+  /** The first byte, */
+  readonly start: number
+  /** and the last one. */
+  readonly end: number
+}
+
+/** More than these, and a request costs more than the file: it gets the whole one (RFC 9110 §14.2). */
+const mostRanges = 50
+
+/**
+ * @param header the header Range; undefined: none
+ * @param size of the file, in bytes
+ * @returns the ranges in the order asked for; `whole` where the header is none that has to be followed; `none` where no
+ *   byte of the file is in any of them (416)
+ */
+export function readRanges(
+  header: string | undefined,
+  size: number,
+): readonly ByteRange[] | 'whole' | 'none' {
+  const list = /^bytes=(.*)$/i.exec(header?.trim() ?? '')?.[1]
+  if (list === undefined) return 'whole'
+  const parts = list.split(',').map(part => part.trim())
+  const ranges: ByteRange[] = []
+  let specs = 0
+  for (const part of parts) {
+    // An empty element of a list counts for nothing (RFC 9110 §5.6.1.2).
+    if (part === '') continue
+    const range = readRange(part, size)
+    if (range === 'malformed') return 'whole'
+    specs++
+    if (range !== 'outside') ranges.push(range)
+  }
+  if (specs === 0 || specs > mostRanges) return 'whole'
+  if (ranges.length === 0) return 'none'
+  const asked = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0)
+  // Bytes that are asked for again and again are a way to make much of little.
+  return ranges.length > 1 && asked > size ? 'whole' : ranges
+}
+
+function readRange(text: string, size: number): ByteRange | 'outside' | 'malformed' {
+  const [, first, last] = /^(\d*)-(\d*)$/.exec(text) ?? []
+  if (first === undefined || last === undefined || (first === '' && last === '')) return 'malformed'
+  if (first === '') {
+    const length = Math.min(Number(last), size)
+    return length === 0 ? 'outside' : { start: size - length, end: size - 1 }
+  }
+  const start = Number(first)
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1)
+  if (last !== '' && Number(last) < start) return 'malformed'
+  return start >= size ? 'outside' : { start, end }
+}

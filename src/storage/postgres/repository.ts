@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto'
+import type { AuditEvent } from '../audit.ts'
+import type { NewItem, PutOutcome, Repository } from '../repository.ts'
+import {
+  type BitstreamChanges,
+  type BitstreamRow,
+  type BitstreamValues,
+  bitstreamChanges,
+  bitstreamColumns,
+  bitstreamValues,
+  type ItemRow,
+  itemColumns,
+  itemValueColumns,
+  itemValues,
+  readersOf,
+  toBitstream,
+  toItem,
+} from '../repository-rows.ts'
+import type { PostgresAudiences } from './audiences.ts'
+import { noteEvent, now } from './changes.ts'
+import type { Pool, Queries, Value } from './driver.ts'
+
+/** JSON as text, as the embedded store has it. */
+const asText = (columns: string, ...json: readonly string[]) =>
+  columns.replace(new RegExp(`\\b(${json.join('|')})\\b`, 'g'), 'CAST($1 AS TEXT) AS $1')
+const itemAsText = asText(itemColumns, 'authors', 'metadata', 'collections', 'readers')
+const bitstreamAsText = asText(bitstreamColumns, 'readers')
+
+/** PostgreSQL's text has no NUL: what has one is not there. */
+const canBeThere = (text: string) => !text.includes('\0')
+
+/** Items and bitstreams on PostgreSQL. */
+export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Repository {
+  return {
+    item: async uuid => {
+      if (!canBeThere(uuid)) return undefined
+      const [row] = await pool.rows<ItemRow>(`SELECT ${itemAsText} FROM carrel.items WHERE uuid = $1`, uuid)
+      return row && toItem(row)
+    },
+    bitstream: async uuid => {
+      if (!canBeThere(uuid)) return undefined
+      const sql = `SELECT ${bitstreamAsText} FROM carrel.bitstreams WHERE uuid = $1`
+      const [row] = await pool.rows<BitstreamRow>(sql, uuid)
+      return row && toBitstream(row)
+    },
+    bitstreamsOf: async item => {
+      const sql = `SELECT ${bitstreamAsText} FROM carrel.bitstreams WHERE item = $1 ORDER BY place`
+      return (await pool.rows<BitstreamRow>(sql, item)).map(toBitstream)
+    },
+
+    fingerprints: async identifiers => {
+      const rows = await pool.rows<{ identifier: string; fingerprint: string }>(
+        'SELECT identifier, fingerprint FROM carrel.item WHERE identifier = ANY($1)',
+        identifiers.filter(canBeThere),
+      )
+      return new Map(rows.map(({ identifier, fingerprint }) => [identifier, fingerprint]))
+    },
+    putItems: async (items, event) => {
+      const texts = items.map(readersOf)
+      const numbers = await audiences.numbersOf([
+        ...new Set(texts.flatMap(one => [one.item, ...one.bitstreams])),
+      ])
+      const numberOf = (text: string | undefined) => {
+        const number = numbers.get(text ?? '')
+        if (number === undefined) throw new Error('an audience has no number')
+        return number
+      }
+      return pool.transaction(async db => {
+        const outcomes: PutOutcome[] = []
+        for (const [at, item] of items.entries())
+          outcomes.push(
+            await putItem(db, event, {
+              item,
+              audience: numberOf(texts[at]?.item),
+              wanted: item.bitstreams.map((one, place) =>
+                bitstreamValues(one, place, numberOf(texts[at]?.bitstreams[place])),
+              ),
+            }),
+          )
+        return outcomes
+      })
+    },
+    deleteItem: (identifier, event) =>
+      pool.transaction(async db => {
+        const known = await lockItem(db, identifier)
+        if (!known) return false
+        await db.run('DELETE FROM carrel.bitstream WHERE item = $1', known.uuid)
+        await db.run('DELETE FROM carrel.item WHERE uuid = $1', known.uuid)
+        await noteEvent(db, { ...event, object: identifier })
+        return true
+      }),
+
+    contents: (after, most) =>
+      pool.rows<{ sha256: string; size: number }>(
+        'SELECT DISTINCT sha256, size FROM carrel.bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',
+        after,
+        most,
+      ),
+    contentsInUse: async sha256 => {
+      const sql = 'SELECT DISTINCT sha256 FROM carrel.bitstream WHERE sha256 = ANY($1)'
+      return new Set((await pool.rows<{ sha256: string }>(sql, sha256)).map(row => row.sha256))
+    },
+  }
+}
+
+const lockItem = async (db: Queries, identifier: string) =>
+  (
+    await db.rows<{ uuid: string }>(
+      'SELECT uuid FROM carrel.item WHERE identifier = $1 FOR UPDATE',
+      identifier,
+    )
+  )[0]
+
+interface Put {
+  readonly item: NewItem
+  readonly audience: number
+  readonly wanted: readonly BitstreamValues[]
+}
+
+async function putItem(db: Queries, event: AuditEvent, { item, audience, wanted }: Put): Promise<PutOutcome> {
+  const values = itemValues(item)
+  const added = await db.rows<{ uuid: string }>(
+    `INSERT INTO carrel.item (${itemValueColumns}, audience, modified, uuid, identifier, fingerprint, created)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $8) ON CONFLICT (identifier) DO NOTHING RETURNING uuid`,
+    ...values,
+    audience,
+    now(),
+    randomUUID(),
+    item.identifier,
+    item.fingerprint,
+  )
+  // What was there already nobody else changes until the end.
+  const uuid = (added[0] ?? (await lockItem(db, item.identifier)))?.uuid
+  if (uuid === undefined) throw new Error('an item is gone that was there a moment ago')
+  const before = added[0]
+    ? []
+    : await db.rows<BitstreamValues & { uuid: string }>(
+        `SELECT uuid, bundle, name, place, description, mime_type, size, sha256, audience FROM carrel.bitstream
+         WHERE item = $1`,
+        uuid,
+      )
+  const changes = bitstreamChanges(before, wanted)
+  await changeBitstreams(db, uuid, changes)
+  const outcome = added[0] ? 'added' : await changeItem(db, uuid, item, [...values, audience], changes)
+  if (outcome !== 'unchanged')
+    await noteEvent(db, {
+      ...event,
+      event: outcome === 'added' ? 'item.add' : 'item.change',
+      object: item.identifier,
+    })
+  return outcome
+}
+
+async function changeItem(
+  db: Queries,
+  uuid: string,
+  { fingerprint }: NewItem,
+  values: readonly Value[],
+  changes: BitstreamChanges,
+): Promise<PutOutcome> {
+  const changed = await db.run(
+    `UPDATE carrel.item SET (${itemValueColumns}, audience, modified) = ($1, $2, $3, $4, $5, $6, $7, $8)
+     WHERE uuid = $9 AND ($10 OR (${itemValueColumns}, audience) IS DISTINCT FROM ($1, $2, $3, $4, $5, $6, $7))`,
+    ...values,
+    now(),
+    uuid,
+    Object.values(changes).some(rows => rows.length > 0),
+  )
+  const sql = 'UPDATE carrel.item SET fingerprint = $1 WHERE uuid = $2 AND fingerprint <> $1'
+  await db.run(sql, fingerprint, uuid)
+  return changed === 0 ? 'unchanged' : 'changed'
+}
+
+async function changeBitstreams(db: Queries, item: string, { removed, changed, added }: BitstreamChanges) {
+  if (removed.length > 0) await db.run('DELETE FROM carrel.bitstream WHERE uuid = ANY($1)', removed)
+  for (const row of changed)
+    await db.run(
+      `UPDATE carrel.bitstream SET place = $1, description = $2, mime_type = $3, size = $4, sha256 = $5, audience = $6
+       WHERE uuid = $7`,
+      row.place,
+      row.description,
+      row.mime_type,
+      row.size,
+      row.sha256,
+      row.audience,
+      row.uuid,
+    )
+  for (const row of added)
+    await db.run(
+      `INSERT INTO carrel.bitstream (uuid, item, bundle, name, place, description, mime_type, size, sha256, audience, created)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      randomUUID(),
+      item,
+      row.bundle,
+      row.name,
+      row.place,
+      row.description,
+      row.mime_type,
+      row.size,
+      row.sha256,
+      row.audience,
+      now(),
+    )
+}

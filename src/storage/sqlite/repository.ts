@@ -1,0 +1,61 @@
+import type { Repository } from '../repository.ts'
+import {
+  type BitstreamRow,
+  bitstreamColumns,
+  type ItemRow,
+  itemColumns,
+  toBitstream,
+  toItem,
+} from '../repository-rows.ts'
+import type { Database } from './open.ts'
+import type { Write } from './sqlite.ts'
+
+/** Items and bitstreams on the embedded store: reads at once on the caller's thread, writes through the one writer. */
+export const sqliteRepository = ({ db, write }: { db: Database; write: Write }): Repository => ({
+  item: uuid => {
+    const row = db.get<ItemRow>(`SELECT ${itemColumns} FROM items WHERE uuid = ?`, uuid)
+    return row && toItem({ ...row })
+  },
+  bitstream: uuid => {
+    const row = db.get<BitstreamRow>(`SELECT ${bitstreamColumns} FROM bitstreams WHERE uuid = ?`, uuid)
+    return row && toBitstream({ ...row })
+  },
+  bitstreamsOf: item =>
+    db
+      .all<BitstreamRow>(
+        `SELECT ${bitstreamColumns} FROM bitstreams WHERE item = ?
+         ORDER BY (SELECT place FROM bitstream b WHERE b.uuid = bitstreams.uuid)`,
+        item,
+      )
+      .map(row => toBitstream({ ...row })),
+
+  fingerprints: identifiers =>
+    new Map(
+      db
+        .all<{ identifier: string; fingerprint: string }>(
+          'SELECT identifier, fingerprint FROM item WHERE identifier IN (SELECT value FROM json_each(?))',
+          JSON.stringify(identifiers),
+        )
+        .map(({ identifier, fingerprint }) => [identifier, fingerprint]),
+    ),
+  putItems: (items, event) => write('putItems', items, event),
+  deleteItem: (identifier, event) => write('deleteItem', identifier, event),
+
+  contents: (after, most) =>
+    db
+      .all<{ sha256: string; size: number }>(
+        'SELECT DISTINCT sha256, size FROM bitstream WHERE sha256 > ? ORDER BY sha256, size LIMIT ?',
+        after,
+        most,
+      )
+      .map(row => ({ ...row })),
+  contentsInUse: sha256 =>
+    new Set(
+      db
+        .all<{ sha256: string }>(
+          'SELECT DISTINCT sha256 FROM bitstream WHERE sha256 IN (SELECT value FROM json_each(?))',
+          JSON.stringify(sha256),
+        )
+        .map(row => row.sha256),
+    ),
+})

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import {
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createFileStore } from '../../src/files/file-store.ts'
+import { filesIn } from '../support/archives.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+const sha256 = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
+const pathOf = (hash: string) => join(hash.slice(0, 2), hash.slice(2, 4), hash)
+
+function prepare(t: TestContext) {
+  const folder = temporaryFolder(t)
+  const files = join(folder, 'files')
+  const source = (content: string | Uint8Array) => {
+    const path = join(folder, `source-${sha256(content).slice(0, 8)}`)
+    writeFileSync(path, content)
+    return path
+  }
+  const store = createFileStore(files)
+  const read = async (hash: string) => {
+    const file = await store.open(hash)
+    try {
+      return file && (await file.readFile('utf8'))
+    } finally {
+      await file?.close()
+    }
+  }
+  return { files, source, store, read }
+}
+
+test('a file is kept under its SHA-256, for its owner only, and nothing is left of writing it', async t => {
+  const { files, source, store, read } = prepare(t)
+  const large = Buffer.alloc(3 * 1024 * 1024 + 1, 'large')
+  for (const content of [Buffer.from(''), Buffer.from('small'), large]) {
+    const hash = sha256(content)
+    assert.deepEqual(await store.keep(source(content)), { sha256: hash, size: content.length })
+    const path = join(files, pathOf(hash))
+    assert.ok(readFileSync(path).equals(content))
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    assert.equal(statSync(join(path, '..')).mode & 0o777, 0o700)
+  }
+  assert.equal(filesIn(files).length, 3)
+  assert.equal(await read(sha256('small')), 'small')
+  assert.equal(await read(sha256('nothing')), undefined)
+})
+
+test('the same content is written once, also when it is kept many times at once', async t => {
+  const { files, source, store } = prepare(t)
+  const path = source('the same')
+  await Promise.all(Array.from({ length: 20 }, () => store.keep(path)))
+  assert.equal(filesIn(files).length, 1)
+  const place = join(files, pathOf(sha256('the same')))
+  const { ino } = statSync(place)
+  await store.keep(path)
+  assert.equal(statSync(place).ino, ino)
+})
+
+test('a damaged content is written again', async t => {
+  const { files, source, store, read } = prepare(t)
+  const large = 'x'.repeat(1_500_000)
+  for (const content of ['the right one', large])
+    for (const damage of [
+      (path: string) => truncateSync(path, 3),
+      (path: string) => writeFileSync(path, content.replace(/^./, '_')),
+    ]) {
+      const hash = sha256(content)
+      await store.keep(source(content))
+      damage(join(files, pathOf(hash)))
+      await store.keep(source(content))
+      assert.equal(await read(hash), content)
+    }
+})
+
+test('a content among the orphans is delivered from there, and kept again it is back in its place', async t => {
+  const { files, source, store, read } = prepare(t)
+  const hash = sha256('an orphan')
+  const content = await store.keep(source('an orphan'))
+  const place = join(files, pathOf(hash))
+  const orphan = join(files, 'orphans', hash)
+  for (const bringBack of [
+    async () => assert.deepEqual(await store.keep(source('an orphan')), content),
+    async () => assert.equal(await store.holds(content), true),
+  ]) {
+    utimesSync(place, 1, 1)
+    renameSync(place, orphan)
+    assert.equal(await read(hash), 'an orphan')
+    await bringBack()
+    assert.deepEqual(filesIn(files), [pathOf(hash)])
+    // It would not be back for long otherwise.
+    assert.ok(Date.now() - statSync(place).mtimeMs < 60_000)
+  }
+  // On its way to be deleted when a sweep was killed.
+  renameSync(place, `${orphan}.3f0c`)
+  assert.equal(await read(hash), 'an orphan')
+})
+
+test('a content is held when it is there in its whole size', async t => {
+  const { files, source, store } = prepare(t)
+  const content = await store.keep(source('whole'))
+  assert.equal(await store.holds(content), true)
+  truncateSync(join(files, pathOf(content.sha256)), 2)
+  assert.equal(await store.holds(content), false)
+  rmSync(join(files, pathOf(content.sha256)))
+  assert.equal(await store.holds(content), false)
+})
+
+test('a file that is not there, or can not be read, is not kept, and leaves nothing', async t => {
+  const { files, store } = prepare(t)
+  mkdirSync(files)
+  await assert.rejects(store.keep(join(files, 'nothing')), { code: 'ENOENT' })
+  await assert.rejects(store.keep(files), { code: 'EISDIR' })
+  assert.deepEqual(filesIn(files), [])
+})

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { readdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createFileStore } from '../../src/files/file-store.ts'
+import { graceMilliseconds } from '../../src/files/layout.ts'
+import { sweep } from '../../src/files/sweep.ts'
+import { filesIn } from '../support/archives.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+const hour = graceMilliseconds + 1_000
+const none = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
+
+/** A folder of files, and which of them are referred to: what the store would say. */
+async function prepare(t: TestContext, ...texts: string[]) {
+  const folder = temporaryFolder(t)
+  const files = join(folder, 'files')
+  const store = createFileStore(files)
+  const keep = (text: string) => {
+    writeFileSync(join(folder, text), text)
+    return store.keep(join(folder, text))
+  }
+  const contents = []
+  for (const text of texts) contents.push(await keep(text))
+  const referred = new Set<string>()
+  /** Done while the store is asked, by the number of the question. */
+  const meanwhile: (() => Promise<unknown> | unknown)[] = []
+  const inUse = async (names: readonly string[]) => {
+    const answer = new Set(names.filter(name => referred.has(name)))
+    // After the answer was made up: what is done now is what the asker doesn't know.
+    await meanwhile.shift()?.()
+    return answer
+  }
+  const run = (later: number) => sweep(files, inUse, () => {}, Date.now() + later)
+  const isThere = async (sha256: string) => {
+    const file = await store.open(sha256)
+    await file?.close()
+    return file !== undefined
+  }
+  return { files, store, keep, contents, referred, meanwhile, run, isThere }
+}
+
+test('a content that nothing refers to is set aside after an hour, and deleted an hour later', async t => {
+  const { files, contents, referred, run, isThere } = await prepare(t, 'wanted', 'orphan')
+  const [wanted, orphan] = contents.map(({ sha256 }) => sha256) as [string, string]
+  referred.add(wanted)
+  assert.deepEqual(await run(0), none)
+  assert.deepEqual(await run(hour), { ...none, setAside: 1 })
+  assert.deepEqual(readdirSync(join(files, 'orphans')), [orphan])
+  assert.ok(await isThere(orphan))
+  assert.deepEqual(await run(0), none)
+  assert.ok(await isThere(orphan))
+  assert.deepEqual(await run(hour), { ...none, deleted: 1 })
+  assert.ok(!(await isThere(orphan)))
+  assert.ok(await isThere(wanted))
+  assert.deepEqual(await run(10 * hour), none)
+  assert.equal(filesIn(files).length, 1)
+})
+
+test('a content that is referred to again is brought back, whenever that is', async t => {
+  const { files, contents, referred, meanwhile, run } = await prepare(t, 'wanted again')
+  const { sha256 } = contents[0] as { sha256: string }
+  const refer = () => referred.add(sha256)
+  const inPlace = () =>
+    !filesIn(files).some(path => path.startsWith('orphans')) && filesIn(files).length === 1
+  // While it is set aside.
+  meanwhile.push(refer)
+  assert.deepEqual(await run(hour), none)
+  assert.ok(inPlace())
+  // While it waits.
+  referred.clear()
+  assert.deepEqual(await run(hour), { ...none, setAside: 1 })
+  refer()
+  assert.deepEqual(await run(0), { ...none, broughtBack: 1 })
+  assert.ok(inPlace())
+  // While it is deleted.
+  referred.clear()
+  assert.deepEqual(await run(hour), { ...none, setAside: 1 })
+  meanwhile.push(refer)
+  assert.deepEqual(await run(hour), { ...none, broughtBack: 1 })
+  assert.ok(inPlace())
+})
+
+test('a content that is kept again in the middle of a sweep is never lost', async t => {
+  // After each of the questions that the store is asked, none of whose answers says that it is referred to.
+  for (const [place, questions] of [
+    ['orphans', 0],
+    ['orphans', 1],
+    ['in place', 0],
+    ['in place', 1],
+  ] as const) {
+    const { files, store, keep, contents, meanwhile, run, isThere } = await prepare(t, 'kept again')
+    const content = contents[0]
+    assert.ok(content)
+    const { sha256 } = content
+    let path = join(files, sha256.slice(0, 2), sha256.slice(2, 4), sha256)
+    if (place === 'orphans') {
+      await run(hour)
+      path = join(files, 'orphans', sha256)
+    }
+    // Old by the clock that whoever keeps it has, too.
+    utimesSync(path, 1, 1)
+    for (let before = 0; before < questions; before++) meanwhile.push(() => {})
+    meanwhile.push(() => keep('kept again'))
+    await run(0)
+    assert.deepEqual(meanwhile, [])
+    assert.ok(await isThere(sha256), `${place}, question ${questions}`)
+    assert.ok(await store.holds(content))
+    assert.equal(filesIn(files).length, 1)
+  }
+})
+
+test('a sweep goes on with what a killed one has left', async t => {
+  const { files, contents, referred, run, isThere } = await prepare(t, 'doomed', 'wanted')
+  const [doomed, wanted] = contents.map(({ sha256 }) => sha256) as [string, string]
+  await run(hour)
+  // As it stands between the last question and the deletion.
+  for (const name of [doomed, wanted])
+    renameSync(join(files, 'orphans', name), join(files, 'orphans', `${name}.5a1e`))
+  referred.add(wanted)
+  assert.deepEqual(await run(hour), { ...none, broughtBack: 1, deleted: 1 })
+  assert.ok(await isThere(wanted))
+  assert.ok(!(await isThere(doomed)))
+  assert.equal(filesIn(files).length, 1)
+})
+
+test('half-written files go after an hour, and nothing else is touched', async t => {
+  const { files, contents, referred, run } = await prepare(t, 'wanted')
+  referred.add(contents[0]?.sha256 ?? '')
+  writeFileSync(join(files, 'incoming/half'), 'ha')
+  writeFileSync(join(files, 'of-somebody-else'), '')
+  writeFileSync(join(files, 'orphans/of-somebody-else'), '')
+  assert.deepEqual(await run(0), none)
+  assert.deepEqual(await run(hour), { ...none, leftovers: 1 })
+  assert.deepEqual(
+    filesIn(files).filter(path => path.includes('-')),
+    ['of-somebody-else', 'orphans/of-somebody-else'],
+  )
+})
+
+test('there is nothing to sweep where nothing was ever kept', async t => {
+  assert.deepEqual(await sweep(join(temporaryFolder(t), 'files'), () => new Set()), none)
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { DspaceInterface } from '../support/dspace-interface.ts'
+import { test } from '../support/engines.ts'
+import { addItem, onlyGroup } from '../support/items.ts'
+import { passwordOf, type Service, startService } from '../support/service.ts'
+
+/** Another site than the service's: nothing is shared but what the service allows. */
+const origin = 'https://ui.example.net'
+
+async function started(t: TestContext) {
+  const service = await startService(t, {
+    env: {
+      CARREL_BASE_URL: 'https://repo.example.edu/server',
+      CARREL_ALLOWED_ORIGINS: origin,
+      CARREL_LOGIN_ON_BEHALF_OF: 'true',
+    },
+  })
+  await service.addEperson('admin@example.org', { admin: true })
+  await service.addEperson('ruth@example.org', { groups: ['Readers'] })
+  await service.addEperson('max@example.org')
+  const { files } = await addItem(service, {
+    identifier: '123456789/1',
+    files: [
+      { name: 'open.txt', content: 'for everybody' },
+      { name: 'closed.txt', content: 'for readers', readers: onlyGroup('Readers') },
+    ],
+  })
+  const open = files.get('open.txt')?.uuid ?? assert.fail('the file is there')
+  const closed = files.get('closed.txt')?.uuid ?? assert.fail('the file is there')
+  return { service, open, closed }
+}
+
+async function opened(service: Service): Promise<DspaceInterface> {
+  const ui = new DspaceInterface(service, origin)
+  await ui.boot()
+  return ui
+}
+
+async function loggedIn(service: Service, email: string): Promise<DspaceInterface> {
+  const ui = await opened(service)
+  assert.equal((await ui.logIn(email, passwordOf(email))).status, 200)
+  assert.equal(ui.user?.email, email)
+  return ui
+}
+
+/** What the file says that the download page led to. */
+async function textOf(downloaded: Awaited<ReturnType<DspaceInterface['download']>>): Promise<string> {
+  if (typeof downloaded === 'string') return `went to ${downloaded}`
+  const text = await downloaded.text()
+  assert.equal(downloaded.status, 200, text)
+  return text
+}
+
+test('W1 DSpace’s interface boots and shows its home page to a stranger', async t => {
+  const { service } = await started(t)
+  const ui = await opened(service)
+  assert.deepEqual(ui.loginMethods, ['password'])
+  assert.deepEqual(ui.menu, [])
+  await ui.showHome()
+  assert.ok(ui.requests.length > 20)
+  await assert.rejects(new DspaceInterface(service, 'https://evil.example.net').boot(), /preflight/)
+})
+
+test('L2 DSpace’s interface logs in, stays logged in over reloads, refreshes, shows the profile, logs out', async t => {
+  const { service } = await started(t)
+  const ui = await opened(service)
+  const refused = await ui.logIn('ruth@example.org', 'wrong')
+  assert.equal(refused.status, 401)
+  assert.deepEqual(ui.loginMethods, ['password'])
+  assert.equal((await ui.logIn('ruth@example.org', passwordOf('ruth@example.org'))).status, 200)
+  await ui.showHome()
+  await ui.reload()
+  assert.equal(ui.user?.email, 'ruth@example.org')
+
+  const before = ui.token
+  await ui.refresh()
+  assert.notEqual(ui.token, before)
+  await ui.reload()
+  assert.equal(ui.user?.email, 'ruth@example.org')
+  assert.deepEqual(await ui.profile(), {
+    name: 'Test Person',
+    mustAgree: false,
+    groups: ['Readers'],
+    specialGroups: [],
+    canChangePassword: false,
+  })
+
+  const other = await loggedIn(service, 'ruth@example.org')
+  await ui.logOut()
+  assert.equal(ui.user, undefined)
+  assert.deepEqual(ui.loginMethods, ['password'])
+  // T4: on every device.
+  await other.reload()
+  assert.equal(other.user, undefined)
+  // And in again, with the pair that logging out has left.
+  assert.equal((await ui.logIn('ruth@example.org', passwordOf('ruth@example.org'))).status, 200)
+})
+
+test('F1 DSpace’s interface downloads a restricted file for whoever may read it', async t => {
+  const { service, open, closed } = await started(t)
+  const stranger = await opened(service)
+  assert.equal(await textOf(await stranger.download(open)), 'for everybody')
+  assert.equal(await stranger.download(closed), 'login')
+
+  const ruth = await loggedIn(service, 'ruth@example.org')
+  assert.equal(await textOf(await ruth.download(closed)), 'for readers')
+  assert.equal(await textOf(await ruth.download(open)), 'for everybody')
+  const max = await loggedIn(service, 'max@example.org')
+  assert.equal(await max.download(closed), 'forbidden')
+})
+
+test('B1 DSpace’s interface acts on behalf of somebody, over reloads and downloads, and stops', async t => {
+  const { service, closed } = await started(t)
+  const ui = await loggedIn(service, 'admin@example.org')
+  await ui.reload()
+  assert.deepEqual(ui.menu, ['administratorOf'])
+  await ui.impersonate('ruth@example.org')
+  assert.equal(ui.user?.email, 'ruth@example.org')
+  assert.deepEqual(ui.menu, [])
+  await ui.reload()
+  await ui.showHome()
+  await ui.refresh()
+  assert.deepEqual((await ui.profile()).groups, ['Readers'])
+  assert.equal(await textOf(await ui.download(closed)), 'for readers')
+
+  await ui.stopImpersonating()
+  assert.equal(ui.user?.email, 'admin@example.org')
+  await ui.impersonate('max@example.org')
+  assert.equal(await ui.download(closed), 'forbidden')
+  await ui.logOut()
+  assert.equal(ui.user, undefined)
+})

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { commandEvent } from '../../src/cli/store.ts'
+import { pageOf, pagePlan } from '../support/arbitrary-records.ts'
+import { engines } from '../support/engines.ts'
+import { listPath } from '../support/listings.ts'
+import { type RawField, type RawRecord, recordText, sorted } from '../support/oracle.ts'
+import { asNewItem, mayReadBy, type PlannedItem, plannedItems, type Somebody } from '../support/policies.ts'
+import { type Service, startService, temporaryFolder } from '../support/service.ts'
+
+/** What an item or a bitstream is known by in the plan. */
+interface Planned {
+  readonly readers: PlannedItem['readers']
+}
+
+interface Viewer {
+  readonly name: string
+  readonly who: Somebody
+  readonly headers: Readonly<Record<string, string>>
+}
+
+for (const engine of engines)
+  describe(`audiences on ${engine}`, () => {
+    test('Q11 every list and total of items and bitstreams is what a plain reading of all policies says', async t => {
+      const folder = temporaryFolder(t, 'sqlite')
+      const configuration = join(folder, 'carrel.json')
+      const campus = { group: 'Campus', ranges: ['10.0.0.0/8'] }
+      writeFileSync(
+        configuration,
+        JSON.stringify({
+          specialGroups: { ip: [campus], method: [{ group: 'Local', method: 'password' }] },
+        }),
+      )
+      const service = await startService(t, {
+        engine,
+        env: {
+          CARREL_CONFIG: configuration,
+          CARREL_TRUSTED_PROXIES: '127.0.0.1',
+          CARREL_LOGIN_ON_BEHALF_OF: 'true',
+        },
+      })
+      const viewers = await someViewers(service)
+      const { repository } = service.storage
+      /** What is in the store by now: each round changes some of it, as ingests do. */
+      const inStore = new Map<string, PlannedItem>()
+      await fc.assert(
+        fc.asyncProperty(
+          plannedItems(25),
+          fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 5 }),
+          fc.array(pagePlan(40), { minLength: 3, maxLength: 3 }),
+          async (items, deleted, plans) => {
+            for (const number of deleted) {
+              const identifier = `test/${number}`
+              const removed = await repository.deleteItem(identifier, commandEvent('item.delete'))
+              assert.equal(removed, inStore.delete(identifier))
+            }
+            const outcomes = await repository.putItems(items.map(asNewItem), commandEvent('item.add'))
+            assert.deepEqual(
+              outcomes,
+              items.map(item => {
+                const before = inStore.get(item.identifier)
+                if (!before) return 'added'
+                return isSame(before, item) ? 'unchanged' : 'changed'
+              }),
+            )
+            for (const item of items) inStore.set(item.identifier, item)
+            for (const viewer of viewers) await checkLists(service, viewer, inStore, plans)
+          },
+        ),
+        { numRuns: 12, interruptAfterTimeLimit: 30_000 },
+      )
+      assert.ok(inStore.size > 20)
+    })
+  })
+
+/** Rules are a set: their order, and one that comes twice, change nothing. */
+const ruleSet = (rules: PlannedItem['readers']) =>
+  [...new Set(rules.map(({ reader, from, until }) => JSON.stringify([reader, from, until])))].sort()
+
+function isSame(one: PlannedItem, other: PlannedItem): boolean {
+  const plain = ({ readers, bitstreams, ...rest }: PlannedItem) =>
+    JSON.stringify([
+      rest.title,
+      rest.issued,
+      ruleSet(readers),
+      bitstreams.map(file => [file.name, ruleSet(file.readers ?? readers)]),
+    ])
+  return plain(one) === plain(other)
+}
+
+async function someViewers(service: Service): Promise<readonly Viewer[]> {
+  await service.storage.accounts.ensureGroups(['A', 'B', 'C'])
+  const bearer = async (email: string) => {
+    const client = service.client()
+    await client.login(email)
+    return { authorization: `Bearer ${client.token}` }
+  }
+  await service.addEperson('a@example.org', { groups: ['A'] })
+  await service.addEperson('ab@example.org', { groups: ['A', 'B'] })
+  await service.addEperson('none@example.org')
+  await service.addEperson('root@example.org', { admin: true, groups: ['C'] })
+  const b = await service.addEperson('b@example.org', { groups: ['B'] })
+  const elsewhere = { 'x-forwarded-for': '192.0.2.7' }
+  const onCampus = { 'x-forwarded-for': '10.1.2.3' }
+  const reader = (...groups: string[]): Somebody => ({
+    administrator: false,
+    loggedIn: true,
+    groups: ['Local', ...groups],
+  })
+  const nobody: Somebody = { administrator: false, loggedIn: false, groups: [] }
+  const root = await bearer('root@example.org')
+  return [
+    { name: 'anonymous', who: nobody, headers: elsewhere },
+    { name: 'anonymous on campus', who: { ...nobody, groups: ['Campus'] }, headers: onCampus },
+    { name: 'in A', who: reader('A'), headers: { ...elsewhere, ...(await bearer('a@example.org')) } },
+    {
+      name: 'in A and B, on campus',
+      who: reader('A', 'B', 'Campus'),
+      headers: { ...onCampus, ...(await bearer('ab@example.org')) },
+    },
+    { name: 'in no group', who: reader(), headers: { ...elsewhere, ...(await bearer('none@example.org')) } },
+    {
+      name: 'administrator',
+      who: { administrator: true, loggedIn: true, groups: [] },
+      headers: { ...elsewhere, ...root },
+    },
+    {
+      // The administrator's rights and special groups are dropped; the address is of the request (B3).
+      name: 'administrator acting as somebody in B, on campus',
+      who: { administrator: false, loggedIn: true, groups: ['B', 'Campus'] },
+      headers: { ...onCampus, ...root, 'x-on-behalf-of': b.uuid },
+    },
+  ]
+}
+
+async function checkLists(
+  service: Service,
+  viewer: Viewer,
+  inStore: ReadonlyMap<string, PlannedItem>,
+  plans: readonly Parameters<typeof pageOf>[0][],
+): Promise<void> {
+  const fieldsOf = new Map(
+    (
+      JSON.parse((await ask(service, viewer, '/api/query/v4')).body) as { name: string; fields: RawField[] }[]
+    ).map(({ name, fields }) => [name, fields]),
+  )
+  const planOf: Readonly<Record<string, (record: Record<string, string>) => Planned | undefined>> = {
+    items: ({ identifier = '' }) => inStore.get(identifier),
+    bitstreams: ({ item = '', name }) => {
+      const planned = inStore.get(identifiers.get(item) ?? '')
+      const readers = planned?.bitstreams.find(one => one.name === name)?.readers
+      return planned && { readers: readers ?? planned.readers }
+    },
+  }
+  const identifiers = new Map<string, string>()
+  for (const entity of ['items', 'bitstreams']) {
+    const fields = fieldsOf.get(entity) ?? []
+    // An administrator's whole list says which records there are; which of them others see, only the plan says.
+    const everything = await allRecords(service, entity)
+    if (entity === 'items')
+      for (const record of everything) identifiers.set(textOf(record, 'uuid'), textOf(record, 'identifier'))
+    assert.equal(everything.length, howMany(entity, inStore))
+    const visible = everything.filter(record => {
+      const planned = planOf[entity]?.(
+        Object.fromEntries([...record].map(([name]) => [name, textOf(record, name)])),
+      )
+      assert.ok(planned, 'every record is one of the plan')
+      return mayReadBy(planned.readers, viewer.who)
+    })
+    for (const plan of plans) {
+      const page = pageOf(plan, fields)
+      const expected = sorted(visible, fields, page.order, 'uuid')
+      const from = page.offset ?? 0
+      const { order, ...window } = page
+      const answer = await ask(
+        service,
+        viewer,
+        listPath(entity, {
+          ...(order.length > 0 ? { order_by: order } : {}),
+          ...window,
+          include_total: true,
+        }),
+      )
+      const what = `${viewer.name}: ${entity} ${JSON.stringify(page)}`
+      assert.equal(answer.total, String(visible.length), what)
+      const cut = expected.slice(from, page.limit === undefined ? undefined : from + page.limit)
+      assert.equal(answer.body, `[${cut.map(recordText).join(',')}]`, what)
+    }
+  }
+}
+
+const howMany = (entity: string, inStore: ReadonlyMap<string, PlannedItem>) =>
+  entity === 'items'
+    ? inStore.size
+    : [...inStore.values()].reduce((sum, { bitstreams }) => sum + bitstreams.length, 0)
+
+const textOf = (record: RawRecord, field: string): string => {
+  const value: unknown = JSON.parse(record.get(field) ?? 'null')
+  return typeof value === 'string' ? value : ''
+}
+
+async function allRecords({ storage }: Service, name: string): Promise<RawRecord[]> {
+  const entity = (await storage.entities.all()).get(name)
+  assert.ok(entity)
+  const page = { order: [], offset: 0, limit: null, total: false }
+  const { body } = await storage.entities.list(entity, page, { kind: 'administrator' }, 'json', () =>
+    AbortSignal.timeout(30_000),
+  )
+  const pieces: Uint8Array[] = []
+  if (body instanceof Uint8Array) pieces.push(body)
+  else for await (const piece of body) pieces.push(piece.slice())
+  const records = JSON.parse(
+    `[${pieces
+      .map(piece => Buffer.from(piece).toString())
+      .filter(Boolean)
+      .join(',')}]`,
+  )
+  return (records as Record<string, unknown>[]).map(
+    record => new Map(Object.entries(record).map(([field, value]) => [field, JSON.stringify(value)])),
+  )
+}
+
+async function ask(service: Service, { headers }: Viewer, path: string) {
+  const response = await fetch(service.address + path, { headers })
+  const body = await response.text()
+  assert.equal(response.status, 200, body)
+  return { body, total: response.headers.get('x-records') }
+}
