@@ -9,8 +9,11 @@ import { entityCommand } from './entity.ts'
 import { epersonCommand } from './eperson.ts'
 import { exposeCommand } from './expose.ts'
 import { Failure, Misuse } from './failures.ts'
+import { filesCommand } from './files.ts'
 import { groupCommand } from './group.ts'
 import { importCommand } from './import.ts'
+import { ingestCommand } from './ingest.ts'
+import { itemCommand } from './item.ts'
 import { secretCommand } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { ssoCommand } from './sso.ts'
@@ -24,6 +27,9 @@ const program = new Command('carrel')
   .addCommand(epersonCommand())
   .addCommand(groupCommand())
   .addCommand(importCommand())
+  .addCommand(ingestCommand())
+  .addCommand(itemCommand())
+  .addCommand(filesCommand())
   .addCommand(exposeCommand())
   .addCommand(entityCommand())
   .addCommand(secretCommand())

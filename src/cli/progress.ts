@@ -3,6 +3,8 @@ import { SingleBar } from 'cli-progress'
 /** Says what long work is at, and the share of it that is done, 0 to 1 (D1). */
 export interface ShownProgress {
   update(step: string, share: number): void
+  /** A line that stays, beside the bar. */
+  note(line: string): void
   stop(): void
 }
 
@@ -25,6 +27,10 @@ export function showProgress(): ShownProgress {
       if (started) bar.update(Math.round(share * 100), { step })
       else bar.start(100, Math.round(share * 100), { step })
       started = true
+    },
+    note: line => {
+      // The bar is drawn again below it.
+      process.stderr.write(started && process.stderr.isTTY ? `\r\u001b[2K${line}\n` : `${line}\n`)
     },
     stop: () => bar.stop(),
   }

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { Readable } from 'node:stream'
 import type { ByteRange } from './ranges.ts'
 
-/** What goes out: the whole file, a part of it, or several (RFC 9110 §14.6). The file is closed when the body ends. */
+/** What goes out: the whole file, a part of it, or several (RFC 9110 §14.6). */
 export interface Body {
   readonly headers: Readonly<Record<string, string | number>>
-  readonly stream: () => Readable
+  /** Each in a buffer of its own; the file must stay open until they end. */
+  readonly pieces: AsyncIterator<Uint8Array>
 }
+
+/** A transfer holds so many bytes that its client hasn't taken yet, and no more: many clients may be slow. */
+const pieceSize = 64 * 1024
 
 /** @param ranges one or more @param size of the file @param type its media type */
 export function partsOf(file: FileHandle, ranges: readonly ByteRange[], size: number, type: string): Body {
@@ -15,7 +18,7 @@ export function partsOf(file: FileHandle, ranges: readonly ByteRange[], size: nu
   if (range && more.length === 0)
     return {
       headers: { 'content-range': contentRange(range, size), 'content-length': lengthOf(range) },
-      stream: () => file.createReadStream({ start: range.start, end: range.end }),
+      pieces: bytesOf(file, range),
     }
   const boundary = randomBytes(18).toString('base64url')
   const heads = ranges.map(one =>
@@ -25,27 +28,38 @@ export function partsOf(file: FileHandle, ranges: readonly ByteRange[], size: nu
   )
   const end = Buffer.from(`\r\n--${boundary}--\r\n`)
   async function* pieces() {
-    try {
-      for (const [at, one] of ranges.entries()) {
-        yield heads[at]
-        yield* file.createReadStream({ start: one.start, end: one.end, autoClose: false })
-      }
-      yield end
-    } finally {
-      await file.close()
+    for (const [at, one] of ranges.entries()) {
+      yield heads[at] ?? end
+      yield* bytesOf(file, one)
     }
+    yield end
   }
   const length = ranges.reduce((sum, one, at) => sum + (heads[at]?.length ?? 0) + lengthOf(one), end.length)
   return {
     headers: { 'content-type': `multipart/byteranges; boundary=${boundary}`, 'content-length': length },
-    stream: () => Readable.from(pieces(), { objectMode: false }),
+    pieces: pieces(),
   }
 }
 
 export const wholeOf = (file: FileHandle, size: number): Body => ({
   headers: { 'content-length': size },
-  stream: () => file.createReadStream(),
+  pieces: bytesOf(file, { start: 0, end: size - 1 }),
 })
+
+/**
+ * Exactly these bytes. `createReadStream` would read ahead, leave its buffers to the garbage collector, and merely end
+ * where the file has become shorter.
+ * @throws Error when they are not all there: the connection then breaks off, as an answer that ends would look whole
+ */
+async function* bytesOf(file: FileHandle, { start, end }: ByteRange) {
+  for (let at = start; at <= end; ) {
+    const piece = Buffer.allocUnsafeSlow(Math.min(pieceSize, end + 1 - at))
+    const { bytesRead } = await file.read(piece, 0, piece.length, at)
+    if (bytesRead === 0) throw new Error(`the file ends at byte ${at}, and not behind byte ${end}`)
+    at += bytesRead
+    yield bytesRead === piece.length ? piece : piece.subarray(0, bytesRead)
+  }
+}
 
 const lengthOf = ({ start, end }: ByteRange) => end - start + 1
 const contentRange = ({ start, end }: ByteRange, size: number) => `bytes ${start}-${end}/${size}`

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Acting, Authenticated, Caller } from '../caller.ts'
 import { allowOnly } from '../http/methods.ts'
-import { sendHead } from '../http/send-pieces.ts'
+import { sendHead, sendPieces } from '../http/send-pieces.ts'
 import { Problem } from '../problems.ts'
 import { admits, today } from '../storage/audiences.ts'
 import type { Bitstream, Repository } from '../storage/repository.ts'
@@ -99,27 +99,26 @@ export function contentRoutes(
       })
 
     const file = await openFile(bitstream)
-    const described = presentation(bitstream)
-    reply.headers(headers).headers(described)
-    const body: Body =
-      wanted === 'whole'
-        ? wholeOf(file, bitstream.size)
-        : partsOf(file, wanted, bitstream.size, described['content-type'] ?? '')
-    reply.code(wanted === 'whole' ? 200 : 206).headers(body.headers)
-    if (request.method === 'HEAD') {
-      await file.close()
-      return sendHead(reply)
-    }
     try {
-      if (isNew && caller.kind !== 'anonymous') {
+      const described = presentation(bitstream)
+      const { headers: ofBody, pieces }: Body =
+        wanted === 'whole'
+          ? wholeOf(file, bitstream.size)
+          : partsOf(file, wanted, bitstream.size, described['content-type'] ?? '')
+      if (request.method === 'GET' && isNew && caller.kind !== 'anonymous') {
         await noteDownload(caller, request, bitstream.uuid)
         await leases.grant(caller, bitstream.uuid, request, reply)
       }
-    } catch (error) {
+      reply
+        .code(wanted === 'whole' ? 200 : 206)
+        .headers(headers)
+        .headers(described)
+        .headers(ofBody)
+      if (request.method === 'HEAD') return sendHead(reply)
+      return await sendPieces(reply, { before: '', between: '', behind: '', pieces })
+    } finally {
       await file.close()
-      throw error
     }
-    return reply.send(body.stream())
   }
 
   app.get<{ Params: { uuid: string } }>(url, { config: { takesBareToken: true } }, (request, reply) =>

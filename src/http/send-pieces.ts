@@ -34,7 +34,7 @@ export async function sendPieces(
       next = await pieces.next(), first = false
     ) {
       if (gone.signal.aborted) break
-      if (!first) raw.write(between)
+      if (!first && between !== '') raw.write(between)
       const piece = next.value
       if (!raw.write(piece, () => release(piece))) await once(raw, 'drain', { signal: gone.signal })
     }

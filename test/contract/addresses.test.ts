@@ -94,7 +94,7 @@ test('P2 the query endpoints can live under /pdb/query/v4, links included', asyn
   const entities = (await (await client.get('/pdb/query/v4')).json()) as { href: string }[]
   assert.deepEqual(
     entities.map(entity => entity.href),
-    [`${baseUrl}/pdb/query/v4/letters`],
+    ['items', 'bitstreams', 'letters'].map(name => `${baseUrl}/pdb/query/v4/${name}`),
   )
 })
 

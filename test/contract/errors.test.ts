@@ -7,6 +7,7 @@ import { atEnd } from '../support/at-end.ts'
 import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/engines.ts'
 import { serve } from '../support/process.ts'
 import { exchange, head, type RawAnswer } from '../support/raw.ts'
+import { contentOf, everybody, putItem } from '../support/repository.ts'
 import { baseUrl, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
 
 interface Body {
@@ -158,6 +159,14 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     await service.client().get('/api/query/v4/letters', { accept: 'image/png' }),
     { code: 'not-acceptable', path: '/api/query/v4/letters' },
   ],
+  'precondition-failed': async service => [
+    await service.client().get(await aFile(service), { 'if-match': '"another"' }),
+    { code: 'precondition-failed', path: await aFile(service) },
+  ],
+  'range-not-satisfiable': async service => [
+    await service.client().get(await aFile(service), { range: 'bytes=100-' }),
+    { code: 'range-not-satisfiable', path: await aFile(service) },
+  ],
   'body-too-large': async service => [
     await service.client().post('/api/authn/login', form(ruth, 'verysecret'.repeat(2_000))),
     { code: 'body-too-large', path: '/api/authn/login', never: ['verysecret'] },
@@ -168,6 +177,12 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     }),
     { code: 'unsupported-media-type', path: '/api/authn/login', never: ['verysecret'] },
   ],
+}
+
+/** Where a file of a few bytes is that everybody may read. */
+async function aFile(service: Service): Promise<string> {
+  const { bitstreams } = await putItem(service, 'test/1', everybody, [{ name: 'a.txt', content: 'a file' }])
+  return contentOf(bitstreams[0] ?? { uuid: '' })
 }
 
 /** Provoked below: by a setting of its own, on a raw socket, or with a broken store. */

@@ -146,6 +146,7 @@ test('S3 special groups are there without an authenticated user', async t => {
               permanent: false,
               metadata: {},
               type: 'group',
+              _links: { self: { href: `${baseUrl}/api/eperson/groups/${group.uuid}` } },
             },
           ],
         },

@@ -21,7 +21,9 @@ function assertQuiet({ code, stdout, stderr }: Finished): string {
 
 test('D1 the package that npm makes installs into an empty folder, and works there', async t => {
   const folder = temporaryFolder(t)
-  const env = environmentWithNode()
+  // npm reaches its registry the way that this machine does.
+  const proxies = Object.entries(process.env).filter(([name]) => /^(https?|all|no)_proxy$/i.test(name))
+  const env = environmentWithNode(Object.fromEntries(proxies.map(([name, value]) => [name, value ?? ''])))
   const pack = await run('npm', ['pack', '--json', '--silent', '--pack-destination', folder], {
     env,
     cwd: repository,

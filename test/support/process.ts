@@ -18,7 +18,8 @@ type Settings = Readonly<Record<string, string>>
 export function cleanEnvironment(settings: Settings = {}): Record<string, string> {
   const outer = Object.entries(process.env).filter(
     (pair): pair is [string, string] =>
-      pair[1] !== undefined && !/^(CARREL_|NODE_(?!COMPILE_CACHE)|npm_)|^(https?|all)_proxy$/i.test(pair[0]),
+      pair[1] !== undefined &&
+      !/^(CARREL_|NODE_(?!COMPILE_CACHE|EXTRA_CA_CERTS)|npm_)|^(https?|all)_proxy$/i.test(pair[0]),
   )
   return { ...Object.fromEntries(outer), ...settings }
 }

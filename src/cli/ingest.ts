@@ -1,0 +1,102 @@
+import { Command } from 'commander'
+import { createFileStore } from '../files/file-store.ts'
+import { sweep } from '../files/sweep.ts'
+import { type IngestReport, ingest } from '../ingest/ingest.ts'
+import { BadItem } from '../ingest/item.ts'
+import { parseDay } from '../ingest/readers.ts'
+import { openItems } from '../ingest/source.ts'
+import type { Readers } from '../storage/audiences.ts'
+import type { Accounts } from '../storage/storage.ts'
+import { Misuse } from './failures.ts'
+import { printable, say } from './output.ts'
+import { showProgress } from './progress.ts'
+import { readOption, readRule } from './read-rule.ts'
+import { commandEvent, withStore } from './store.ts'
+
+interface Options {
+  readonly read: string
+  readonly from?: string
+  readonly until?: string
+  readonly dryRun?: boolean
+  readonly json?: boolean
+}
+
+/** `carrel ingest`: items and their files from a folder. */
+export function ingestCommand(): Command {
+  const [readFlag, , readDefault] = readOption
+  return new Command('ingest')
+    .argument('<folder>', "DSpace's item folders (Simple Archive Format), or a folder with manifest.csv")
+    .description(
+      'Add items with their files, and change those that are there; the same again goes on where it ended.',
+    )
+    .option(
+      readFlag,
+      "who may read items that don't say so: anonymous, eperson, admin or group:<name>",
+      readDefault,
+    )
+    .option('--from <day>', 'the first day (YYYY-MM-DD, UTC) of --read, as after an embargo')
+    .option('--until <day>', 'the last day of --read')
+    .option('--dry-run', 'check everything, say what would happen, write nothing')
+    .option('--json', 'print the report as JSON')
+    .action((folder: string, options: Options) => run(folder, options))
+}
+
+const run = (folder: string, options: Options): Promise<void> =>
+  withStore(async ({ accounts, repository }, { filesFolder }) => {
+    const readers = await readersOf(options, accounts)
+    const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
+    const progress = showProgress()
+    try {
+      const report = await ingest(await openItems(folder, { readers, groups }), {
+        repository,
+        files: createFileStore(filesFolder),
+        event: commandEvent('item.add'),
+        dryRun: options.dryRun ?? false,
+        failed: ({ item, reason }) => progress.note(printable(`carrel: ${item}: ${reason}`)),
+        progress: share => progress.update('ingesting', share),
+      })
+      if (!report.dryRun)
+        await sweep(
+          filesFolder,
+          names => repository.contentsInUse(names),
+          share => progress.update('cleaning', share),
+        )
+      progress.stop()
+      say(options.json ? JSON.stringify(report, null, 2) : describe(report))
+      if (report.failed > 0) process.exitCode = 1
+    } finally {
+      progress.stop()
+    }
+  })
+
+async function readersOf({ read, from, until }: Options, accounts: Accounts): Promise<Readers> {
+  const reader = await readRule(read, accounts)
+  if (reader === 'admin') {
+    if (from !== undefined || until !== undefined)
+      throw new Misuse(
+        'administrators may always read: --from and --until take another --read, such as anonymous or eperson',
+      )
+    return []
+  }
+  const days = { ...day('from', from), ...day('until', until) }
+  if (from !== undefined && until !== undefined && from > until) throw new Misuse('--until is before --from')
+  return [{ reader, ...days }]
+}
+
+function day(name: 'from' | 'until', text: string | undefined): { from?: string; until?: string } {
+  if (text === undefined) return {}
+  try {
+    return { [name]: parseDay(text) }
+  } catch (error) {
+    throw error instanceof BadItem ? new Misuse(`--${name}: ${error.message}`) : error
+  }
+}
+
+function describe({ added, changed, unchanged, failed, dryRun, milliseconds }: IngestReport): string {
+  const count = (number: number) => number.toLocaleString('en')
+  const counts = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged, ${count(failed)} failed`
+  if (dryRun) return `It would be: ${counts}. Nothing was written.`
+  const seconds = milliseconds / 1000
+  const rate = Math.round((added + changed) / Math.max(seconds, 0.001))
+  return `${counts}, in ${seconds.toFixed(1)} s${added + changed >= 100 ? ` (${count(rate)} items/s)` : ''}.`
+}

@@ -1,0 +1,131 @@
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ImportError } from '../import/source.ts'
+import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
+import { type ListedFile, parseContents } from './contents.ts'
+import { BadItem, type FoundItem, toItem } from './item.ts'
+import { createMetadata, parseMetadata } from './metadata.ts'
+import { asBadItem, findFile, readText } from './read-file.ts'
+import { parseReaders } from './readers.ts'
+
+/**
+ * DSpace's Simple Archive Format: a folder of item folders, each with `dublin_core.xml`, and `metadata_<schema>.xml`,
+ * `contents`, `handle`, `collections` and (ours) `readers` if wanted.
+ * @param folder without links
+ * @param name what the identifiers of items without a handle begin with
+ * @throws ImportError when there is no item folder in it
+ */
+export async function openArchive(folder: string, name: string, options: SourceOptions): Promise<Candidates> {
+  // Names alone, of a million some 100 MB: in their order, the same run says the same again.
+  const names = (await readdir(folder)).filter(one => !one.startsWith('.')).sort()
+  if (names.length === 0)
+    throw new ImportError(`there is neither manifest.csv nor an item folder in ${folder}`)
+  return readArchive(folder, name, names, options)
+}
+
+async function* readArchive(
+  folder: string,
+  name: string,
+  names: readonly string[],
+  options: SourceOptions,
+): Candidates {
+  for (let at = 0; at < names.length; at += itemsAtOnce) {
+    const found = await Promise.all(
+      names
+        .slice(at, at + itemsAtOnce)
+        .map(one => toCandidate(join(folder, one), `${name}/${one}`, one, options)),
+    )
+    yield {
+      candidates: found.filter(one => one !== undefined),
+      share: Math.min(1, (at + itemsAtOnce) / names.length),
+    }
+  }
+}
+
+/** @returns undefined for what lies beside the item folders, such as a list of them */
+async function toCandidate(
+  folder: string,
+  identifier: string,
+  where: string,
+  options: SourceOptions,
+): Promise<Candidate | undefined> {
+  try {
+    const found = await lstat(folder)
+    if (found.isFile()) return undefined
+    if (!found.isDirectory()) throw new BadItem('it is a link or no folder; put the item folder itself there')
+    return { kind: 'item', where, item: await readItem(folder, identifier, options) }
+  } catch (error) {
+    const bad = asBadItem(error, folder)
+    if (bad instanceof BadItem) return { kind: 'bad', where, reason: bad.message }
+    throw error
+  }
+}
+
+const described = /^(dublin_core\.xml|metadata_.+\.xml|contents|handle|collections|readers|relationships)$/
+
+async function readItem(folder: string, identifier: string, options: SourceOptions): Promise<FoundItem> {
+  const names = await readdir(folder)
+  if (!names.includes('dublin_core.xml')) throw new BadItem('there is no dublin_core.xml in it')
+  const text = async <T>(name: string, parse: (text: string) => T): Promise<T | undefined> =>
+    names.includes(name) ? within(name, async () => parse(await readText(folder, name))) : undefined
+
+  const metadata = createMetadata()
+  for (const name of names
+    .filter(one => /^(dublin_core|metadata_.+)\.xml$/.test(one))
+    .sort(dublinCoreFirst)) {
+    const schema = /^metadata_(.+)\.xml$/.exec(name)?.[1] ?? 'dc'
+    for (const value of (await text(name, xml => parseMetadata(xml, schema))) ?? [])
+      metadata.add(value.key, value)
+  }
+  return toItem({
+    identifier: (await text('handle', one => firstLine(one))) ?? identifier,
+    metadata: metadata.all,
+    collections: (await text('collections', linesOf)) ?? [],
+    readers: (await text('readers', one => readersOf(one, options))) ?? options.readers,
+    files: await findFiles(
+      folder,
+      (await text('contents', one => parseContents(one, options.groups))) ?? noFiles(names),
+    ),
+  })
+}
+
+const findFiles = (folder: string, listed: readonly ListedFile[]) =>
+  within('contents', () => Promise.all(listed.map(one => findFile(folder, one))))
+
+const dublinCoreFirst = (a: string, b: string) =>
+  Number(b === 'dublin_core.xml') - Number(a === 'dublin_core.xml') || (a < b ? -1 : 1)
+
+const linesOf = (text: string) =>
+  text
+    .split(/\r\n|\r|\n/)
+    .map(line => line.trim())
+    .filter(line => line !== '')
+
+function firstLine(text: string): string {
+  const [line] = linesOf(text)
+  if (line === undefined) throw new BadItem('it is empty; write the handle into it, or leave it away')
+  return line
+}
+
+function readersOf(text: string, { groups }: SourceOptions) {
+  const lines = linesOf(text)
+  if (lines.length === 0) throw new BadItem('it is empty; write admin for administrators only')
+  return parseReaders(lines, groups)
+}
+
+/** Files without a list of them: more likely a slip than an item that has none. */
+function noFiles(names: readonly string[]): ListedFile[] {
+  const file = names.find(name => !described.test(name) && !name.startsWith('.'))
+  if (file !== undefined) throw new BadItem(`there is ${file} and no file contents that names it`)
+  return []
+}
+
+/** Says which file of the item it is that is wrong. */
+async function within<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof BadItem) throw new BadItem(`${name}: ${error.message}`, { cause: error })
+    throw error
+  }
+}

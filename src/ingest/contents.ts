@@ -1,0 +1,86 @@
+import type { ReaderRule, Readers } from '../storage/audiences.ts'
+import { BadItem } from './item.ts'
+import { groupReader, type KnownGroups, longestRule, parseReaders } from './readers.ts'
+
+/** A line of an item's `contents`. */
+export interface ListedFile {
+  /** In the item's folder. */
+  readonly path: string
+  readonly bundle: string
+  readonly description: string | null
+  /** null: those of the item. */
+  readonly readers: Readers | null
+}
+
+/**
+ * DSpace's list of an item's files: a file a line, its fields behind tabs. `readers:` is ours.
+ * @returns with the primary one of each bundle before the others
+ * @throws BadItem naming the line
+ */
+export function parseContents(text: string, groups: KnownGroups): ListedFile[] {
+  const files: (ListedFile & { primary: boolean })[] = []
+  for (const [at, line] of text.split(/\r\n|\r|\n/).entries()) {
+    if (line.trim() === '') continue
+    try {
+      files.push(parseLine(line, groups))
+    } catch (error) {
+      if (error instanceof BadItem) throw new BadItem(`line ${at + 1}: ${error.message}`)
+      throw error
+    }
+  }
+  return files
+    .toSorted((a, b) => Number(b.primary) - Number(a.primary))
+    .map(({ primary: _, ...file }) => file)
+}
+
+/** Of a file that names none, as in DSpace. */
+export const bundleOf = (path: string): string => (path === 'license.txt' ? 'LICENSE' : 'ORIGINAL')
+
+/** What DSpace shows in its viewer of images; there is no place for it here. */
+const passedOver = new Set(['iiif-label', 'iiif-width', 'iiif-height', 'iiif-toc'])
+
+function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: boolean } {
+  const [path = '', ...fields] = line.split('\t').map(field => field.trim())
+  if (/^-r\s/.test(line.trim()))
+    throw new BadItem(
+      'registered files (-r -s … -f …) are not supported; put the file into the folder and name it',
+    )
+  let bundle = bundleOf(path)
+  let description: string | null = null
+  let readers: ReaderRule[] | null = null
+  let primary = false
+  for (const field of fields) {
+    const [, name = field, value = ''] = /^([\w-]+):(.*)$/s.exec(field) ?? []
+    if (field === '') continue
+    if (name === 'bundle') bundle = value.trim()
+    else if (name === 'description') description = value.trim() || null
+    else if (name === 'primary') primary = isTrue(value)
+    else if (name === 'permissions') readers = [...(readers ?? []), ...parsePermissions(value, groups)]
+    else if (name === 'readers') readers = [...(readers ?? []), ...parseReaders([value], groups)]
+    else if (!passedOver.has(name))
+      throw new BadItem(
+        `${JSON.stringify(field)} is no field of a file: bundle:, permissions:, description:, primary:true and readers: are`,
+      )
+  }
+  return { path, bundle, description, readers, primary }
+}
+
+function isTrue(value: string): boolean {
+  if (value.trim() !== 'true' && value.trim() !== 'false')
+    throw new BadItem(`primary: takes true or false, not ${JSON.stringify(value)}`)
+  return value.trim() === 'true'
+}
+
+/**
+ * `-r 'Group name'`, with or without the quotes: the group may read the file, and nobody else. `-w` lets a group write,
+ * and takes the right to read from everybody as it does in DSpace; writing is the administrators' here.
+ */
+function parsePermissions(value: string, groups: KnownGroups): ReaderRule[] {
+  if (value.length > longestRule) throw new BadItem(`permissions: is longer than ${longestRule} characters`)
+  const [, kind, quoted, bare] = /^\s*-([rw])\s*(?:'([^']+)'|([^'\s][^']*))\s*$/i.exec(value) ?? []
+  const group = (quoted ?? bare)?.trim()
+  if (kind === undefined || group === undefined || group === '')
+    throw new BadItem(`permissions: takes -r 'Group name', not ${JSON.stringify(value)}`)
+  if (kind.toLowerCase() === 'w') return []
+  return [{ reader: group === 'Anonymous' ? 'anonymous' : groupReader(group, groups) }]
+}

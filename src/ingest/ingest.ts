@@ -1,0 +1,230 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import type { FileStore } from '../files/file-store.ts'
+import type { AuditEvent } from '../storage/audit.ts'
+import type { Content, NewItem, Repository } from '../storage/repository.ts'
+import { StoreUnavailable } from '../storage/storage.ts'
+import type { Candidate, Candidates } from './candidates.ts'
+import { BadItem, type FoundFile, type FoundItem } from './item.ts'
+import { asBadItem } from './read-file.ts'
+
+export interface IngestReport {
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+  readonly failed: number
+  /** The first thousand of those that failed. */
+  readonly failures: readonly Failed[]
+  readonly dryRun: boolean
+  readonly milliseconds: number
+}
+
+export interface Failed {
+  /** The item's folder, or its line. */
+  readonly item: string
+  readonly reason: string
+}
+
+interface Options {
+  readonly repository: Pick<Repository, 'fingerprints' | 'putItems'>
+  readonly files: Pick<FileStore, 'keep' | 'holds'>
+  /** Who did it, for the audit trail. */
+  readonly event: AuditEvent
+  /** Says what would happen, and writes nothing. */
+  readonly dryRun: boolean
+  /** Told of each item that can't go in, as they come. */
+  readonly failed: (one: Failed) => void
+  readonly progress: (share: number) => void
+}
+
+const mostFailures = 1_000
+/** Of the files in one transaction: a run that is killed has little to copy again. */
+const bytesAtOnce = 64 * 1024 * 1024
+/** Files under way at once: Node reads and writes four at a time, and asks the disk for as many. */
+const filesAtOnce = 16
+
+const slowMilliseconds = 10 * 60 * 1000
+
+/** An item that is to be put, with its files and what is in them. */
+interface Ready {
+  readonly where: string
+  readonly item: NewItem
+  readonly kept: ReadonlyMap<FoundFile, Content>
+}
+
+/**
+ * Puts a source's items into the repository, some at a time: while one batch is committed, the files of the next are
+ * copied. An item whose fingerprint is known is passed over, so that the same run again goes on where it was ended.
+ * @throws StoreUnavailable when there is nowhere to put them; what was committed stays
+ */
+export async function ingest(batches: Candidates, options: Options): Promise<IngestReport> {
+  const { repository, files, event, dryRun } = options
+  const begun = performance.now()
+  const counts = { added: 0, changed: 0, unchanged: 0, failed: 0 }
+  const failures: Failed[] = []
+  /** Of this run: some 100 bytes for each item. */
+  const identifiers = new Set<string>()
+  const limited = createLimit(filesAtOnce)
+
+  function fail(item: string, reason: string): void {
+    counts.failed++
+    if (failures.length < mostFailures) failures.push({ item, reason })
+    options.failed({ item, reason })
+  }
+
+  function isNew(candidate: Candidate): candidate is Candidate & { kind: 'item' } {
+    if (candidate.kind === 'bad') fail(candidate.where, candidate.reason)
+    else if (identifiers.has(candidate.item.identifier))
+      fail(candidate.where, `another item before has the identifier ${candidate.item.identifier} too`)
+    else {
+      identifiers.add(candidate.item.identifier)
+      return true
+    }
+    return false
+  }
+
+  /** Does the work for each; those that turn out to be bad are reported and left out. */
+  async function forEachGood<T, R>(
+    list: readonly (T & { where: string })[],
+    work: (one: T & { where: string }) => Promise<R>,
+  ): Promise<R[]> {
+    const results = await Promise.all(
+      list.map(one =>
+        work(one).then(
+          value => ({ value }),
+          error => {
+            if (!(error instanceof BadItem)) throw error
+            fail(one.where, error.message)
+            return undefined
+          },
+        ),
+      ),
+    )
+    return results.flatMap(one => (one ? [one.value] : []))
+  }
+
+  /** Copies the files, and makes of what was found what is put. */
+  const prepare = (list: readonly (Candidate & { kind: 'item' })[]): Promise<Ready[]> =>
+    forEachGood(list, async ({ where, item }) => {
+      const kept = new Map<FoundFile, Content>()
+      await Promise.all(
+        item.files.map(async file => {
+          kept.set(file, await limited(() => keep(files, file)))
+        }),
+      )
+      return { where, item: toNewItem(item, kept), kept }
+    })
+
+  /** Contents that a sweep has taken for orphans go back (files/sweep.ts). */
+  const putBack = (ready: readonly Ready[]) =>
+    forEachGood(ready, async ({ kept }) => {
+      for (const [file, content] of kept)
+        if (!(await files.holds(content)) && (await keep(files, file)).sha256 !== content.sha256)
+          throw new BadItem(`${file.path} has changed while it was read; run the command again`)
+    })
+
+  async function commit(ready: readonly Ready[], since: number): Promise<void> {
+    if (ready.length === 0) return
+    // Copying has taken so long that what came first is about to be old.
+    if (performance.now() - since > slowMilliseconds) await putBack(ready)
+    const items = ready.map(({ item }) => item)
+    for (const outcome of await repository.putItems(items, event)) counts[outcome]++
+    await putBack(ready)
+  }
+
+  let committing: Promise<void> = Promise.resolve()
+  async function take(candidates: readonly Candidate[]): Promise<void> {
+    const found = candidates.filter(isNew)
+    const known = await repository.fingerprints(found.map(({ item }) => item.identifier))
+    const others = found.filter(({ item }) => known.get(item.identifier) !== item.fingerprint)
+    counts.unchanged += found.length - others.length
+    if (dryRun) {
+      await forEachGood(others, async ({ item }) => {
+        await checkReadable(item)
+        counts[known.has(item.identifier) ? 'changed' : 'added']++
+      })
+    } else
+      for (const part of inParts(others)) {
+        const since = performance.now()
+        const ready = await prepare(part)
+        await committing
+        committing = commit(ready, since)
+        // It is awaited before the next one; what is prepared meanwhile may fail first.
+        committing.catch(() => {})
+      }
+  }
+
+  try {
+    for await (const { candidates, share } of batches) {
+      await take(candidates)
+      options.progress(share)
+    }
+  } finally {
+    await committing
+  }
+  return { ...counts, failures, dryRun, milliseconds: Math.round(performance.now() - begun) }
+}
+
+function* inParts<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T[]> {
+  let part: T[] = []
+  let bytes = 0
+  for (const one of list) {
+    part.push(one)
+    bytes += one.item.files.reduce((sum, { size }) => sum + size, 0)
+    if (bytes < bytesAtOnce) continue
+    yield part
+    part = []
+    bytes = 0
+  }
+  if (part.length > 0) yield part
+}
+
+function toNewItem({ files, ...item }: FoundItem, kept: ReadonlyMap<FoundFile, Content>): NewItem {
+  return {
+    ...item,
+    bitstreams: files.flatMap(file => {
+      const { path: _, modified: __, ...bitstream } = file
+      const content = kept.get(file)
+      return content ? [{ ...bitstream, ...content }] : []
+    }),
+  }
+}
+
+/** @throws BadItem when the file can't be read; StoreUnavailable when it can't be kept */
+async function keep(files: Pick<FileStore, 'keep'>, { path }: FoundFile): Promise<Content> {
+  try {
+    return await files.keep(path)
+  } catch (error) {
+    const { code, path: failing, syscall } = error as NodeJS.ErrnoException
+    if (failing === path || syscall === 'read') throw asBadItem(error, path)
+    if (code === undefined || syscall === undefined) throw error
+    const reason =
+      code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : `files can't be written (${code})`
+    throw new StoreUnavailable(reason, { cause: error })
+  }
+}
+
+const checkReadable = (item: FoundItem): Promise<unknown> =>
+  Promise.all(
+    item.files.map(({ path }) =>
+      access(path, constants.R_OK).catch(error => {
+        throw asBadItem(error, path)
+      }),
+    ),
+  )
+
+/** No more of it is under way at once than helps. */
+function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async work => {
+    if (running >= most) await new Promise<void>(resolve => waiting.push(resolve))
+    running++
+    try {
+      return await work()
+    } finally {
+      running--
+      waiting.shift()?.()
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { hash } from 'node:crypto'
+import type { Readers } from '../storage/audiences.ts'
+import type { Metadata, NewBitstream, NewItem } from '../storage/repository.ts'
+
+/** An item as its source describes it: all is checked, and no file was read yet. */
+export interface FoundItem extends Omit<NewItem, 'bitstreams'> {
+  readonly files: readonly FoundFile[]
+}
+
+export interface FoundFile extends Omit<NewBitstream, 'sha256'> {
+  /** Where it is. */
+  readonly path: string
+  /** Milliseconds, with their fraction: of a file that is the same, this is the same. */
+  readonly modified: number
+}
+
+/** This item can't go in; the message says why and what would help. The others can. */
+export class BadItem extends Error {}
+
+interface Described {
+  readonly identifier: string
+  readonly metadata: Metadata
+  readonly collections: readonly string[]
+  readonly readers: Readers
+  readonly files: readonly FoundFile[]
+}
+
+const mostIdentifierBytes = 500
+
+/** @throws BadItem for what can't be stored, or only in a way that surprises later */
+export function toItem(described: Described): FoundItem {
+  const { identifier, metadata, collections, files } = described
+  checkLine('the identifier', identifier)
+  for (const one of collections) checkLine('a collection', one)
+  for (const [key, values] of Object.entries(metadata))
+    for (const { value, language } of values) {
+      checkText(key, value)
+      if (language !== null) checkLine(`the language of ${key}`, language)
+    }
+  const names = new Set<string>()
+  for (const { name, bundle, description } of files) {
+    checkLine('the name of a file', name)
+    checkLine('a bundle', bundle)
+    if (description !== null) checkText('a description', description)
+    const both = JSON.stringify([bundle, name])
+    if (names.has(both))
+      throw new BadItem(
+        `two files of the bundle ${bundle} are called ${name}; rename one, or name another bundle`,
+      )
+    names.add(both)
+  }
+  return { ...described, fingerprint: fingerprintOf(described) }
+}
+
+/** What the item is made of: when this is the same, nothing needs to be read again. */
+function fingerprintOf({ files, ...described }: Described): string {
+  const made = files.map(({ path: _, ...file }) => file)
+  return hash('sha256', JSON.stringify([described, made]))
+}
+
+/** One line of text, not empty and not long. */
+function checkLine(what: string, text: string): void {
+  if (text === '') throw new BadItem(`${what} is empty`)
+  if (/\p{Cc}/u.test(text)) throw new BadItem(`${what} has a control character: ${JSON.stringify(text)}`)
+  checkForm(what, text)
+  if (Buffer.byteLength(text) > mostIdentifierBytes)
+    throw new BadItem(`${what} is longer than ${mostIdentifierBytes} bytes: ${text.slice(0, 50)}…`)
+}
+
+/** Lines ends and tabs are text, other control characters are an accident. */
+function checkText(what: string, text: string): void {
+  const found = /[^\P{Cc}\t\n\r\x80-\x9f]/u.exec(text)
+  if (found) throw new BadItem(`${what} has a control character: ${JSON.stringify(found[0])}`)
+  checkForm(what, text)
+}
+
+function checkForm(what: string, text: string): void {
+  if (!text.isWellFormed()) throw new BadItem(`${what} has half of a surrogate pair: no text has that`)
+}

@@ -1,0 +1,154 @@
+import { createReadStream, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { csvRows, type Row } from '../import/csv-rows.ts'
+import { readLines } from '../import/lines.ts'
+import { ImportError } from '../import/source.ts'
+import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
+import { bundleOf } from './contents.ts'
+import { BadItem, type FoundItem, toItem } from './item.ts'
+import { createMetadata, isKey } from './metadata.ts'
+import { findFile } from './read-file.ts'
+import { parseReaders } from './readers.ts'
+
+export const manifestName = 'manifest.csv'
+
+const ownColumns = ['identifier', 'files', 'readers', 'collections'] as const
+
+type Column =
+  | { readonly kind: (typeof ownColumns)[number] }
+  | { readonly kind: 'metadata'; readonly key: string; readonly language: string | null }
+
+/**
+ * A folder with `manifest.csv`: an item a row.
+ * @param folder without links
+ * @throws ImportError for columns that aren't any
+ */
+export async function openManifest(folder: string, options: SourceOptions): Promise<Candidates> {
+  const path = join(folder, manifestName)
+  const { size } = statSync(path)
+  const input = createReadStream(path)
+  const rows = flatten(csvRows(textOf(input), true))
+  try {
+    const header = await rows.next()
+    if (header.done) throw new ImportError('it is empty; its first line names the columns')
+    const columns = readHeader(header.value)
+    return readItems(folder, columns, rows, () => (size === 0 ? 1 : input.bytesRead / size), options)
+  } catch (error) {
+    input.destroy()
+    throw error instanceof ImportError ? new ImportError(`${manifestName}: ${error.message}`) : error
+  }
+}
+
+async function* textOf(input: AsyncIterable<Buffer>): AsyncIterable<string> {
+  for await (const { text } of readLines(input)) yield text
+}
+
+async function* flatten(batches: AsyncIterable<Row[]>): AsyncGenerator<Row> {
+  for await (const rows of batches) yield* rows
+}
+
+/** Characters; none that is longer is a column. */
+const longestColumn = 400
+
+/** @throws ImportError */
+export function readHeader({ line, cells }: Row): Column[] {
+  const columns = cells.map((cell): Column => {
+    const name = cell.slice(0, longestColumn).trim()
+    const own = ownColumns.find(one => one === name)
+    if (own) return { kind: own }
+    const [, key = name, language = ''] = /^(.*?)\[(.*)\]$/.exec(name) ?? []
+    if (!isKey(key))
+      throw new ImportError(
+        `line ${line}: ${JSON.stringify(name)} is no column; there are ${ownColumns.join(', ')}, and metadata as ` +
+          'schema.element, schema.element.qualifier, or either with a language behind it, such as dc.title[de]',
+      )
+    return { kind: 'metadata', key, language: language || null }
+  })
+  const texts = columns.map(one => JSON.stringify(one))
+  const double = texts.findIndex((text, at) => texts.indexOf(text) !== at)
+  if (double >= 0) throw new ImportError(`line ${line}: two columns are called ${cells[double]?.trim()}`)
+  if (!columns.some(({ kind }) => kind === 'identifier'))
+    throw new ImportError(`line ${line}: there is no column identifier; it tells the items apart`)
+  return columns
+}
+
+async function* readItems(
+  folder: string,
+  columns: readonly Column[],
+  rows: AsyncIterable<Row>,
+  share: () => number,
+  options: SourceOptions,
+): Candidates {
+  let batch: Promise<Candidate>[] = []
+  const take = async () => {
+    const candidates = await Promise.all(batch)
+    batch = []
+    return { candidates, share: share() }
+  }
+  try {
+    for await (const row of rows) {
+      batch.push(toCandidate(folder, columns, row, options))
+      if (batch.length >= itemsAtOnce) yield await take()
+    }
+  } catch (error) {
+    if (!(error instanceof ImportError)) throw error
+    // Where a quote has no end, nobody can say what the lines behind it are.
+    const reason = `${error.message}; nothing behind it was read`
+    batch.push(Promise.resolve({ kind: 'bad', where: manifestName, reason }))
+  }
+  yield await take()
+}
+
+async function toCandidate(
+  folder: string,
+  columns: readonly Column[],
+  row: Row,
+  options: SourceOptions,
+): Promise<Candidate> {
+  const where = `${manifestName}, line ${row.line}`
+  try {
+    return { kind: 'item', where, item: await readItem(folder, columns, row, options) }
+  } catch (error) {
+    if (error instanceof BadItem) return { kind: 'bad', where, reason: error.message }
+    throw error
+  }
+}
+
+const mostDescription = 1024 * 1024
+
+async function readItem(
+  folder: string,
+  columns: readonly Column[],
+  { cells }: Row,
+  options: SourceOptions,
+): Promise<FoundItem> {
+  if (cells.length !== columns.length)
+    throw new BadItem(`it has ${cells.length} cells, and there are ${columns.length} columns`)
+  if (cells.reduce((length, cell) => length + cell.length, 0) > mostDescription)
+    throw new BadItem('it is longer than 1 MB')
+  const metadata = createMetadata()
+  const own = { identifier: '', files: '', readers: '', collections: '' }
+  for (const [at, column] of columns.entries()) {
+    const cell = cells[at] ?? ''
+    if (column.kind !== 'metadata') own[column.kind] = cell.trim()
+    else for (const value of cell.split('||')) metadata.add(column.key, { value, language: column.language })
+  }
+  return toItem({
+    identifier: own.identifier,
+    metadata: metadata.all,
+    collections: listed(own.collections),
+    readers: own.readers === '' ? options.readers : parseReaders(listed(own.readers), options.groups),
+    files: await Promise.all(
+      listed(own.files).map(path =>
+        findFile(folder, { path, bundle: bundleOf(path), description: null, readers: null }),
+      ),
+    ),
+  })
+}
+
+/** What stands between `|`. */
+const listed = (cell: string): string[] =>
+  cell
+    .split('|')
+    .map(one => one.trim())
+    .filter(one => one !== '')

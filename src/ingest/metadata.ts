@@ -1,0 +1,113 @@
+import type { Metadata, MetadataValue } from '../storage/repository.ts'
+import { parseXml } from '../xml.ts'
+import { BadItem } from './item.ts'
+
+/** Puts values together by key, in the order in which they come. */
+export function createMetadata(): {
+  add(key: string, value: MetadataValue): void
+  readonly all: Metadata
+} {
+  const all: Record<string, MetadataValue[]> = {}
+  return {
+    all,
+    add: (key, { value, language }) => {
+      const text = value.trim()
+      if (text === '') return
+      const values = all[key] ?? []
+      values.push({ value: text, language: language?.trim() || null })
+      all[key] = values
+    },
+  }
+}
+
+/** schema.element[.qualifier], each of what DSpace's registry takes. */
+export const isKey = (text: string): boolean => /^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){1,2}$/.test(text)
+
+export interface KeyedValue extends MetadataValue {
+  readonly key: string
+}
+
+/**
+ * `dublin_core.xml`, or one of `metadata_<schema>.xml`: `dcvalue` elements with `element`, `qualifier` and `language`.
+ * @param fallback the schema where the file names none
+ * @throws BadItem
+ */
+export function parseMetadata(xml: string, fallback: string): KeyedValue[] {
+  const encoding = /^<\?xml[^>]*\sencoding\s*=\s*["']([^"']*)/.exec(xml)?.[1]
+  if (encoding !== undefined && !/^(utf-8|us-ascii)$/i.test(encoding))
+    throw new BadItem(`it says that it is ${encoding}; convert it to UTF-8`)
+  refuseUnsound(xml)
+  const document = parseXml(xml, why => {
+    throw new BadItem(`it is not well-formed XML: ${plain(why)}`)
+  })
+  const root = document.documentElement
+  if (root.nodeName !== 'dublin_core')
+    throw new BadItem(`its outermost element is <${root.nodeName}>, not <dublin_core>`)
+  const schema = root.getAttribute('schema') || fallback
+  return elementsIn(root).map(element => toValue(element, schema))
+}
+
+const mostNamespaces = 100
+
+/**
+ * What the parser lets pass, or takes the square of its length to read.
+ * @throws BadItem
+ */
+function refuseUnsound(xml: string): void {
+  const text = withoutSections(xml)
+  // Not one of DSpace's files has one, and what it may hold (entities, other files) has hurt many readers.
+  if (text.includes('<!')) throw new BadItem('it has a document type; leave the <!DOCTYPE …> out')
+  if (text.split('xmlns').length > mostNamespaces)
+    throw new BadItem('it has more namespaces than metadata need')
+  // XML 1.0 §2.4: where it begins nothing, it must be written as &amp;.
+  const found = /&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);).{0,20}/.exec(text)
+  if (found) throw new BadItem(`it is not well-formed XML: ${JSON.stringify(found[0])}; write & as &amp;`)
+}
+
+/** Comments and CDATA may hold anything. */
+function withoutSections(xml: string): string {
+  const parts: string[] = []
+  const begins = /<!--|<!\[CDATA\[/g
+  let at = 0
+  for (let begin = begins.exec(xml); begin; begin = begins.exec(xml)) {
+    const close = begin[0] === '<!--' ? '-->' : ']]>'
+    const end = xml.indexOf(close, begins.lastIndex)
+    if (end < 0) throw new BadItem(`it is not well-formed XML: there is no ${close} for a ${begin[0]}`)
+    parts.push(xml.slice(at, begin.index))
+    at = end + close.length
+    begins.lastIndex = at
+  }
+  return parts.join('') + xml.slice(at)
+}
+
+function toValue(element: Element, schema: string): KeyedValue {
+  if (element.nodeName !== 'dcvalue')
+    throw new BadItem(`<${element.nodeName}> in <dublin_core>; only <dcvalue> has a place there`)
+  const [inner] = elementsIn(element)
+  if (inner) throw new BadItem(`<${inner.nodeName}> in <dcvalue>; write < as &lt;`)
+  const qualifier = element.getAttribute('qualifier')?.trim() ?? ''
+  const parts = [schema, element.getAttribute('element')?.trim() ?? '']
+  if (qualifier !== '' && qualifier !== 'none') parts.push(qualifier)
+  const key = parts.join('.')
+  if (!isKey(key))
+    throw new BadItem(
+      `${JSON.stringify(key)} is no metadata field: schema, element and qualifier are of letters, digits, _ and -`,
+    )
+  return { key, value: element.textContent ?? '', language: element.getAttribute('language') || null }
+}
+
+function elementsIn(parent: Element): Element[] {
+  const found: Element[] = []
+  for (let child = parent.firstChild; child; child = child.nextSibling)
+    if (child.nodeType === child.ELEMENT_NODE) found.push(child as Element)
+  return found
+}
+
+/** The parser's words in one line, without its own name in front. */
+const plain = (why: string) =>
+  why
+    .replace(/^\[xmldom \w+\]\s*/, '')
+    .replace(/\s+/g, ' ')
+    .replace(/@#\[line:(\d+),col:(\d+)\]$/, ' (line $1, column $2)')
+    .trim()
+    .slice(0, 300)

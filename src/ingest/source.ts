@@ -1,0 +1,25 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { ImportError } from '../import/source.ts'
+import { openArchive } from './archive.ts'
+import type { Candidates, SourceOptions } from './candidates.ts'
+import { manifestName, openManifest } from './manifest.ts'
+
+/**
+ * A folder with `manifest.csv`, or one of DSpace's item folders.
+ * @throws ImportError when it is neither
+ */
+export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new ImportError(`there is no folder ${path}`)
+  const folder = realpathSync(path)
+  if (existsSync(join(folder, manifestName))) return openManifest(folder, options)
+  if (existsSync(join(folder, 'dublin_core.xml')))
+    throw new ImportError(`${path} is an item's folder itself; give the folder that it is in`)
+  try {
+    return await openArchive(folder, basename(resolve(path)), options)
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    throw syscall === undefined ? error : new ImportError(`${path} can't be read (${code})`, { cause: error })
+  }
+}

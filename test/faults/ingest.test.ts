@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test as testOnce } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sweep } from '../../src/files/sweep.ts'
+import {
+  assertCounts,
+  filesIn,
+  ingest,
+  itemsIn,
+  withoutBar,
+  writeFiles,
+  writeLetters,
+} from '../support/archives.ts'
+import { storeSettings, test } from '../support/engines.ts'
+import { carrelProgram, fill, smallDisk, startCommand } from '../support/faults.ts'
+import { until } from '../support/imports.ts'
+import { carrel, cleanEnvironment, run } from '../support/process.ts'
+import { type Service, startService, temporaryFolder } from '../support/service.ts'
+
+/** An ingest that is broken off, and what goes on beside one: nothing is lost, nothing is there twice. */
+
+const count = 240
+
+/** Every letter is there once, with its three files, and their contents are right. */
+async function assertWhole(service: Service, text: (at: number) => string): Promise<void> {
+  const items = await itemsIn(service)
+  assert.equal(items.size, count)
+  for (let at = 0; at < count; at++) {
+    const item = items.get(`letters/letter-${String(at).padStart(4, '0')}`)
+    assert.equal(item?.title, `Letter ${at}`)
+    assert.deepEqual(
+      item?.bitstreams.map(({ name, size }) => [name, size]),
+      [
+        ['scan.txt', `${text(at)}, scanned`.length],
+        ['notes.txt', `${text(at)}, read`.length],
+        ['license.txt', 'The same for all.'.length],
+      ],
+    )
+  }
+  const { code, stdout, stderr } = await carrel(service.dataFolder, ['files', 'verify'])
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, new RegExp(`^${2 * count + 1} files read .*: all as they should be\\.\\n$`))
+}
+
+/** All contents have been where they are for years; they may move away at any time. */
+function ageAll(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+    if (/[0-9a-f]{64}/.test(path))
+      try {
+        utimesSync(join(folder, path), 1, 1)
+      } catch {}
+}
+
+const contentsIn = (folder: string) =>
+  existsSync(folder) ? filesIn(folder).filter(path => !/^(incoming|orphans)/.test(path)) : []
+
+test('an ingest that is killed again and again goes on with the same command, and all is there once', async t => {
+  const service = await startService(t)
+  const folder = service.config.filesFolder
+  const text = (at: number) => `letter ${at}`
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), count, text)
+  const env = await storeSettings(service.dataFolder)
+  const sizes: number[] = []
+  for (let round = 0; round < 8; round++) {
+    const command = startCommand(t, ['ingest', source], env)
+    const atLeast = contentsIn(folder).length + Math.floor(Math.random() * 100)
+    let ended = false
+    void command.ended.then(() => {
+      ended = true
+    })
+    await until(() => ended || contentsIn(folder).length > atLeast)
+    command.kill()
+    await command.ended
+    sizes.push((await itemsIn(service)).size)
+    // What is in the repository is whole at any time.
+    const verified = await carrel(service.dataFolder, ['files', 'verify'])
+    assert.equal(verified.code, 0, verified.stdout)
+  }
+  // What was committed stays.
+  assert.deepEqual(
+    sizes,
+    sizes.toSorted((a, b) => a - b),
+  )
+  const report = await ingest(service.dataFolder, source)
+  assert.equal(report.code, 0, report.stderr)
+  assertCounts(report, { added: count - (sizes.at(-1) ?? 0), unchanged: sizes.at(-1) ?? 0 })
+  await assertWhole(service, text)
+
+  // What the killed ones have left is cleared away when it is old.
+  for (let round = 0; round < 2; round++) {
+    for (const path of filesIn(folder)) utimesSync(join(folder, path), 1, 1)
+    assert.equal((await carrel(service.dataFolder, ['files', 'clean'])).code, 0)
+  }
+  assert.equal(filesIn(folder).length, 2 * count + 1)
+  await assertWhole(service, text)
+})
+
+test('sweeps that take everything for old lose nothing of what is ingested beside them', async t => {
+  const service = await startService(t)
+  const folder = service.config.filesFolder
+  const { repository } = service.storage
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), count)
+  let over = false
+  let swept = 0
+  const sweeps = Array.from({ length: 2 }, async () => {
+    while (!over) {
+      ageAll(folder)
+      const { setAside, deleted } = await sweep(folder, names => repository.contentsInUse(names))
+      swept += setAside + deleted
+      // Others have their turn.
+      await nextTurn()
+    }
+  })
+  for (const text of ['letter', 'changed', 'changed again']) {
+    writeLetters(source, count, at => `${text} ${at}`)
+    const report = await ingest(service.dataFolder, source)
+    assert.equal(report.code, 0, report.stderr)
+    assertCounts(report, text === 'letter' ? { added: count } : { changed: count })
+    await assertWhole(service, at => `${text} ${at}`)
+  }
+  over = true
+  await Promise.all(sweeps)
+  assert.ok(swept > 0)
+  await assertWhole(service, at => `changed again ${at}`)
+})
+
+test('two ingests of the same folder at once put every item there once', async t => {
+  const service = await startService(t)
+  const text = (at: number) => `letter ${at}`
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), count, text)
+  const reports = await Promise.all([1, 2].map(() => ingest(service.dataFolder, source)))
+  for (const { code, stderr, failed } of reports) assert.deepEqual([code, failed], [0, 0], stderr)
+  assert.equal(
+    reports.reduce((sum, { added }) => sum + added, 0),
+    count,
+  )
+  await assertWhole(service, text)
+})
+
+testOnce(
+  'an ingest on a full disk says so, keeps what was committed, and goes on when there is room',
+  async (t: TestContext) => {
+    const prepared = temporaryFolder(t)
+    await fill(t, { CARREL_DATA: prepared }, {})
+    const disk = await smallDisk(t, 24, prepared)
+    const source = writeLetters(join(temporaryFolder(t), 'letters'), count)
+    writeFiles(source, { 'letter-0200/scan.txt': 'x'.repeat(3 * 1024 * 1024) })
+    const [program, ...rest] = [...disk.enter, ...carrelProgram] as [string, ...string[]]
+    const command = (...args: string[]) =>
+      run(program, [...rest, ...args], { env: cleanEnvironment({ CARREL_DATA: disk.folder }) })
+    disk.fill(2 * 1024 * 1024)
+    const full = await command('ingest', source)
+    assert.equal(full.code, 1)
+    assert.match(withoutBar(full.stderr), /^carrel: .*the disk is full.*\n$/)
+    disk.free()
+    assert.match((await command('files', 'verify')).stdout, /all as they should be/)
+    assert.match((await command('ingest', source)).stdout, /added, 0 changed, [\d,]+ unchanged, 0 failed/)
+    assert.match(
+      (await command('files', 'verify')).stdout,
+      new RegExp(`^${2 * count + 1} files read .*: all as they should`),
+    )
+    assert.match(
+      (await command('ingest', source)).stdout,
+      new RegExp(`^0 added, 0 changed, ${count} unchanged`),
+    )
+    rmSync(source, { recursive: true })
+  },
+)

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BadItem } from '../../src/ingest/item.ts'
+import { createMetadata, isKey, parseMetadata } from '../../src/ingest/metadata.ts'
+
+const inRoot = (inner: string, attributes = '') => `<dublin_core${attributes}>${inner}</dublin_core>`
+
+test('a dcvalue is a value under schema, element and qualifier', () => {
+  for (const [xml, key, value, language] of [
+    ['<dcvalue element="title">A</dcvalue>', 'dc.title', 'A', null],
+    ['<dcvalue element="title" qualifier="none">A</dcvalue>', 'dc.title', 'A', null],
+    ['<dcvalue element="title" qualifier="">A</dcvalue>', 'dc.title', 'A', null],
+    [
+      '<dcvalue element="title" qualifier="alternative" language="de">Ä</dcvalue>',
+      'dc.title.alternative',
+      'Ä',
+      'de',
+    ],
+    ['<dcvalue element="title" language="">A</dcvalue>', 'dc.title', 'A', null],
+    ['<dcvalue element="title">a &lt;b&gt; &amp; &#228;&#xE4;</dcvalue>', 'dc.title', 'a <b> & ää', null],
+    [
+      '<dcvalue element="title"><![CDATA[<!DOCTYPE x> & so]]></dcvalue>',
+      'dc.title',
+      '<!DOCTYPE x> & so',
+      null,
+    ],
+    ['<dcvalue element="title">a<!-- no -->b</dcvalue>', 'dc.title', 'ab', null],
+  ] as const)
+    assert.deepEqual(parseMetadata(inRoot(xml), 'dc'), [{ key, value, language }], xml)
+})
+
+test('the schema is the one that the file names, or else its own', () => {
+  const value = '<dcvalue element="date" qualifier="end">1900</dcvalue>'
+  for (const [xml, fallback, key] of [
+    [inRoot(value), 'dc', 'dc.date.end'],
+    [inRoot(value), 'local', 'local.date.end'],
+    [inRoot(value, ' schema="local"'), 'dc', 'local.date.end'],
+    [`<?xml version="1.0" encoding="utf-8"?>\n${inRoot(value)}\n`, 'dc', 'dc.date.end'],
+  ] as const)
+    assert.equal(parseMetadata(xml, fallback)[0]?.key, key, xml)
+})
+
+test('XML that is not well-formed, or brings more than metadata, is refused', () => {
+  for (const [xml, message] of [
+    ['', /not well-formed|no element/],
+    ['text', /not well-formed|no element/],
+    [inRoot('<dcvalue element="title">A'), /not well-formed/],
+    [inRoot('<dcvalue element="title">A & B</dcvalue>'), /not well-formed/],
+    [inRoot('<dcvalue element=title>A</dcvalue>'), /not well-formed/],
+    [inRoot('<dcvalue element="title">&nbsp;</dcvalue>'), /not well-formed/],
+    [`<!DOCTYPE dublin_core>${inRoot('')}`, /document type/],
+    [
+      `<!DOCTYPE dublin_core [<!ENTITY x SYSTEM "file:///etc/passwd">]>${inRoot('<dcvalue element="title">&x;</dcvalue>')}`,
+      /not well-formed|document type/,
+    ],
+    ['<?xml version="1.0" encoding="ISO-8859-1"?><dublin_core/>', /ISO-8859-1; convert it to UTF-8/],
+    [`<dublin_core>${'<![CDATA['.repeat(100_000)}</dublin_core>`, /there is no \]\]> for a/],
+    [`<dublin_core>${'<a xmlns:b="c">'.repeat(30_000)}`, /more namespaces than metadata need/],
+    ['<metadata/>', /<metadata>, not <dublin_core>/],
+    [inRoot('<title>A</title>'), /<title> in <dublin_core>/],
+    [inRoot('<dcvalue element="title">A <i>b</i></dcvalue>'), /<i> in <dcvalue>/],
+    [inRoot('<dcvalue>A</dcvalue>'), /"dc\." is no metadata field/],
+    [inRoot('<dcvalue element="ti tle">A</dcvalue>'), /is no metadata field/],
+    [inRoot('<dcvalue element="title" qualifier="a.b">A</dcvalue>'), /is no metadata field/],
+    [inRoot('<dcvalue element="title">A</dcvalue>', ' schema="d c"'), /is no metadata field/],
+  ] as [string, RegExp][])
+    assert.throws(
+      () => parseMetadata(xml, 'dc'),
+      error => error instanceof BadItem && message.test(error.message) && !error.message.includes('\n'),
+      xml.slice(0, 100),
+    )
+})
+
+test('values keep their order, lose the white space around them, and are passed over when nothing is left', () => {
+  const metadata = createMetadata()
+  metadata.add('dc.title', { value: '\n  One\n two ', language: 'en' })
+  metadata.add('dc.type', { value: ' \n', language: null })
+  metadata.add('dc.title', { value: 'Zwei', language: '' })
+  assert.deepEqual(metadata.all, {
+    'dc.title': [
+      { value: 'One\n two', language: 'en' },
+      { value: 'Zwei', language: null },
+    ],
+  })
+})
+
+test('a key has two or three parts', () => {
+  for (const key of ['dc.title', 'dc.contributor.author', 'local-x.my_field.A1']) assert.ok(isKey(key), key)
+  for (const key of [
+    'dc',
+    'dc.',
+    '.title',
+    'dc.a.b.c',
+    'dc.ti tle',
+    'dc.ä',
+    '__proto__',
+    `dc.${'x'.repeat(65)}`,
+  ])
+    assert.ok(!isKey(key), key)
+})
