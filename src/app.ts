@@ -31,7 +31,7 @@ import { createCsrf } from './http/csrf.ts'
 import { securityHeaders } from './http/headers.ts'
 import { healthRoutes } from './http/health.ts'
 import { refuseMalformed } from './http/malformed.ts'
-import { knowEveryMethod } from './http/methods.ts'
+import { refuseOtherMethods } from './http/methods.ts'
 import { parseQuery } from './http/parameters.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { rootRoutes } from './http/root.ts'
@@ -116,14 +116,16 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
       }
     },
   })
-  knowEveryMethod(app)
+  const refuseMethod = refuseOtherMethods(app)
   // Node would answer other expectations than 100-continue with an empty 417.
   app.server.on('checkExpectation', app.routing)
   // `null` reserves the place in the object; the hook below fills it before anything reads it.
   app.decorateRequest('caller', null as never)
 
   app.addHook('onRequest', (request, reply, next) => {
-    if (admit(request, reply) === 'go on') next()
+    if (admit(request, reply) === 'answered') return
+    refuseMethod(request)
+    next()
   })
 
   // Bodies stay bytes; each handler that reads one says which media types it takes.

@@ -9,7 +9,6 @@ import {
 } from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage, single, withParameters } from '../http/hal.ts'
-import { allowOnly } from '../http/methods.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts } from '../storage/storage.ts'
@@ -133,14 +132,4 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
           'An eperson may read the groups that it is in; others are for administrators.',
         )
   })
-  for (const one of [
-    '/eperson/epersons',
-    '/eperson/epersons/search/byMetadata',
-    '/eperson/epersons/search/byEmail',
-    url,
-    `${url}/groups`,
-    '/eperson/groups',
-    '/eperson/groups/:uuid',
-  ])
-    allowOnly(app, one, ['GET', 'HEAD'])
 }

@@ -3,7 +3,6 @@ import { passwordMethod } from '../caller.ts'
 import type { Config } from '../config/config.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
-import { allowOnly } from '../http/methods.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf, loginEvent } from './audit.ts'
@@ -58,7 +57,6 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
       return handOut(reply, traded ?? (await byToken(accounts, request)))
     },
   })
-  allowOnly(app, '/login', ['POST'])
 
   function handOut(reply: FastifyReply, verified: Verified): FastifyReply {
     csrf.issue(reply.request, reply)

@@ -3,7 +3,6 @@ import type { LoginMethod } from '../caller.ts'
 import type { Config } from '../config/config.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
-import { allowOnly } from '../http/methods.ts'
 import type { ProviderSession } from '../storage/sign-on.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
@@ -47,5 +46,4 @@ export function logoutRoutes(
         : reply.code(302).header('location', config.logoutPageUrl).send()
     },
   )
-  allowOnly(app, '/logout', ['POST'])
 }

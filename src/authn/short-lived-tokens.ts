@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { requireEperson } from '../caller.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { allowOnly } from '../http/methods.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
@@ -32,5 +31,4 @@ export function shortLivedTokenRoutes(
         : tokens.mint('short-lived', caller, lifetime)
     return { token, type: 'shortlivedtoken', _links: { self: { href } } }
   })
-  allowOnly(app, '/shortlivedtokens', ['POST'])
 }

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller, Group } from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { firstPage, halPage, type PageRequest, readPage } from '../http/hal.ts'
-import { allowOnly } from '../http/methods.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { authenticated } from './authenticate.ts'
@@ -78,6 +77,4 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
     singleParameters(query, ['page', 'size'])
     return groupPage((await callerOf(request)).specialGroups, readPage(query))
   })
-  allowOnly(app, '/status', ['GET', 'HEAD'])
-  allowOnly(app, '/status/specialGroups', ['GET', 'HEAD'])
 }

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Caller, isAdministrator, requireEperson } from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage, single, withParameters } from '../http/hal.ts'
-import { allowOnly } from '../http/methods.ts'
 import { badParameter, type Query } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts } from '../storage/storage.ts'
@@ -185,15 +184,4 @@ export function authorizationRoutes(app: FastifyInstance, { accounts, addresses,
     if (!feature) throw new Problem('not-found', 'There is no feature of this name.')
     return featureBody(feature)
   })
-
-  for (const url of [
-    '/authz/authorizations',
-    '/authz/authorizations/:id',
-    '/authz/authorizations/search',
-    '/authz/authorizations/search/object',
-    '/authz/authorizations/search/objects',
-    '/authz/features',
-    '/authz/features/:id',
-  ])
-    allowOnly(app, url, ['GET', 'HEAD'])
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage } from '../http/hal.ts'
-import { allowOnly } from '../http/methods.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
 import type { Repository } from '../storage/repository.ts'
@@ -99,15 +98,4 @@ export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, rep
     if (!format) throw new Problem('not-found', 'There is no format with this id.')
     return format
   })
-
-  for (const one of [
-    '/core/bitstreams',
-    url,
-    ...['bundle', 'format', 'thumbnail', 'accessStatus'].map(name => `${url}/${name}`),
-    bundle,
-    ...['bitstreams', 'item', 'primaryBitstream'].map(name => `${bundle}/${name}`),
-    formats,
-    `${formats}/:id`,
-  ])
-    allowOnly(app, one, ['GET', 'HEAD'])
 }

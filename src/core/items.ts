@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage } from '../http/hal.ts'
-import { allowOnly } from '../http/methods.ts'
 import type { Query } from '../http/parameters.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { Entities } from '../storage/storage.ts'
@@ -80,8 +79,4 @@ export function itemRoutes(app: FastifyInstance, { addresses, entities, reposito
       await readableItem(repository, caller, params.uuid)
       return reply.code(204).send()
     })
-
-  const below = ['bundles', 'thumbnail', 'accessStatus', 'identifiers', ...Object.keys(emptyLists), ...absent]
-  for (const one of ['/core/items', url, ...below.map(name => `${url}/${name}`)])
-    allowOnly(app, one, ['GET', 'HEAD'])
 }

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage } from '../http/hal.ts'
-import { allowOnly } from '../http/methods.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../problems.ts'
 
@@ -31,7 +30,6 @@ export function siteRoutes(app: FastifyInstance, { addresses, config }: Parts): 
       throw new Problem('not-found', `There is one site: ${sites}.`)
     return site
   })
-  for (const url of ['/core/sites', '/core/sites/:uuid']) allowOnly(app, url, ['GET', 'HEAD'])
 }
 
 /** The same on every node and after every start: a name-based uuid (RFC 9562 §5.8) of the public address. */

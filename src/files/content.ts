@@ -1,7 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Acting, Authenticated, Caller } from '../caller.ts'
-import { allowOnly } from '../http/methods.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
 import { Problem } from '../problems.ts'
 import { admits, today } from '../storage/audiences.ts'
@@ -124,7 +123,6 @@ export function contentRoutes(
   app.get<{ Params: { uuid: string } }>(url, { config: { takesBareToken: true } }, (request, reply) =>
     answer(request, reply, request.params.uuid),
   )
-  allowOnly(app, url, ['GET', 'HEAD'])
 }
 
 /** The same eperson, and the same who acts as it. */

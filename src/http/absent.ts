@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Addresses } from './addresses.ts'
 import { halPage, readPage, single } from './hal.ts'
 import { ignoreBody } from './ignore-body.ts'
-import { allowOnly } from './methods.ts'
 import type { Query } from './parameters.ts'
 
 /**
@@ -26,7 +25,6 @@ export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api
 
   for (const [url, name] of Object.entries(emptyLists)) {
     app.get(url, async request => halPage(name, [], readPage(request.query as Query), `${api}${url}`))
-    allowOnly(app, url, ['GET', 'HEAD'])
   }
 
   app.get('/discover', async () => ({
@@ -55,8 +53,6 @@ export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api
       _embedded: { searchResult: halPage('objects', [], page, self), facets: [] },
     }
   })
-  for (const url of ['/discover', '/discover/search', '/discover/search/objects'])
-    allowOnly(app, url, ['GET', 'HEAD'])
 
   app.get('/statistics', async () => ({
     type: 'statistics',
@@ -66,10 +62,8 @@ export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api
       self: link('/statistics'),
     },
   }))
-  allowOnly(app, '/statistics', ['GET', 'HEAD'])
   for (const url of ['/statistics/searchevents', '/statistics/viewevents']) {
     app.post(url, { preParsing: ignoreBody }, async (_request, reply) => reply.code(201).send())
-    allowOnly(app, url, ['POST'])
   }
 }
 

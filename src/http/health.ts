@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { Storage } from '../storage/storage.ts'
-import { allowOnly } from './methods.ts'
 
 /** `GET /health/live`: the process answers. `GET /health/ready`: so does the store; 503 while it doesn't (D5). */
 export function healthRoutes(app: FastifyInstance, { ping }: Pick<Storage, 'ping'>): void {
@@ -9,6 +8,4 @@ export function healthRoutes(app: FastifyInstance, { ping }: Pick<Storage, 'ping
     await ping()
     return { status: 'ready' }
   })
-  allowOnly(app, '/health/live', ['GET', 'HEAD'])
-  allowOnly(app, '/health/ready', ['GET', 'HEAD'])
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Problem, type ProblemCode, problems } from '../problems.ts'
 import type { Addresses } from './addresses.ts'
-import { allowOnly } from './methods.ts'
 import { escapeHtml, sendPage } from './page.ts'
 
 /** The documentation that the `type` of a problem leads to (RFC 9457 §3.1.1): the service explains its own errors. */
@@ -19,6 +18,4 @@ export function problemPages(app: FastifyInstance, addresses: Addresses): void {
   app.get('/problems', async () =>
     Object.entries(problems).map(([code, problem]) => ({ code, type: addresses.problem(code), ...problem })),
   )
-  allowOnly(app, '/problems', ['GET', 'HEAD'])
-  allowOnly(app, '/problems/:code', ['GET', 'HEAD'])
 }

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { absentLinks } from './absent.ts'
 import type { Addresses } from './addresses.ts'
 import type { Csrf } from './csrf.ts'
-import { allowOnly } from './methods.ts'
 
 /** Where a client starts: the HAL root, the root of authentication, and the CSRF pair (P4, C3). */
 export function rootRoutes(
@@ -45,5 +44,4 @@ export function rootRoutes(
     csrf.issue(request, reply)
     return reply.code(204).send()
   })
-  for (const url of ['/', '/authn', '/security/csrf']) allowOnly(app, url, ['GET', 'HEAD'])
 }

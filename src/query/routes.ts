@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { goneOf } from '../http/gone.ts'
-import { allowOnly } from '../http/methods.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Entities } from '../storage/storage.ts'
 import { viewerOf } from '../viewer.ts'
@@ -33,6 +32,4 @@ export function queryRoutes(app: FastifyInstance, { addresses, entities }: Parts
     )
     return present(reply, { entity, page, shape, listing, address: `${addresses.query}/${entity.name}` })
   })
-  allowOnly(app, '/', ['GET', 'HEAD'])
-  allowOnly(app, '/:entity', ['GET', 'HEAD'])
 }

@@ -80,6 +80,7 @@ function collect(child: ChildProcess): { stdout: string; stderr: string } {
 export interface Served {
   /** Where it really listens. */
   readonly address: string
+  readonly pid: number
   /** What it has printed so far. */
   readonly output: { readonly stdout: string; readonly stderr: string }
   /** Resolves when standard output matches, or the process has ended. */
@@ -134,6 +135,7 @@ export async function serve(
   assert.ok(where, `serve did not start:\n${output.stdout}${output.stderr}`)
   return {
     address: `http://${where}`,
+    pid: child.pid ?? 0,
     output,
     said,
     ended,

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnConfig } from '../../config/sign-on.ts'
 import { readForm } from '../../http/form.ts'
-import { allowOnly } from '../../http/methods.ts'
 import { sendPage } from '../../http/page.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../problems.ts'
@@ -41,9 +40,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     const url = session && (await logoutUrlAt(session, request))
     return reply.redirect(url ?? config.defaultRedirectUrl, 303)
   })
-  allowOnly(app, '/sso/logout', ['GET', 'HEAD'])
   app.get('/sso/logout/done', async (_request, reply) => reply.redirect(config.defaultRedirectUrl, 303))
-  allowOnly(app, '/sso/logout/done', ['GET', 'HEAD'])
 
   async function logoutUrlAt(session: ProviderSession, request: FastifyRequest): Promise<string | undefined> {
     const provider = providers.find(one => one.config.id === session.provider)
@@ -90,7 +87,6 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       const relayState = form.get('RelayState')?.toString() ?? ''
       return endBySaml(request, reply, async () => ({ binding: 'post', xml: decode(message), relayState }))
     })
-    allowOnly(app, url, ['GET', 'HEAD', 'POST'])
   }
 
   /** The provider's logout request (SAML Profiles §4.4.4): the message says whose it is, its signature shows it. */
@@ -149,6 +145,5 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       }
       return reply.code(200).send()
     })
-    allowOnly(app, url, ['POST'])
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnConfig } from '../../config/sign-on.ts'
 import { readForm } from '../../http/form.ts'
-import { allowOnly } from '../../http/methods.ts'
+import { methodNotAllowed } from '../../http/methods.ts'
 import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { Attempts } from './attempts.ts'
@@ -75,7 +75,6 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     app.get('/sso/saml/metadata', async (_request, reply) =>
       reply.type('application/samlmetadata+xml').send(serviceProviderMetadata(config.saml, addresses)),
     )
-    allowOnly(app, '/sso/saml/metadata', ['GET', 'HEAD'])
     app.post(
       '/sso/saml/acs',
       { bodyLimit: messageLimit, config: { isPage: true, isProviderMessage: true } },
@@ -92,7 +91,9 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       },
     )
     // It stays in the browser's bar after a refusal.
-    allowOnly(app, '/sso/saml/acs', ['POST'], { isPage: true })
+    app.get('/sso/saml/acs', { config: { isPage: true } }, async request => {
+      throw methodNotAllowed(request, ['POST'])
+    })
   }
 
   for (const provider of oidc) {
@@ -104,7 +105,6 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       const resumed = resume(state, [provider], request, reply)
       return arrive(() => provider.protocol.accept(query, resumed.attempt), resumed, request, reply)
     })
-    allowOnly(app, url, ['GET', 'HEAD'])
   }
 }
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnConfig } from '../../config/sign-on.ts'
-import { allowOnly } from '../../http/methods.ts'
 import { escapeHtml, sendPage } from '../../http/page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../../http/parameters.ts'
 import { Problem } from '../../problems.ts'
@@ -64,7 +63,6 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       attempts.keep(request, reply, attempt)
       return reply.redirect(url, 303)
     })
-    allowOnly(app, `/${scheme}`, ['GET', 'HEAD'])
   }
 
   const refusal = (error: unknown, { config }: Provider, redirectUrl: string, request: FastifyRequest) =>
