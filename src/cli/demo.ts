@@ -2,10 +2,11 @@ import { createPasswords } from '../authn/passwords.ts'
 import { importRecords } from '../import/import-entity.ts'
 import type { ReadRecord } from '../import/json-lines.ts'
 import type { Storage } from '../storage/storage.ts'
+import { addDemoItems } from './demo-items.ts'
 import { generatePassword } from './eperson.ts'
 import { commandEvent } from './store.ts'
 
-/** What a new store gets to try things on: a small archive of letters, and people who may read it. */
+/** What a new store gets to try things on: a small archive of letters, some with files, and people who may read them. */
 const people = [
   { email: 'admin@example.org', firstName: 'Ada', lastName: 'Admin', group: null },
   { email: 'reader@example.org', firstName: 'Ruth', lastName: 'Reader', group: 'Readers' },
@@ -19,7 +20,8 @@ export interface Demo {
 }
 
 /** @returns undefined when the store is in use already: nothing is added then */
-export async function createDemo({ accounts, entities }: Storage): Promise<Demo | undefined> {
+export async function createDemo(storage: Storage, filesFolder: string): Promise<Demo | undefined> {
+  const { accounts, entities } = storage
   if ((await accounts.listEpersons()).length > 0) return undefined
   const passwords = createPasswords({ atOnce: 2, waiting: people.length })
   const credentials = await Promise.all(
@@ -40,11 +42,12 @@ export async function createDemo({ accounts, entities }: Storage): Promise<Demo 
     { name: 'letters', key: 'id', read: 'eperson', event: commandEvent('entity.import') },
     () => {},
   )
+  const file = await addDemoItems(storage, filesFolder)
   return {
     introduction: (api, query, store) => {
       const reader = credentials.find(one => one.group === 'Readers')
       return `
-First start: ${store} now holds ${letters.toLocaleString('en')} demo letters and these epersons (shown only once):
+First start: ${store} now holds ${letters.toLocaleString('en')} demo letters, five items with files, and these epersons (shown only once):
 
 ${credentials.map(({ email, password, group }) => `  ${email.padEnd(20)}  ${password}  ${group ?? 'Administrator'}`).join('\n')}
 
@@ -53,6 +56,13 @@ Try it: get a CSRF pair, log in, and page through the letters.
   CSRF=$(curl -si -c carrel.cookies ${api}/security/csrf | tr -d '\\r' | sed -n 's/^DSPACE-XSRF-TOKEN: //Ip')
   TOKEN=$(curl -si -b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -d user=${reader?.email} -d password=${reader?.password} ${api}/authn/login | tr -d '\\r' | sed -n 's/^Authorization: Bearer //Ip')
   curl -siG -H "Authorization: Bearer $TOKEN" ${query}/letters -d 'order_by=[{"field":"catalogued","order":"desc"}]' -d limit=3 -d include_total=true
+
+Open a file that only the group Readers may read, with a token in its address that lives for two seconds.
+
+  SHORT=$(curl -s -X POST -b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -H "Authorization: Bearer $TOKEN" ${api}/authn/shortlivedtokens | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+  curl -si "${api}/core/bitstreams/${file}/content?authentication-token=$SHORT"
+
+Without a token that is a 401. The items that everybody may read: ${query}/items
 `
     },
   }

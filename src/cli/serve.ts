@@ -18,7 +18,7 @@ export function serveCommand(): Command {
     .description('Start the service.')
     .option(
       '--demo',
-      'when the store is new: add an administrator, epersons, groups and 10,000 records to try things on',
+      'when the store is new: add an administrator, epersons, groups, 10,000 records and some files to try things on',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
       const config = await withFreePort(process.env)
@@ -26,7 +26,7 @@ export function serveCommand(): Command {
       try {
         // Only here: it takes longer to load than other commands to run.
         const { buildApp } = await import('../app.ts')
-        const created = demo ? await createDemo(storage) : undefined
+        const created = demo ? await createDemo(storage, config.filesFolder) : undefined
         const app = await buildApp(config, storage)
         await app.listen({ host: config.host, port: config.port }).catch(error => {
           throw listenFailure(error, config.host, config.port)

@@ -9,6 +9,7 @@ export interface Repository {
   /** In the order in which they were put. */
   bitstreamsOf(item: string): Awaitable<readonly Bitstream[]>
 
+  uuidOf(identifier: string): Awaitable<string | undefined>
   /** Of these identifiers, the fingerprints of the items that there are. */
   fingerprints(identifiers: readonly string[]): Awaitable<ReadonlyMap<string, string>>
   /**

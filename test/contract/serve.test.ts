@@ -241,7 +241,7 @@ describe('serve', { concurrency: 2 }, () => {
     assert.ok(!short.stderr.includes(secret))
   })
 
-  test('D4 serve --demo prints three commands that work in bash, and credentials at the first start only', async t => {
+  test('D4 F1 serve --demo prints five commands that work in bash, and credentials at the first start only', async t => {
     const dataFolder = temporaryFolder(t)
     const first = await serve(t, dataFolder, { args: ['--demo'] })
     await first.said(introduction)
@@ -253,15 +253,18 @@ describe('serve', { concurrency: 2 }, () => {
 
     const commands = first.output.stdout
       .split('\n')
-      .filter(line => /^ {2}(CSRF=|TOKEN=|curl )/.test(line))
+      .filter(line => /^ {2}(CSRF=|TOKEN=|SHORT=|curl )/.test(line))
       .map(line => line.trim())
-    assert.equal(commands.length, 3, first.output.stdout)
+    assert.equal(commands.length, 5, first.output.stdout)
     const cwd = temporaryFolder(t)
     const env = cleanEnvironment()
     const pasted = await run('bash', ['-s'], { env, cwd, input: `set -u\n${commands.join('\n')}\n` })
     assert.equal(pasted.code, 0, pasted.stderr)
     assert.equal(pasted.stderr, '')
-    const [, head = '', body = ''] = /^([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(pasted.stdout) ?? []
+    const [, head = '', body = '', fileHead = '', file = ''] =
+      /^([\s\S]*?)\r\n\r\n(\[.*\])(HTTP[\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(pasted.stdout) ?? []
+    assert.match(fileHead, /^HTTP\/1\.1 200 /)
+    assert.match(file, /^Ibsen to Järvi, Örebro, 1869\n\nDear friend/)
     assert.match(head, /^HTTP\/1\.1 200 /)
     assert.match(head, /^x-records: 10000\r?$/im)
     const letters = JSON.parse(body) as { year: number | null }[]
@@ -291,8 +294,8 @@ describe('serve', { concurrency: 2 }, () => {
   })
 })
 
-/** The last of the three commands. */
-const introduction = /^ {2}curl -siG .*\n/m
+/** The end of it. */
+const introduction = /^Without a token that is a 401.*\n/m
 
 const credentialsIn = (text: string) =>
   [...text.matchAll(/^ {2}(\S+@example\.org) +(\S+) +\S+$/gm)].map(([, email = '', password = '']) => ({

@@ -56,29 +56,10 @@ export async function putItem(
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  return found(storage.repository, await uuidOf(storage, identifier))
-}
-
-async function found(repository: Service['storage']['repository'], uuid: string) {
-  const item = await repository.item(uuid)
+  const uuid = (await storage.repository.uuidOf(identifier)) ?? ''
+  const item = await storage.repository.item(uuid)
   if (!item) throw new Error('the item that was just put is not there')
-  return { item, bitstreams: await repository.bitstreamsOf(uuid) }
-}
-
-async function uuidOf({ entities }: Service['storage'], identifier: string): Promise<string> {
-  const entity = (await entities.all()).get('items')
-  if (!entity) throw new Error('there are no items')
-  const page = { order: [], offset: 0, limit: null, total: false }
-  const { body } = await entities.list(entity, page, { kind: 'administrator' }, 'json', () =>
-    AbortSignal.timeout(30_000),
-  )
-  const pieces: string[] = []
-  if (body instanceof Uint8Array) pieces.push(Buffer.from(body).toString())
-  else for await (const piece of body) pieces.push(Buffer.from(piece).toString())
-  const items = JSON.parse(`[${pieces.join(',')}]`) as { uuid: string; identifier: string }[]
-  const uuid = items.find(one => one.identifier === identifier)?.uuid
-  if (uuid === undefined) throw new Error(`there is no item ${identifier}`)
-  return uuid
+  return { item, bitstreams: await storage.repository.bitstreamsOf(uuid) }
 }
 
 /** Where a bitstream's content is. */

@@ -48,6 +48,11 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
       return (await pool.rows<BitstreamRow>(sql, item)).map(toBitstream)
     },
 
+    uuidOf: async identifier => {
+      if (!canBeThere(identifier)) return undefined
+      const sql = 'SELECT uuid FROM carrel.item WHERE identifier = $1'
+      return (await pool.rows<{ uuid: string }>(sql, identifier))[0]?.uuid
+    },
     fingerprints: async identifiers => {
       const rows = await pool.rows<{ identifier: string; fingerprint: string }>(
         'SELECT identifier, fingerprint FROM carrel.item WHERE identifier = ANY($1)',

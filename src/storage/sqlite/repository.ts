@@ -29,6 +29,8 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
       )
       .map(row => toBitstream({ ...row })),
 
+  uuidOf: identifier =>
+    db.get<{ uuid: string }>('SELECT uuid FROM item WHERE identifier = ?', identifier)?.uuid,
   fingerprints: identifiers =>
     new Map(
       db
