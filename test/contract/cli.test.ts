@@ -434,6 +434,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ],
   ['CARREL_QUERY_BASE', ['/pdb/query/v3', 'pdb/query/v4', '/pdb/query/v4/', '/a b/v4']],
   ['CARREL_TOKEN_LIFETIME', ['0', '-5', 'long', '1e3', 'Infinity']],
+  ['CARREL_LEASE_LIFETIME', ['0', '86401', '1.5', 'long']],
   ['CARREL_SHORT_TOKEN_LIFETIME', ['1.8', '2.1', '0', 'short']],
   ['CARREL_TOKEN_SECRET', ['verysecret', 'verysecret-verysecret-verysecret-1,verysecret']],
   ['CARREL_LOGIN_ON_BEHALF_OF', ['yes', '1', 'TRUE']],
@@ -451,7 +452,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
 ]
 
 withoutStore('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
-  const anything = ['CARREL_DATA', 'CARREL_HOST', 'CARREL_CONFIG']
+  const anything = ['CARREL_DATA', 'CARREL_FILES', 'CARREL_HOST', 'CARREL_CONFIG']
   assert.deepEqual(
     [...wrongValues.map(([key]) => key), ...anything].toSorted(),
     Object.keys(settings).toSorted(),

@@ -15,6 +15,7 @@ import { engines } from '../support/engines.ts'
 import { importText } from '../support/imports.ts'
 import { bodyOf, list, listPath, queryPath, readCsv } from '../support/listings.ts'
 import { cellOf, fieldsOf, type RawField, type RawRecord, recordText, sorted } from '../support/oracle.ts'
+import { asNewItem } from '../support/policies.ts'
 import { type Service, startService } from '../support/service.ts'
 
 /** Whatever the records and whatever the order: the answer is that of a plain sort in memory (support/oracle.ts). */
@@ -47,7 +48,7 @@ for (const engine of engines)
         )
       })
 
-    test('Q6 Q13 epersons, groups and events answer any order as a plain sort does', async t => {
+    test('Q6 Q13 epersons, groups, events, items and bitstreams answer any order as a plain sort does', async t => {
       const service = await startService(t, { engine })
       await fillAccounts(service)
       const client = service.client()
@@ -179,5 +180,17 @@ async function fillAccounts({ storage, addEperson }: Service): Promise<void> {
       await storage.accounts.join(`${groups[group]} ${group}`, email, commandEvent('group.join'))
     if (n % 7 === 0) await storage.accounts.setEnabled(email, false, commandEvent('eperson.disable'))
   }
+  await storage.repository.putItems(
+    names.map((name, n) =>
+      asNewItem({
+        identifier: `${name} ${n}`,
+        title: name,
+        issued: names[59 - n] ?? null,
+        readers: n % 2 === 0 ? [] : [{ reader: 'eperson' }],
+        bitstreams: [{ name: `${name}`, readers: null }],
+      }),
+    ),
+    commandEvent('item.add'),
+  )
   await addEperson('root@example.org', { admin: true })
 }
