@@ -8,23 +8,6 @@ import { callerOf } from './authenticate.ts'
 import { clientAddress, type SpecialGroups } from './special-groups.ts'
 import type { Tokens } from './tokens.ts'
 
-/**
- * Leases (F3, docs/decisions/0013): a cookie that goes on opening one bitstream after the token that opened it has died,
- * so that a broken transfer can be resumed. It is a token whose key depends on the bitstream, and so it ends with the
- * session like every other; the cookie's path is the bitstream's own address.
- */
-export interface Leases {
-  /** Adds the cookie to the answer. */
-  grant(
-    caller: Authenticated | Acting,
-    bitstream: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void>
-  /** Whose lease of the bitstream came along; undefined where none that holds did. */
-  holder(bitstream: string, request: FastifyRequest): Promise<Authenticated | Acting | undefined>
-}
-
 const cookie = 'CARREL-LEASE'
 
 /** Cookies of this name that are looked at: one is ours, others may have been planted. */
@@ -37,11 +20,22 @@ interface Parts {
   readonly tokens: Tokens
 }
 
-export function createLeases({ accounts, config, specialGroups, tokens }: Parts): Leases {
+/**
+ * Leases (F3, docs/decisions/0013): a cookie that goes on opening one bitstream after the token that opened it has died,
+ * so that a broken transfer can be resumed. It is a token whose key depends on the bitstream, and so it ends with the
+ * session like every other; the cookie's path is the bitstream's own address.
+ */
+export function createLeases({ accounts, config, specialGroups, tokens }: Parts) {
   const lifetime = config.leaseLifetime
   const secure = config.baseUrl.startsWith('https:') ? 'Secure; ' : ''
   return {
-    grant: async (caller, bitstream, request, reply) => {
+    /** Adds the cookie to the answer. */
+    grant: async (
+      caller: Authenticated | Acting,
+      bitstream: string,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ): Promise<void> => {
       const kind = `lease/${bitstream}` as const
       const lease =
         caller.kind === 'acting'
@@ -51,7 +45,8 @@ export function createLeases({ accounts, config, specialGroups, tokens }: Parts)
       const attributes = `Path=${pathOf(request.originalUrl)}; Max-Age=${lifetime}; ${secure}HttpOnly; SameSite=Lax`
       setCookie(reply, cookie, `${lease}; ${attributes}`)
     },
-    holder: async (bitstream, request) => {
+    /** Whose lease of the bitstream came along; undefined where none that holds did. */
+    holder: async (bitstream: string, request: FastifyRequest) => {
       for (const value of cookiesOf(request, cookie).slice(0, mostCookies)) {
         const verified = await tokens.verify(`lease/${bitstream}`, value)
         if (verified) return callerOf(accounts, verified, specialGroups.ofAddress(clientAddress(request.ip)))

@@ -82,7 +82,11 @@ export type BitstreamValues = Readonly<{
   audience: number
 }>
 
-const compared = ['place', 'description', 'mime_type', 'size', 'sha256', 'audience'] as const
+/** What may change while a bitstream stays the same one. */
+const changing = ['place', 'description', 'mime_type', 'size', 'sha256', 'audience'] as const
+export const changingColumns = changing.join(', ')
+export const changingValues = (row: BitstreamValues): (string | number | null)[] =>
+  changing.map(column => row[column])
 
 export const bitstreamValues = (one: NewBitstream, place: number, audience: number): BitstreamValues => ({
   bundle: one.bundle,
@@ -114,7 +118,7 @@ export function bitstreamChanges(
     removed: before.filter(row => !kept.has(keyOf(row))).map(({ uuid }) => uuid),
     changed: wanted.flatMap(row => {
       const old = known.get(keyOf(row))
-      return old && compared.some(column => old[column] !== row[column]) ? { ...row, uuid: old.uuid } : []
+      return old && changing.some(column => old[column] !== row[column]) ? { ...row, uuid: old.uuid } : []
     }),
     added: wanted.filter(row => !known.has(keyOf(row))),
   }

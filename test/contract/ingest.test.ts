@@ -89,9 +89,9 @@ test("DSpace's item folders go in with metadata, files, bundles, permissions, ha
     ],
   )
   const readersOf = new Map(one.bitstreams.map(({ name, readers }) => [name, readers]))
-  assert.deepEqual(readersOf.get('cover.jpg'), [])
+  assert.deepEqual(readersOf.get('cover.jpg'), [{ reader: 'anonymous' }])
   assert.deepEqual(readersOf.get('scan.pdf'), [{ reader: 'group:Campus' }])
-  assert.deepEqual(readersOf.get('license.txt'), [{ reader: 'anonymous' }])
+  assert.deepEqual(readersOf.get('license.txt'), [])
   assert.deepEqual(
     readersOf.get('scan.pdf.txt')?.toSorted((a, b) => (a.reader < b.reader ? -1 : 1)),
     [{ reader: 'eperson', from: '2027-01-01' }, { reader: 'group:Staff of the archive' }],

@@ -8,6 +8,8 @@ import {
   bitstreamChanges,
   bitstreamColumns,
   bitstreamValues,
+  changingColumns,
+  changingValues,
   type ItemRow,
   itemColumns,
   itemValueColumns,
@@ -140,8 +142,7 @@ async function putItem(db: Queries, event: AuditEvent, { item, audience, wanted 
   const before = added[0]
     ? []
     : await db.rows<BitstreamValues & { uuid: string }>(
-        `SELECT uuid, bundle, name, place, description, mime_type, size, sha256, audience FROM carrel.bitstream
-         WHERE item = $1`,
+        `SELECT uuid, bundle, name, ${changingColumns} FROM carrel.bitstream WHERE item = $1`,
         uuid,
       )
   const changes = bitstreamChanges(before, wanted)
@@ -180,30 +181,19 @@ async function changeBitstreams(db: Queries, item: string, { removed, changed, a
   if (removed.length > 0) await db.run('DELETE FROM carrel.bitstream WHERE uuid = ANY($1)', removed)
   for (const row of changed)
     await db.run(
-      `UPDATE carrel.bitstream SET place = $1, description = $2, mime_type = $3, size = $4, sha256 = $5, audience = $6
-       WHERE uuid = $7`,
-      row.place,
-      row.description,
-      row.mime_type,
-      row.size,
-      row.sha256,
-      row.audience,
+      `UPDATE carrel.bitstream SET (${changingColumns}) = ($1, $2, $3, $4, $5, $6) WHERE uuid = $7`,
+      ...changingValues(row),
       row.uuid,
     )
   for (const row of added)
     await db.run(
-      `INSERT INTO carrel.bitstream (uuid, item, bundle, name, place, description, mime_type, size, sha256, audience, created)
+      `INSERT INTO carrel.bitstream (${changingColumns}, uuid, item, bundle, name, created)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      ...changingValues(row),
       randomUUID(),
       item,
       row.bundle,
       row.name,
-      row.place,
-      row.description,
-      row.mime_type,
-      row.size,
-      row.sha256,
-      row.audience,
       now(),
     )
 }

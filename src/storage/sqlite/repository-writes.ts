@@ -6,6 +6,8 @@ import {
   type BitstreamValues,
   bitstreamChanges,
   bitstreamValues,
+  changingColumns,
+  changingValues,
   itemValueColumns,
   itemValues,
   readersOf,
@@ -56,7 +58,7 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
     )
   const before = known
     ? db.all<BitstreamValues & { uuid: string }>(
-        'SELECT uuid, bundle, name, place, description, mime_type, size, sha256, audience FROM bitstream WHERE item = ?',
+        `SELECT uuid, bundle, name, ${changingColumns} FROM bitstream WHERE item = ?`,
         uuid,
       )
     : []
@@ -102,30 +104,20 @@ function changeBitstreams(db: Database, item: string, { removed, changed, added 
   for (const uuid of removed) db.run('DELETE FROM bitstream WHERE uuid = ?', uuid)
   for (const row of changed)
     db.run(
-      'UPDATE bitstream SET place = ?, description = ?, mime_type = ?, size = ?, sha256 = ?, audience = ? WHERE uuid = ?',
-      row.place,
-      row.description,
-      row.mime_type,
-      row.size,
-      row.sha256,
-      row.audience,
+      `UPDATE bitstream SET (${changingColumns}) = (?, ?, ?, ?, ?, ?) WHERE uuid = ?`,
+      ...changingValues(row),
       row.uuid,
     )
   for (const row of added)
     db.run(
-      `INSERT INTO bitstream (uuid, item, bundle, name, place, description, mime_type, size, sha256, audience, created)
+      `INSERT INTO bitstream (uuid, item, bundle, name, created, ${changingColumns})
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       randomUUID(),
       item,
       row.bundle,
       row.name,
-      row.place,
-      row.description,
-      row.mime_type,
-      row.size,
-      row.sha256,
-      row.audience,
       now(),
+      ...changingValues(row),
     )
 }
 
