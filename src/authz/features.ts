@@ -1,7 +1,8 @@
+import { type Eperson, passwordMethod } from '../caller.ts'
 import type { Config } from '../config/config.ts'
 import { admits, today, type Viewer } from '../storage/audiences.ts'
 import type { Repository } from '../storage/repository.ts'
-import type { Awaitable } from '../storage/storage.ts'
+import type { Accounts, Awaitable } from '../storage/storage.ts'
 
 /** What somebody may do with something, as DSpace's clients ask for it: a table, one entry for each feature there is. */
 export interface Feature {
@@ -24,12 +25,15 @@ export interface Resource {
 /** Whose rights are looked at. */
 export interface Who {
   readonly administrator: boolean
+  /** Who acts for itself; null: nobody who is logged in, or somebody else acts on behalf of it. */
+  readonly self: Eperson | null
   /** As whom rows are seen; somebody who is not logged in sees some too. */
   readonly viewer: Viewer
 }
 
 export interface FeatureParts {
-  readonly config: Pick<Config, 'loginOnBehalfOf'>
+  readonly accounts: Pick<Accounts, 'credentials'>
+  readonly config: Pick<Config, 'loginMethods' | 'loginOnBehalfOf'>
   readonly repository: Repository
 }
 
@@ -42,10 +46,15 @@ export const features: readonly Feature[] = [
   },
   {
     id: 'canChangePassword',
-    description: 'Whether the password of an eperson can be changed here: it can’t.',
+    description:
+      'Whether somebody may change the password of an eperson: its own, where it has one and may log in with it.',
     resourcetypes: ['eperson'],
-    // DSpace's interface shows a form for a new password to whom this is granted; there is no endpoint to send it to.
-    may: () => false,
+    // DSpace's interface shows its form to whom this is granted: to exactly those whom `PATCH` lets through.
+    may: async ({ self }, { uuid }, { accounts, config }) => {
+      if (self?.uuid !== uuid || !config.loginMethods.includes(passwordMethod)) return false
+      const known = await accounts.credentials(self.email)
+      return known !== undefined && known.passwordHash !== null
+    },
   },
   {
     id: 'canDownload',

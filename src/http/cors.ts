@@ -29,7 +29,7 @@ const remember = '600'
  * @throws Problem (from the hook) when the origin is not on the list
  */
 export function createCors(config: Settings) {
-  // A page of the service's own origin sends Origin with its POSTs too.
+  // A page of the service's own origin sends Origin with its POSTs and PATCHes too.
   const allowed = new Set([...config.allowedOrigins, new URL(config.baseUrl).origin])
   const exposed = [
     'Authorization',
@@ -62,7 +62,7 @@ export function createCors(config: Settings) {
     }
     reply
       .code(204)
-      .header('access-control-allow-methods', 'GET, HEAD, POST')
+      .header('access-control-allow-methods', 'GET, HEAD, POST, PATCH')
       .header('access-control-allow-headers', allowedHeaders)
       .header('access-control-max-age', remember)
       .send()

@@ -53,8 +53,11 @@ export interface Accounts {
   addEperson(eperson: NewEperson, event: AuditEvent): Promise<Eperson | 'exists'>
   /** Ends the eperson's tokens when it disables (T6). */
   setEnabled(email: string, enabled: boolean, event: AuditEvent): Promise<Changed>
-  /** Ends the eperson's tokens (T6). */
-  setPassword(email: string, passwordHash: string, event: AuditEvent): Promise<Changed>
+  /**
+   * Ends the eperson's tokens (T6).
+   * @param checked the password that was asked for before; `unchanged`, and no event, when it is another one by now
+   */
+  setPassword(email: string, passwordHash: string, event: AuditEvent, checked?: Checked): Promise<Changed>
   deleteEperson(email: string, event: AuditEvent): Promise<Changed>
   addGroup(name: string, event: AuditEvent): Promise<Group | 'exists'>
   join(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
@@ -74,10 +77,10 @@ export interface Credentials {
   readonly passwordStamp: number
 }
 
-export interface Login {
-  readonly uuid: string
-  /** As `credentials` gave it: the password that was checked. */
-  readonly passwordStamp: number
+/** As `credentials` gave it: the password that was checked. */
+export type Checked = Pick<Credentials, 'uuid' | 'passwordStamp'>
+
+export interface Login extends Checked {
   /** With today's parameters, when the old one had weaker ones. */
   readonly renewedHash: string | null
 }

@@ -334,14 +334,30 @@ test('F1 canDownload holds for whoever may read the file today: by group, by day
   )
 })
 
-test('B1 nobody is told that a password can be changed here, where there is nothing to change it with', async t => {
-  const { admin, ruth, uuids } = await started(t)
-  const own = `${baseUrl}/api/eperson/epersons/${uuids.ruth}`
-  for (const [client, eperson] of [
-    [ruth, uuids.ruth],
-    [admin, uuids.admin],
+test('T6 canChangePassword holds for the own account, where it has a password, and for nobody acting as it', async t => {
+  const { service, admin, ruth, nobody, uuids, site } = await started(t)
+  const { uuid: noPassword } = await service.addEperson('none@example.org', { password: null })
+  const address = (uuid: string) => `${baseUrl}/api/eperson/epersons/${uuid}`
+  const canChange = async (client: Client, of: string, eperson?: string, headers = {}) => {
+    const who = eperson === undefined ? {} : { eperson }
+    const asked = { uri: address(of), feature: 'canChangePassword', ...who }
+    return (await heldAt(client, 'object', asked, headers)).length > 0
+  }
+  assert.equal(await canChange(ruth, uuids.ruth, uuids.ruth), true)
+  assert.equal(await canChange(admin, uuids.admin, uuids.admin), true)
+  assert.equal(await canChange(admin, uuids.ruth, uuids.ruth), true, 'as she may, an administrator is told')
+  for (const [client, of, eperson] of [
+    [ruth, uuids.admin, uuids.ruth],
+    [admin, uuids.ruth, uuids.admin],
+    [admin, noPassword, noPassword],
+    [admin, noPassword, uuids.admin],
+    [admin, '00000000-0000-4000-8000-000000000000', uuids.admin],
+    [ruth, uuids.ruth, undefined],
+    [nobody, uuids.ruth, undefined],
   ] as const)
-    assert.deepEqual(await held(client, own, { eperson, feature: 'canChangePassword' }), [])
+    assert.equal(await canChange(client, of, eperson), false, `${of} by ${eperson}`)
+  assert.equal(await canChange(admin, uuids.ruth, uuids.ruth, { 'x-on-behalf-of': uuids.ruth }), false)
+  assert.deepEqual(await held(ruth, site, { eperson: uuids.ruth, feature: 'canChangePassword' }), [])
   const feature = await (await ruth.get('/api/authz/features/canChangePassword')).json()
   assert.deepEqual(feature.resourcetypes, ['eperson'])
 })

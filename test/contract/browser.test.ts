@@ -44,6 +44,7 @@ test('W1 a preflight allows every method and header of the API, for listed origi
     ['/api/authn/login', 'POST'],
     ['/api/authn/logout', 'POST'],
     ['/server/api/authn/shortlivedtokens', 'POST'],
+    ['/api/eperson/epersons/00000000-0000-4000-8000-000000000000', 'PATCH'],
     ['/api/authn/status', 'GET'],
     ['/api/query/v4/letters', 'GET'],
   ] as const) {

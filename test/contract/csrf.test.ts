@@ -29,7 +29,7 @@ function postWith(
 
 const credentials = () => new URLSearchParams({ user: email, password: passwordOf(email) })
 
-test('C1 every POST needs a valid CSRF token', async t => {
+test('C1 every POST, and every PATCH that something takes, needs a valid CSRF token', async t => {
   const service = await startService(t)
   await service.addEperson(email)
   const client = service.client()
@@ -46,6 +46,11 @@ test('C1 every POST needs a valid CSRF token', async t => {
       'csrf-cookie-missing',
     )
   assert.equal(await client.isLoggedIn(), true, 'the logout without CSRF token did nothing')
+  for (const prefix of ['/api', '/server/api']) {
+    const path = `${service.address}${prefix}/eperson/epersons/x`
+    const patch = await fetch(path, { method: 'PATCH', headers: { authorization } })
+    await assertProblem(patch, 403, 'csrf-cookie-missing')
+  }
 })
 
 test('C2 over http the cookie is HttpOnly, of the session, SameSite=Lax and for the path in use', async t => {

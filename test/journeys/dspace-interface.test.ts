@@ -83,7 +83,7 @@ test('L2 DSpace’s interface logs in, stays logged in over reloads, refreshes, 
     mustAgree: false,
     groups: ['Readers'],
     specialGroups: [],
-    canChangePassword: false,
+    canChangePassword: true,
   })
 
   const other = await loggedIn(service, 'ruth@example.org')
@@ -95,6 +95,36 @@ test('L2 DSpace’s interface logs in, stays logged in over reloads, refreshes, 
   assert.equal(other.user, undefined)
   // And in again, with the pair that logging out has left.
   assert.equal((await ui.logIn('ruth@example.org', passwordOf('ruth@example.org'))).status, 200)
+})
+
+test('T6 DSpace’s interface changes a password on the profile page, and every page of it is logged out', async t => {
+  const { service } = await started(t)
+  const [email, before, after] = ['ruth@example.org', passwordOf('ruth@example.org'), 'quite another one']
+  const ui = await loggedIn(service, email)
+  const other = await loggedIn(service, email)
+  const messageOf = ({ text }: { text: string }) => (JSON.parse(text) as { message: string }).message
+
+  const wrong = await ui.changePassword('not it', after)
+  assert.equal(wrong.status, 403)
+  assert.equal(messageOf(wrong), 'The current password is wrong.')
+  const short = await ui.changePassword(before, 'short')
+  assert.equal(short.status, 422)
+  assert.match(messageOf(short), /at least 8 characters/)
+  await ui.reload()
+  assert.equal(ui.user?.email, email)
+
+  const changed = await ui.changePassword(before, after)
+  assert.equal(changed.status, 200, changed.text)
+  // The page keeps what it is sent as the eperson that it shows.
+  assert.equal((JSON.parse(changed.text) as { uuid: string }).uuid, ui.user?.uuid)
+  for (const page of [ui, other]) {
+    await page.reload()
+    assert.equal(page.user, undefined)
+    assert.deepEqual(page.loginMethods, ['password'])
+  }
+  assert.equal((await ui.logIn(email, before)).status, 401)
+  assert.equal((await ui.logIn(email, after)).status, 200)
+  assert.equal((await ui.profile()).canChangePassword, true)
 })
 
 test('F1 DSpace’s interface downloads a restricted file for whoever may read it', async t => {
@@ -121,7 +151,8 @@ test('B1 DSpace’s interface acts on behalf of somebody, over reloads and downl
   await ui.reload()
   await ui.showHome()
   await ui.refresh()
-  assert.deepEqual((await ui.profile()).groups, ['Readers'])
+  const { groups, canChangePassword } = await ui.profile()
+  assert.deepEqual([groups, canChangePassword], [['Readers'], false])
   assert.equal(await textOf(await ui.download(closed)), 'for readers')
 
   await ui.stopImpersonating()

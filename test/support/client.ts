@@ -32,13 +32,23 @@ export class Client {
   }
 
   /** A POST with a valid CSRF pair, which is fetched when there is none yet. */
-  async post(
+  post(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.#change('POST', path, body, headers)
+  }
+
+  /** The same with PATCH. */
+  patch(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.#change('PATCH', path, body, headers)
+  }
+
+  async #change(
+    method: string,
     path: string,
-    body?: string | URLSearchParams | Uint8Array<ArrayBuffer>,
-    headers: Readonly<Record<string, string>> = {},
+    body: Sent | undefined,
+    headers: Readonly<Record<string, string>>,
   ): Promise<Response> {
     return this.request(path, {
-      method: 'POST',
+      method,
       ...(body === undefined ? {} : { body }),
       headers: { 'x-xsrf-token': (await this.csrfPair()).value, ...headers },
     })
@@ -104,6 +114,8 @@ export class Client {
     return ((await response.json()) as { authenticated: boolean }).authenticated
   }
 }
+
+type Sent = string | URLSearchParams | Uint8Array<ArrayBuffer>
 
 /** The body of the status, as far as tests look into it. */
 export interface Status {

@@ -132,6 +132,14 @@ export class DspaceInterface {
     }
   }
 
+  /** The form for a new password on that page. @returns the answer; the page shows its `message` if it is a refusal */
+  async changePassword(currentPassword: string, newPassword: string): Promise<Answer> {
+    const value = { new_password: newPassword, current_password: currentPassword }
+    const operations = [{ op: 'add', path: '/password', value }]
+    const id = this.user?.uuid ?? assert.fail('somebody is logged in')
+    return this.#api('PATCH', `${await this.#endpoint('epersons')}/${id}`, JSON.stringify(operations))
+  }
+
   /** The page that a file is downloaded from. @returns the file, or where the page goes instead */
   async download(bitstream: string): Promise<Response | 'login' | 'forbidden'> {
     const embed = '?embed=bundle/primaryBitstream&embed=bundle/item&embed=format'

@@ -95,7 +95,7 @@ export function postgresAccounts(pool: Pool, look: Look): Accounts {
     recordEvent: event => noteEvent(pool, event),
     addEperson: (eperson, event) => addEperson(pool, eperson, event),
     setEnabled: (email, enabled, event) => setEnabled(pool, email, enabled, event),
-    setPassword: (email, passwordHash, event) => setPassword(pool, email, passwordHash, event),
+    setPassword: (email, hash, event, checked) => setPassword(pool, email, hash, event, checked),
     deleteEperson: (email, event) => deleteEperson(pool, email, event),
     addGroup: (name, event) => addGroup(pool, name, event),
     join: (group, email, event) => joinOrLeave(pool, 'join', group, email, event),

@@ -3,7 +3,7 @@ import { administratorGroup, type Eperson, type Group, type Session } from '../.
 import type { AuditEvent } from '../audit.ts'
 import { emailKey } from '../built-in.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../sign-on.ts'
-import type { Changed, Login, NewEperson } from '../storage.ts'
+import type { Changed, Checked, Login, NewEperson } from '../storage.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 import {
   type EpersonRow,
@@ -135,11 +135,19 @@ export const setEnabled = (
     return 'changed'
   })
 
-export const setPassword = (pool: Pool, email: string, hash: string, event: AuditEvent): Promise<Changed> =>
+export const setPassword = (
+  pool: Pool,
+  email: string,
+  hash: string,
+  event: AuditEvent,
+  checked?: Checked,
+): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {
-    const sql = `UPDATE carrel.eperson SET password_hash = $2, password_stamp = nextval('carrel.stamp'), ${newSession} WHERE uuid = $3`
-    await db.run(sql, randomBytes(32), hash, uuid)
-    return 'changed'
+    if (checked && checked.uuid !== uuid) return 'unchanged'
+    const sql = `UPDATE carrel.eperson SET password_hash = $2, password_stamp = nextval('carrel.stamp'), ${newSession}
+       WHERE uuid = $3 AND password_stamp = coalesce($4, password_stamp)`
+    const changed = await db.run(sql, randomBytes(32), hash, uuid, checked?.passwordStamp ?? null)
+    return changed === 0 ? 'unchanged' : 'changed'
   })
 
 export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Promise<Changed> =>

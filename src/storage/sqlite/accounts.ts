@@ -60,7 +60,7 @@ export function sqliteAccounts({ db, turn, write }: Parts): Accounts {
     recordEvent: event => write('recordEvent', event),
     addEperson: (eperson, event) => write('addEperson', eperson, event),
     setEnabled: (email, enabled, event) => write('setEnabled', email, enabled, event),
-    setPassword: (email, passwordHash, event) => write('setPassword', email, passwordHash, event),
+    setPassword: (email, hash, event, checked) => write('setPassword', email, hash, event, checked),
     deleteEperson: (email, event) => write('deleteEperson', email, event),
     addGroup: (name, event) => write('addGroup', name, event),
     join: (group, email, event) => write('join', group, email, event),

@@ -3,7 +3,7 @@ import { administratorGroup, type Group, type Session } from '../../caller.ts'
 import type { AuditEvent } from '../audit.ts'
 import { emailKey } from '../built-in.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../sign-on.ts'
-import type { Changed, Login, NewEntity, NewEperson } from '../storage.ts'
+import type { Changed, Checked, Login, NewEntity, NewEperson } from '../storage.ts'
 import type { Database } from './open.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 
@@ -85,11 +85,14 @@ export const writes = {
     return 'changed'
   },
 
-  setPassword(db: Database, email: string, passwordHash: string, event: AuditEvent): Changed {
+  setPassword(db: Database, email: string, hash: string, event: AuditEvent, checked?: Checked): Changed {
     const eperson = find(db, email)
     if (!eperson) return 'no-eperson'
-    const sql = 'UPDATE eperson SET password_hash = ?, password_stamp = ? WHERE uuid = ?'
-    db.run(sql, passwordHash, nextStamp(db), eperson.uuid)
+    if (checked && checked.uuid !== eperson.uuid) return 'unchanged'
+    const sql = `UPDATE eperson SET password_hash = ?, password_stamp = ?
+       WHERE uuid = ? AND password_stamp = coalesce(?, password_stamp)`
+    if (db.run(sql, hash, nextStamp(db), eperson.uuid, checked?.passwordStamp ?? null) === 0)
+      return 'unchanged'
     endTokens(db, eperson.uuid)
     writes.recordEvent(db, { ...event, eperson: eperson.uuid })
     return 'changed'
