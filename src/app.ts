@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { eventOf } from './authn/audit.ts'
 import { authenticate } from './authn/authenticate.ts'
 import { challengeOf } from './authn/challenge.ts'
+import { changePasswordRoutes } from './authn/change-password.ts'
 import { epersonRoutes } from './authn/eperson.ts'
 import { createLeases } from './authn/leases.ts'
 import { loginRoutes } from './authn/login.ts'
@@ -28,6 +29,7 @@ import { addressesOf, pathOf, withoutPrefix } from './http/addresses.ts'
 import { answerClientErrors, answerProblems } from './http/answer-problems.ts'
 import { createCors } from './http/cors.ts'
 import { createCsrf } from './http/csrf.ts'
+import { emptyHeads } from './http/empty-heads.ts'
 import { securityHeaders } from './http/headers.ts'
 import { healthRoutes } from './http/health.ts'
 import { refuseMalformed } from './http/malformed.ts'
@@ -47,7 +49,7 @@ const headerLimit = 64 * 1024
 const requestTimeout = 30_000
 
 /**
- * The wiring, all of it and in order. A request walks: headers → CORS → CSRF (on POST) → caller → route.
+ * The wiring, all of it and in order. A request walks: headers → CORS → CSRF (on POST and PATCH) → caller → route.
  * Building is not listening: the process and every test call this.
  */
 export async function buildApp(config: Config, storage: Storage): Promise<FastifyInstance> {
@@ -68,6 +70,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
     keyring,
     loginMethods: config.loginMethods,
     tickets: createTickets(storage.signOn),
+    mayAct: config.loginOnBehalfOf,
   })
   const leases = createLeases({ accounts, config, specialGroups, tokens })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
@@ -77,10 +80,11 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   function admit(request: FastifyRequest, reply: FastifyReply): 'answered' | 'go on' {
     reply.headers(headers)
     // What an identity provider sends comes from its own origin and has no CSRF pair (docs/decisions/0010).
-    const isPost = request.method === 'POST'
-    const isProviderMessage = isPost && request.routeOptions.config?.isProviderMessage === true
+    // Where nothing takes a PATCH it is a 405 like any other method, and changes nothing (L1).
+    const changes = request.method === 'POST' || (request.method === 'PATCH' && !request.is404)
+    const isProviderMessage = changes && request.routeOptions.config?.isProviderMessage === true
     if (!isProviderMessage && cors(request, reply) === 'answered') return 'answered'
-    if (isPost) {
+    if (changes) {
       if (!isProviderMessage) csrf.require(request, reply)
     } else if (isQueryOrApi(request.url) && !csrf.hasCookie(request)) csrf.issue(request, reply)
     refuseMalformed(request)
@@ -117,6 +121,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
     },
   })
   const refuseMethod = refuseOtherMethods(app)
+  emptyHeads(app)
   // Node would answer other expectations than 100-continue with an empty 417.
   app.server.on('checkExpectation', app.routing)
   // `null` reserves the place in the object; the hook below fills it before anything reads it.
@@ -131,7 +136,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   // Bodies stay bytes; each handler that reads one says which media types it takes.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
-    ['application/x-www-form-urlencoded', 'application/json'],
+    ['application/x-www-form-urlencoded', 'application/json', 'application/json-patch+json'],
     { parseAs: 'buffer' },
     (_request, body, done) => done(null, body),
   )
@@ -173,10 +178,10 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
   healthRoutes(app, storage)
   // Everything inside knows who is asking.
   await app.register(async inside => {
+    const password = config.loginMethods.includes(passwordMethod)
     inside.addHook('onRequest', authenticate({ accounts, tokens, specialGroups, onBehalfOf }))
     await inside.register(
       async authn => {
-        const password = config.loginMethods.includes(passwordMethod)
         const trade = single?.trade
         loginRoutes(authn, { accounts, config, csrf, passwords, specialGroups, tokens, password, trade })
         logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
@@ -191,6 +196,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
         epersonRoutes(api, { accounts, addresses })
+        changePasswordRoutes(api, { accounts, addresses, csrf, passwords, password })
         siteRoutes(api, { addresses, config })
         absentRoutes(api, addresses)
         itemRoutes(api, { addresses, entities, repository })

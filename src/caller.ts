@@ -48,7 +48,8 @@ export interface Authenticated {
 /** An administrator whose request is processed as another eperson (B1–B4). */
 export interface Acting extends Omit<Authenticated, 'kind'> {
   readonly kind: 'acting'
-  readonly actor: Eperson
+  /** As it was verified: if it has ended meanwhile, so has what is made in it. */
+  readonly actor: Session
   readonly reason: string | null
 }
 

@@ -5,7 +5,7 @@ export type Keyring = () => readonly Uint8Array[]
 
 export type Purpose = 'csrf' | 'sign-on' | `${'acting/' | ''}${TokenPurpose}/${string}`
 
-/** What a token opens: the API, one request, or one bitstream for some minutes (F3). */
+/** What a token opens: the API, one request, or one content for some minutes (F3). */
 export type TokenPurpose = 'login' | 'short-lived' | `lease/${string}`
 
 /** HMAC-SHA256 with one key. @param message text is taken as Latin-1 */

@@ -89,17 +89,22 @@ export const problems = {
   'short-lived-token-refused': {
     status: 403,
     title: 'A short-lived token does not open this endpoint',
-    help: 'Logging in, refreshing and making short-lived tokens need a login token in the Authorization header; `?authentication-token=` is refused there.',
+    help: 'Logging in, refreshing, making short-lived tokens and changing a password need a login token in the Authorization header; `?authentication-token=` is refused there.',
   },
   'on-behalf-of-refused': {
     status: 403,
     title: 'Acting on behalf of this eperson is refused',
-    help: 'Only an administrator may act on behalf of someone, only if the service allows it (CARREL_LOGIN_ON_BEHALF_OF), never at login, and never as another administrator.',
+    help: 'Only an administrator may act on behalf of someone, only if the service allows it (CARREL_LOGIN_ON_BEHALF_OF), never at login, never as another administrator, and nobody’s password is changed that way.',
   },
   'account-refused': {
     status: 403,
     title: 'There is no account for you here',
     help: 'The identity provider vouches for you, but no eperson could be found or created. The operator decides who may log in; the log says which rule it was.',
+  },
+  'wrong-password': {
+    status: 403,
+    title: 'The current password is wrong',
+    help: 'Whoever changes a password shows to know the one that counts now, as `current_password`; a token alone is not enough.',
   },
   'access-denied': {
     status: 403,
@@ -144,7 +149,7 @@ export const problems = {
   'unsupported-media-type': {
     status: 415,
     title: 'The media type of the body is not supported',
-    help: 'Credentials are sent as `application/x-www-form-urlencoded`; an empty body or `{}` may also be called JSON.',
+    help: 'Credentials are sent as `application/x-www-form-urlencoded`, a change of a password as `application/json` or `application/json-patch+json`; an empty body or `{}` may also be called JSON.',
   },
   'range-not-satisfiable': {
     status: 416,
@@ -155,6 +160,16 @@ export const problems = {
     status: 417,
     title: 'The expectation can not be met',
     help: 'The header Expect takes 100-continue only.',
+  },
+  'patch-refused': {
+    status: 422,
+    title: 'The patch is not one that can be applied',
+    help: 'An eperson takes one operation: `[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]`.',
+  },
+  'password-refused': {
+    status: 422,
+    title: 'The new password is refused',
+    help: 'A new password has at least 8 characters, whichever they are.',
   },
   'headers-too-large': {
     status: 431,
@@ -174,7 +189,7 @@ export const problems = {
   busy: {
     status: 503,
     title: 'The service is busy',
-    help: 'Too many passwords are being checked at once. Repeat after the seconds in Retry-After.',
+    help: 'Too many passwords are being checked, or files being sent, at once. Repeat after the seconds in Retry-After.',
   },
   'store-unavailable': {
     status: 503,

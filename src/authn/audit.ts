@@ -15,7 +15,7 @@ export function eventOf(caller: Caller, request: FastifyRequest, what: What): Au
     event: what.event,
     outcome: what.outcome,
     eperson: uuid,
-    actor: caller.kind === 'acting' ? caller.actor.uuid : uuid,
+    actor: caller.kind === 'acting' ? caller.actor.eperson.uuid : uuid,
     clientIp: clientAddress(request.ip),
     method: caller.kind === 'anonymous' ? null : caller.method,
     object: what.object ?? null,

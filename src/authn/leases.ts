@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Acting, Authenticated } from '../caller.ts'
 import type { Config } from '../config/config.ts'
-import { pathOf } from '../http/addresses.ts'
+import { prefixInUse } from '../http/addresses.ts'
 import { cookiesOf, setCookie } from '../http/cookies.ts'
+import type { Bitstream } from '../storage/repository.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { callerOf } from './authenticate.ts'
 import { clientAddress, type SpecialGroups } from './special-groups.ts'
@@ -13,17 +14,20 @@ const cookie = 'CARREL-LEASE'
 /** Cookies of this name that are looked at: one is ours, others may have been planted. */
 const mostCookies = 4
 
+/** Another content is another download. */
+const kindOf = ({ uuid, sha256 }: Pick<Bitstream, 'uuid' | 'sha256'>) => `lease/${uuid}/${sha256}` as const
+
 interface Parts {
   readonly accounts: Accounts
-  readonly config: Pick<Config, 'baseUrl' | 'leaseLifetime'>
+  readonly config: Pick<Config, 'basePath' | 'baseUrl' | 'leaseLifetime'>
   readonly specialGroups: SpecialGroups
   readonly tokens: Tokens
 }
 
 /**
  * Leases (F3, docs/decisions/0013): a cookie that goes on opening one bitstream after the token that opened it has died,
- * so that a broken transfer can be resumed. It is a token whose key depends on the bitstream, and so it ends with the
- * session like every other; the cookie's path is the bitstream's own address.
+ * so that a broken transfer can be resumed. It is a token whose key depends on the bitstream and its content, and so it ends
+ * with the session like every other; the cookie's path is the bitstream's own address.
  */
 export function createLeases({ accounts, config, specialGroups, tokens }: Parts) {
   const lifetime = config.leaseLifetime
@@ -32,23 +36,24 @@ export function createLeases({ accounts, config, specialGroups, tokens }: Parts)
     /** Adds the cookie to the answer. */
     grant: async (
       caller: Authenticated | Acting,
-      bitstream: string,
+      bitstream: Pick<Bitstream, 'uuid' | 'sha256'>,
       request: FastifyRequest,
       reply: FastifyReply,
     ): Promise<void> => {
-      const kind = `lease/${bitstream}` as const
+      const kind = kindOf(bitstream)
       const lease =
         caller.kind === 'acting'
           ? await tokens.mintActing(kind, caller, lifetime)
           : tokens.mint(kind, caller, lifetime)
+      const path = `${prefixInUse(config.basePath, request.originalUrl)}/core/bitstreams/${bitstream.uuid}/content`
       // Lax: a link or a download that begins elsewhere brings it along, a page elsewhere can't look what it opens.
-      const attributes = `Path=${pathOf(request.originalUrl)}; Max-Age=${lifetime}; ${secure}HttpOnly; SameSite=Lax`
+      const attributes = `Path=${path}; Max-Age=${lifetime}; ${secure}HttpOnly; SameSite=Lax`
       setCookie(reply, cookie, `${lease}; ${attributes}`)
     },
     /** Whose lease of the bitstream came along; undefined where none that holds did. */
-    holder: async (bitstream: string, request: FastifyRequest) => {
+    holder: async (bitstream: Pick<Bitstream, 'uuid' | 'sha256'>, request: FastifyRequest) => {
       for (const value of cookiesOf(request, cookie).slice(0, mostCookies)) {
-        const verified = await tokens.verify(`lease/${bitstream}`, value)
+        const verified = await tokens.verify(kindOf(bitstream), value)
         if (verified) return callerOf(accounts, verified, specialGroups.ofAddress(clientAddress(request.ip)))
       }
       return undefined

@@ -34,7 +34,8 @@ export function logoutRoutes(
       const { caller } = request
       csrf.issue(request, reply)
       await trade?.drop(request, reply)
-      if (caller.kind === 'anonymous') return reply.code(204).send()
+      // Whoever acts as somebody doesn't end that somebody's sessions (O3).
+      if (caller.kind !== 'eperson') return reply.code(204).send()
       // Not before the new session key is on disk: from then on no node accepts an earlier token (T4).
       const last = await accounts.logout(
         caller.session.eperson.uuid,

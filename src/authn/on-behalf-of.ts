@@ -64,7 +64,7 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
       // What the administrator's login gave is the administrator's; the address is of the request (B3).
       sg: [],
       specialGroups: ipGroups,
-      actor: admin.session.eperson,
+      actor: admin.session,
       reason,
     } satisfies Acting
   }

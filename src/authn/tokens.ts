@@ -50,9 +50,11 @@ interface Parts {
   /** Those that there are now: a way to log in that is switched off ends its tokens. */
   readonly loginMethods: readonly LoginMethod[]
   readonly tickets: Tickets
+  /** Whether anybody may act on behalf of others; what was made before ends when nobody may any more. */
+  readonly mayAct: boolean
 }
 
-export function createTokens({ accounts, keyring, loginMethods, tickets }: Parts): Tokens {
+export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct }: Parts): Tokens {
   const remembered = new Map<string, Remembered>()
   let rememberedWith: readonly Uint8Array[] = []
 
@@ -92,7 +94,9 @@ export function createTokens({ accounts, keyring, loginMethods, tickets }: Parts
       if (kind === 'login') remember(token, exp, verified)
       return verified
     }
-    return kind === 'login' ? undefined : verifyActing(kind, token, jwt, session)
+    // The same as when somebody begins to act (B1, B2).
+    const mayBe = kind !== 'login' && mayAct && !session.administrator
+    return mayBe ? verifyActing(kind, token, jwt, session) : undefined
   }
 
   const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>
@@ -114,7 +118,7 @@ export function createTokens({ accounts, keyring, loginMethods, tickets }: Parts
           session,
           method,
           sg: jwt.claims.sg,
-          acting: { actor: actor.eperson, reason: kept?.reason ?? null },
+          acting: { actor, reason: kept?.reason ?? null },
         }
   }
 
@@ -137,11 +141,9 @@ export function createTokens({ accounts, keyring, loginMethods, tickets }: Parts
         keyOf(newestSecret(), kind, method, session),
       ),
     mintActing: async (kind, { session, method, sg, actor, reason }, lifetime) => {
-      const acting = await accounts.session(actor.uuid)
-      if (!acting) throw new Error('the administrator who acts is gone')
-      const key = actingKey(newestSecret(), kind, method, [session, acting])
+      const key = actingKey(newestSecret(), kind, method, [session, actor])
       const token = signJwt({ eid: session.eperson.uuid, sg, exp: expiry(lifetime) }, key)
-      await tickets.keep('acting', nameOf(token), { actor: actor.uuid, reason }, lifetime)
+      await tickets.keep('acting', nameOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
       return token
     },
 

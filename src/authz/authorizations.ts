@@ -32,13 +32,17 @@ const places: Readonly<Record<ResourceType, string>> = {
   group: '/eperson/groups/',
   bitstream: '/core/bitstreams/',
 }
+/** That many look-ups one request may cause. */
+const mostResources = 200
+
 const types = Object.keys(places) as ResourceType[]
 
 /**
  * `GET /api/authz/…` (B1: «checked against the site»): what an eperson may do with something. Every authorization that
  * holds is listed, none that doesn't; a feature or an address that nobody knows has none.
  */
-export function authorizationRoutes(app: FastifyInstance, { accounts, addresses, ...parts }: Parts): void {
+export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts }: Parts): void {
+  const { accounts } = parts
   const authz = `${addresses.api}/authz`
   const authorizations = `${authz}/authorizations`
   const featureHref = (id: string) => `${authz}/features/${id}`
@@ -93,18 +97,27 @@ export function authorizationRoutes(app: FastifyInstance, { accounts, addresses,
     if (eperson === undefined)
       return {
         administrator: false,
+        self: null,
         viewer: caller.kind === 'anonymous' ? viewerOf(caller) : viewerOfSession(undefined),
       }
     const asking = requireEperson(caller)
     if (eperson === asking.session.eperson.uuid)
-      return { administrator: isAdministrator(caller), viewer: viewerOf(caller) }
+      return {
+        administrator: isAdministrator(caller),
+        self: caller.kind === 'acting' ? null : asking.session.eperson,
+        viewer: viewerOf(caller),
+      }
     if (!isAdministrator(caller))
       throw new Problem(
         'access-denied',
         'An eperson may ask about its own rights; others are for administrators.',
       )
     const session = await accounts.session(eperson)
-    return { administrator: session?.administrator === true, viewer: viewerOfSession(session) }
+    return {
+      administrator: session?.administrator === true,
+      self: session?.eperson ?? null,
+      viewer: viewerOfSession(session),
+    }
   }
 
   /** @param wanted names of features; none: all */
@@ -151,7 +164,14 @@ export function authorizationRoutes(app: FastifyInstance, { accounts, addresses,
         '',
         'What is asked about must be said: addresses as uri, or a type and each uuid, once or more often.',
       )
-    return searched(request, 'objects', [...uris.flatMap(resourceAt), ...resourcesOf(query)])
+    const wanted = [...uris.flatMap(resourceAt), ...resourcesOf(query)]
+    if (wanted.length > mostResources)
+      throw badParameter(
+        'uuid',
+        String(wanted.length),
+        `At most ${mostResources} things can be asked about at once.`,
+      )
+    return searched(request, 'objects', wanted)
   })
 
   app.get<{ Params: { id: string } }>('/authz/authorizations/:id', async ({ caller, params }) => {

@@ -12,6 +12,9 @@ interface Listed<Row> {
   readonly body: (row: Row) => object
 }
 
+/** Of records with metadata, each of which may be long; clients that want more follow `next`. */
+const mostRecords = 100
+
 /** A page of the records of an entity that the caller sees (Q11), in the order of the key. */
 export async function listPage<Row>(
   entities: Entities,
@@ -19,7 +22,7 @@ export async function listPage<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const page = readPage(request.query as Query)
+  const page = readPage(request.query as Query, mostRecords)
   const entity = (await entities.all()).get(name)
   if (!entity) throw new Error(`there is no entity ${name}`)
   const offset = Math.min(page.number * page.size, Number.MAX_SAFE_INTEGER)
@@ -34,10 +37,10 @@ export async function listPage<Row>(
   return halPart(name, rows.map(body), listing.total ?? rows.length, page, self)
 }
 
-/** @param body records with commas between them */
+/** @param body records with commas between them, in pieces or not */
 async function recordsIn<Row>(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Row[]> {
-  const pieces: Uint8Array[] = []
-  if (body instanceof Uint8Array) pieces.push(body)
-  else for await (const piece of body) pieces.push(piece)
-  return JSON.parse(`[${Buffer.concat(pieces).toString()}]`) as Row[]
+  const pieces: string[] = []
+  for await (const piece of body instanceof Uint8Array ? [body] : body)
+    pieces.push(Buffer.from(piece).toString())
+  return JSON.parse(`[${pieces.join()}]`) as Row[]
 }

@@ -21,20 +21,21 @@ export function partsOf(file: FileHandle, ranges: readonly ByteRange[], size: nu
       pieces: bytesOf(file, range),
     }
   const boundary = randomBytes(18).toString('base64url')
-  const heads = ranges.map(one =>
-    Buffer.from(
+  const parts = ranges.map(one => ({
+    range: one,
+    head: Buffer.from(
       `\r\n--${boundary}\r\nContent-Type: ${type}\r\nContent-Range: ${contentRange(one, size)}\r\n\r\n`,
     ),
-  )
+  }))
   const end = Buffer.from(`\r\n--${boundary}--\r\n`)
   async function* pieces() {
-    for (const [at, one] of ranges.entries()) {
-      yield heads[at] ?? end
-      yield* bytesOf(file, one)
+    for (const part of parts) {
+      yield part.head
+      yield* bytesOf(file, part.range)
     }
     yield end
   }
-  const length = ranges.reduce((sum, one, at) => sum + (heads[at]?.length ?? 0) + lengthOf(one), end.length)
+  const length = parts.reduce((sum, part) => sum + part.head.length + lengthOf(part.range), end.length)
   return {
     headers: { 'content-type': `multipart/byteranges; boundary=${boundary}`, 'content-length': length },
     pieces: pieces(),
@@ -55,7 +56,7 @@ async function* bytesOf(file: FileHandle, { start, end }: ByteRange) {
   for (let at = start; at <= end; ) {
     const piece = Buffer.allocUnsafeSlow(Math.min(pieceSize, end + 1 - at))
     const { bytesRead } = await file.read(piece, 0, piece.length, at)
-    if (bytesRead === 0) throw new Error(`the file ends at byte ${at}, and not behind byte ${end}`)
+    if (bytesRead === 0) throw new Error(`a content ends at byte ${at}; «carrel files verify» says which`)
     at += bytesRead
     yield bytesRead === piece.length ? piece : piece.subarray(0, bytesRead)
   }

@@ -10,7 +10,8 @@ import { type Body, partsOf, wholeOf } from './body.ts'
 import type { FileStore } from './file-store.ts'
 import { precondition, rangeCounts } from './preconditions.ts'
 import { presentation } from './presentation.ts'
-import { readRanges } from './ranges.ts'
+import { type ByteRange, readRanges } from './ranges.ts'
+import { createTransfers } from './transfers.ts'
 
 interface Parts {
   readonly repository: Repository
@@ -24,11 +25,24 @@ interface Parts {
 export interface Leases {
   grant(
     caller: Authenticated | Acting,
-    bitstream: string,
+    bitstream: Bitstream,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void>
-  holder(bitstream: string, request: FastifyRequest): Promise<Authenticated | Acting | undefined>
+  holder(bitstream: Bitstream, request: FastifyRequest): Promise<Authenticated | Acting | undefined>
+}
+
+/** A client that has taken nothing for so long, in ms, is cut off; it may come back for the rest. */
+const patience = 120_000
+
+const outOfDescriptors: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
+
+interface Sending {
+  readonly bitstream: Bitstream
+  readonly caller: Caller
+  readonly isNew: boolean
+  readonly wanted: readonly ByteRange[] | 'whole'
+  readonly headers: Readonly<Record<string, string>>
 }
 
 const anybody = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
@@ -42,18 +56,20 @@ export function contentRoutes(
   { repository, files, leases, noteDownload }: Parts,
 ): void {
   const url = '/core/bitstreams/:uuid/content'
+  const transfers = createTransfers()
 
   /** @returns who opens it, and whether that is the first time @throws Problem for who may not */
-  async function admit(request: FastifyRequest, { uuid, readers }: Bitstream) {
+  async function admit(request: FastifyRequest, bitstream: Bitstream) {
     const { caller } = request
+    const { readers } = bitstream
     const byToken = caller.kind !== 'anonymous'
     if (mayRead(caller, readers)) {
       if (!byToken) return { caller, isNew: false }
-      const holder = await leases.holder(uuid, request)
+      const holder = await leases.holder(bitstream, request)
       return { caller, isNew: holder === undefined || !isSame(holder, caller) }
     }
     if (byToken) throw new Problem('access-denied', 'You may not read this bitstream.')
-    const holder = await leases.holder(uuid, request)
+    const holder = await leases.holder(bitstream, request)
     if (holder && mayRead(holder, readers)) return { caller: holder, isNew: false }
     throw new Problem(
       'authentication-required',
@@ -63,7 +79,13 @@ export function contentRoutes(
 
   /** @throws Error when the file is not what it was: a fault of the service */
   async function openFile({ sha256, size }: Bitstream): Promise<FileHandle> {
-    const file = await files.open(sha256)
+    const file = await files.open(sha256).catch(error => {
+      if (!outOfDescriptors.has(error.code)) throw error
+      throw new Problem('busy', 'Too many files are open; repeat in a moment.', {
+        headers: { 'retry-after': '5' },
+        cause: error,
+      })
+    })
     if (!file) throw new Error(`the content ${sha256} is missing; «carrel files verify» names all that are`)
     const found = await file.stat()
     if (found.size === size) return file
@@ -80,8 +102,11 @@ export function contentRoutes(
     const headers = {
       etag,
       'accept-ranges': 'bytes',
-      // What is open to everybody may be kept, as long as it is asked for anew each time: that may change.
-      ...(isOpen ? { 'cache-control': 'no-cache' } : {}),
+      // What is open to everybody a browser may keep, as long as it asks anew each time: that may change.
+      ...(isOpen && caller.kind === 'anonymous' ? { 'cache-control': 'private, no-cache' } : {}),
+      // Where the network alone opens it, a page of another site can't look through its visitor's eyes.
+      ...(!isOpen && caller.kind === 'anonymous' ? { 'cross-origin-resource-policy': 'same-site' } : {}),
+      ...(caller.kind === 'acting' ? { 'x-acting-as': caller.session.eperson.uuid } : {}),
     }
     const status = precondition(request.headers, etag)
     if (status === 304) return reply.headers(headers).code(304).send()
@@ -97,6 +122,16 @@ export function contentRoutes(
         headers: { 'content-range': `bytes */${bitstream.size}`, etag },
       })
 
+    return transfers.run(request.raw.socket, () =>
+      send(request, reply, { bitstream, caller, isNew, wanted, headers }),
+    )
+  }
+
+  async function send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { bitstream, caller, isNew, wanted, headers }: Sending,
+  ): Promise<FastifyReply> {
     const file = await openFile(bitstream)
     try {
       const described = presentation(bitstream)
@@ -106,7 +141,7 @@ export function contentRoutes(
           : partsOf(file, wanted, bitstream.size, described['content-type'] ?? '')
       if (request.method === 'GET' && isNew && caller.kind !== 'anonymous') {
         await noteDownload(caller, request, bitstream.uuid)
-        await leases.grant(caller, bitstream.uuid, request, reply)
+        await leases.grant(caller, bitstream, request, reply)
       }
       reply
         .code(wanted === 'whole' ? 200 : 206)
@@ -114,7 +149,7 @@ export function contentRoutes(
         .headers(described)
         .headers(ofBody)
       if (request.method === 'HEAD') return sendHead(reply)
-      return await sendPieces(reply, { before: '', between: '', behind: '', pieces })
+      return await sendPieces(reply, { before: '', between: '', behind: '', pieces }, patience)
     } finally {
       await file.close()
     }
@@ -127,6 +162,7 @@ export function contentRoutes(
 
 /** The same eperson, and the same who acts as it. */
 function isSame(one: Authenticated | Acting, other: Authenticated | Acting): boolean {
-  const actorOf = (caller: Authenticated | Acting) => (caller.kind === 'acting' ? caller.actor.uuid : null)
+  const actorOf = (caller: Authenticated | Acting) =>
+    caller.kind === 'acting' ? caller.actor.eperson.uuid : null
   return one.session.eperson.uuid === other.session.eperson.uuid && actorOf(one) === actorOf(other)
 }

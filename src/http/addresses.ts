@@ -41,7 +41,7 @@ export function prefixInUse(basePath: string, target: string): string {
 }
 
 /** The path of a request without its query, which may hold a token. */
-export const pathOf = (target: string): string => originForm(target).split('?', 1)[0] ?? ''
+export const pathOf = (target: string): string => originForm(target).split(/[?#]/, 1)[0] ?? ''
 
 /** A request may name the whole address (RFC 9112 §3.2.2); whose it is, is not for the client to say. */
 const originForm = (target: string): string =>

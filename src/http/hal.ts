@@ -16,9 +16,9 @@ export const firstPage: PageRequest = { number: 0, size: defaultSize }
  * interface asks for 9999 where it wants everything: who asks for more than there is on one page gets what there is.
  * @throws Problem 400
  */
-export const readPage = (query: Query): PageRequest => ({
+export const readPage = (query: Query, most: number = largestSize): PageRequest => ({
   number: wholeNumber(query, 'page', 0, 0),
-  size: Math.min(wholeNumber(query, 'size', defaultSize, 1), largestSize),
+  size: Math.min(wholeNumber(query, 'size', defaultSize, 1), most),
 })
 
 export const halPage = <T>(name: string, all: readonly T[], page: PageRequest, self: string) =>

@@ -11,6 +11,8 @@ export function refuseMalformed({ raw, query }: FastifyRequest): void {
     throw new Problem('bad-request', `The request must have one Host header; it has ${hosts}.`)
   if (raw.headers.expect !== undefined && raw.headers.expect.toLowerCase() !== '100-continue')
     throw new Problem('expectation-failed', 'The header Expect takes 100-continue only.')
+  // RFC 9112 §3.2: a fragment is never sent, and routers end the path there.
+  if (raw.url?.includes('#')) throw new Problem('bad-request', 'The address must not have a fragment (#).')
   // Where no route matched there is no parsed query, and nobody who would read it.
   const malformed = (query as Partial<Query> | undefined)?.malformed
   if (malformed) throw new Problem('bad-request', malformed)

@@ -14,16 +14,19 @@ export interface Pieces {
  * Sends a body of any size at the client's pace (Q10): the next piece is asked for when the connection has taken the
  * last. When the client goes away the pieces end; when a piece fails the connection is reset, because an answer that
  * merely ends would look whole.
+ * @param patience milliseconds after which a client that takes nothing is cut off; 0: it may take its time
  */
 export async function sendPieces(
   reply: FastifyReply,
   { before, between, behind, pieces }: Pieces,
+  patience = 0,
 ): Promise<FastifyReply> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders)
   const gone = new AbortController()
   raw.once('close', () => gone.abort())
+  if (patience > 0) raw.setTimeout(patience, () => raw.socket?.resetAndDestroy())
   // It may have gone while the first piece was read.
   if (raw.destroyed) gone.abort()
   try {

@@ -59,23 +59,33 @@ export interface Audiences {
   of(viewer: Viewer): readonly number[]
 }
 
+/** Sets that are remembered: one for each combination of groups that somebody is in. */
+const mostSets = 1_000
+
 export function createAudiences(): Audiences {
   const known: (readonly [id: number, readers: Readers])[] = []
-  const remembered = new WeakMap<Viewer, { last: number; day: string; ids: readonly number[] }>()
+  const sets = new Map<string, readonly number[]>()
+  let setsOf = ''
+  const last = () => known.at(-1)?.[0] ?? 0
   return {
     add: (id, readers) => {
       known.push([id, readers])
     },
     get last() {
-      return known.at(-1)?.[0] ?? 0
+      return last()
     },
     of: viewer => {
-      const last = known.at(-1)?.[0] ?? 0
       const day = today()
-      const before = remembered.get(viewer)
-      if (before?.last === last && before.day === day) return before.ids
-      const ids = known.filter(([, readers]) => admits(readers, viewer, day)).map(([id]) => id)
-      remembered.set(viewer, { last, day, ids })
+      if (setsOf !== `${day} ${last()}` || sets.size >= mostSets) sets.clear()
+      setsOf = `${day} ${last()}`
+      // Who somebody is makes no difference, only what they are in.
+      const key =
+        viewer.kind === 'administrator'
+          ? ''
+          : JSON.stringify([viewer.eperson !== null, ...[...viewer.groups].sort()])
+      const ids =
+        sets.get(key) ?? known.filter(([, readers]) => admits(readers, viewer, day)).map(([id]) => id)
+      sets.set(key, ids)
       return ids
     },
   }

@@ -67,7 +67,8 @@ export const builtInEntities: readonly Entity[] = [
     type: 'text',
     metadata: '!json',
     collections: '!json',
-    readers: '!json',
+    // For administrators; others see null: which groups there are is not for everybody.
+    readers: 'json',
     created: '!date-time',
     modified: '!date-time',
   }),
@@ -80,7 +81,7 @@ export const builtInEntities: readonly Entity[] = [
     mime_type: '!text',
     size: '!integer',
     sha256: '!text',
-    readers: '!json',
+    readers: 'json',
     created: '!date-time',
   }),
 ]

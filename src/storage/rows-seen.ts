@@ -4,10 +4,16 @@ import type { TableSource } from './storage.ts'
 /** Which rows of a table a listing shows. */
 export type RowsSeen =
   | { readonly kind: 'all' }
-  /** Those of these audiences. */
+  /** Those of these audiences, from the view `seen_<table>`. */
   | { readonly kind: 'audiences'; readonly ids: readonly number[] }
   /** Those about this eperson, from the view `own_<table>`. */
   | { readonly kind: 'own'; readonly eperson: string }
+
+/** What the name of the view begins with that shows such rows. */
+export const seenThrough = { all: '', audiences: 'seen_', own: 'own_' } as const satisfies Record<
+  RowsSeen['kind'],
+  string
+>
 
 /** @param audiencesOf the audiences that admit the viewer */
 export function rowsSeen(

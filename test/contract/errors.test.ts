@@ -139,6 +139,9 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     await (await loggedIn(service, ruth)).get('/api/authn/status', { 'x-on-behalf-of': nobody }),
     { code: 'on-behalf-of-refused', path: '/api/authn/status' },
   ],
+  'wrong-password': service => changing(service, 'wrong-password', 'wrong-verysecret'),
+  'patch-refused': service => changing(service, 'patch-refused', passwordOf(ruth), { op: 'replace' }),
+  'password-refused': service => changing(service, 'password-refused', passwordOf(ruth), {}, 'secret!'),
   'access-denied': async service => [
     await (await loggedIn(service, ruth)).get('/api/query/v4/epersons'),
     { code: 'access-denied', path: '/api/query/v4/epersons' },
@@ -177,6 +180,22 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     }),
     { code: 'unsupported-media-type', path: '/api/authn/login', never: ['verysecret'] },
   ],
+}
+
+/** Ruth changes her password, or tries to. */
+async function changing(
+  service: Service,
+  code: ProblemCode,
+  current: string,
+  operation: object = {},
+  wanted = 'another-verysecret',
+): Promise<[Response, Expected]> {
+  const client = await loggedIn(service, ruth)
+  const path = `/api/eperson/epersons/${(await client.status())._embedded.eperson?.uuid}`
+  const value = { new_password: wanted, current_password: current }
+  const body = JSON.stringify([{ op: 'add', path: '/password', value, ...operation }])
+  const response = await client.patch(path, body, { 'content-type': 'application/json' })
+  return [response, { code, path, never: ['verysecret', current, wanted] }]
 }
 
 /** Where a file of a few bytes is that everybody may read. */
@@ -424,7 +443,7 @@ const routes = [
   ['/api/security/csrf', 'GET, HEAD'],
   ['/api/problems', 'GET, HEAD'],
   ['/api/problems/not-found', 'GET, HEAD'],
-  [`/api/eperson/epersons/${nobody}`, 'GET, HEAD'],
+  [`/api/eperson/epersons/${nobody}`, 'GET, HEAD, PATCH'],
   ['/api/query/v4', 'GET, HEAD'],
   ['/api/query/v4/letters', 'GET, HEAD'],
   ['/health/live', 'GET, HEAD'],
@@ -660,5 +679,19 @@ test('E3 logout and status never fail on authentication', async t => {
     assert.equal(((await status.json()) as { authenticated: boolean }).authenticated, false)
     const logout = await client.post('/api/authn/logout', undefined, { authorization })
     assert.equal(logout.status, 204, authorization)
+  }
+})
+
+test('E2 an address with a fragment is malformed, and nothing of the fragment is in the answer', async t => {
+  const service = await startService(t)
+  for (const line of [
+    'GET /api/nothing#%ZZ HTTP/1.1',
+    'PUT /api/authn/login#%ZZ HTTP/1.1',
+    'GET /api/authn/status#authentication-token=verysecret HTTP/1.1',
+    'GET /api#;Domain=evil HTTP/1.1',
+  ]) {
+    const answer = await exchange(service.address, head(line))
+    assert.equal(answer?.status, 400, line)
+    assert.doesNotMatch(answer.body, /%ZZ|verysecret|evil/)
   }
 })

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { rmSync, truncateSync } from 'node:fs'
+import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized } from '../support/answers.ts'
 import { from, withSpecialGroups } from '../support/configuration.ts'
 import { test } from '../support/engines.ts'
-import { exchange, head } from '../support/raw.ts'
+import { until } from '../support/imports.ts'
+import { exchange, head, openSocket } from '../support/raw.ts'
 import { anyEperson, contentOf, everybody, membersOf, putItem } from '../support/repository.ts'
 import { startService } from '../support/service.ts'
 
@@ -114,14 +115,13 @@ test('F1 Q11 an embargo ends by itself, and campus opens to its addresses only',
   assert.deepEqual(await statuses('10.1.2.3'), [200, 401, 401, 200])
   const [over, , , campus] = bitstreams
   assert.ok(over && campus)
-  const shown = async (one: typeof over, address: string) =>
-    (await service.client().get(contentOf(one), from(address))).headers.get('cache-control')
-  assert.equal(
-    await shown(over, '192.0.2.1'),
-    'no-cache',
-    'open to everybody: may be kept and asked for anew',
-  )
+  const shown = async (one: typeof over, address: string, name = 'cache-control') =>
+    (await service.client().get(contentOf(one), from(address))).headers.get(name)
+  assert.equal(await shown(over, '192.0.2.1'), 'private, no-cache', 'may be kept, and is asked for anew')
   assert.equal(await shown(campus, '10.1.2.3'), 'private, no-store')
+  // A page of another site can't have its visitor's network look.
+  assert.equal(await shown(campus, '10.1.2.3', 'cross-origin-resource-policy'), 'same-site')
+  assert.equal(await shown(over, '10.1.2.3', 'cross-origin-resource-policy'), null)
 })
 
 test('F2 an answer says what the file is: strong entity tag, length, type, name, and that parts can be had', async t => {
@@ -466,6 +466,98 @@ test('B4 Q11 everybody sees the events about themselves, counts those, and no ot
   assert.ok(others.length > 0 && others.every(({ eperson }) => eperson !== uuid))
   await assertUnauthorized(await stranger.get('/api/query/v4/events'))
 })
+
+test('B1 B2 what was made while acting ends when the one is no administrator, the other is one, or nobody may act', async t => {
+  const allowed = { CARREL_LOGIN_ON_BEHALF_OF: 'true' }
+  const { service, readers, ruth, stranger } = await start(t, allowed)
+  const { accounts } = service.storage
+  await service.addEperson('boss@example.org', { admin: true })
+  const admin = service.client()
+  await admin.login('boss@example.org')
+  const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
+  const acting = { 'x-on-behalf-of': uuid }
+  const made = async () => {
+    const token = await admin.shortLivedToken(acting)
+    const first = await stranger.get(`${readers}?authentication-token=${token}`)
+    assert.equal(first.status, 200)
+    const another = await admin.shortLivedToken(acting)
+    return { cookie: leaseIn(first), path: `/api/authn/status?authentication-token=${another}` }
+  }
+  const assertEnded = async ({ cookie, path }: Awaited<ReturnType<typeof made>>, asker = stranger) => {
+    await assertUnauthorized(await asker.get(readers, { cookie }))
+    assert.equal((await asker.status(path)).authenticated, false)
+  }
+  const changes = [
+    ['join', 'leave', 'ruth@example.org'],
+    ['leave', 'join', 'boss@example.org'],
+  ] as const
+  for (const [way, back, email] of changes) {
+    const before = await made()
+    const opened = await stranger.get(readers, { cookie: before.cookie })
+    assert.equal(opened.headers.get('x-acting-as'), uuid)
+    await accounts[way]('Administrator', email, commandEvent(`group.${way}`))
+    await assertEnded(before)
+    await accounts[back]('Administrator', email, commandEvent(`group.${back}`))
+  }
+  const before = await made()
+  const off = await startService(t, { dataFolder: service.dataFolder })
+  await assertEnded(before, off.client())
+})
+
+test('O3 whoever acts as somebody does not log that somebody out', async t => {
+  const { service, ruth, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
+  await service.addEperson('boss@example.org', { admin: true })
+  const admin = service.client()
+  await admin.login('boss@example.org')
+  const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
+  const token = await admin.shortLivedToken({ 'x-on-behalf-of': uuid })
+  const response = await stranger.post(`/api/authn/logout?authentication-token=${token}`)
+  assert.equal(response.status, 204)
+  assert.ok(await ruth.isLoggedIn())
+  assert.ok(await admin.isLoggedIn())
+})
+
+test('F3 a lease is of the content that it began with', async t => {
+  const { service, ruth, stranger } = await start(t)
+  const put = async (content: string) => {
+    const { bitstreams } = await putItem(service, 'test/2', anyEperson, [{ name: 'a.txt', content }])
+    return contentOf(bitstreams[0] ?? { uuid: '' })
+  }
+  const path = await put('one')
+  const cookie = leaseIn(await ruth.get(path))
+  assert.equal(await (await stranger.get(path, { cookie })).text(), 'one')
+  assert.equal(await put('two'), path, 'it is still the same bitstream')
+  await assertUnauthorized(await stranger.get(path, { cookie }))
+  assert.equal(await (await ruth.get(path, { cookie })).text(), 'two')
+})
+
+test('F1 of requests that are sent ahead on one connection, one has its file open at a time', async t => {
+  const { service } = await start(t)
+  const content = randomBytes(4 * 1024 * 1024)
+  const { bitstreams } = await putItem(service, 'test/2', everybody, [{ name: 'large.bin', content }])
+  const path = contentOf(bitstreams[0] ?? { uuid: '' })
+  const socket = openSocket(service.address)
+  socket.pause()
+  socket.on('error', () => {})
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: service.test\r\n\r\n`.repeat(300))
+  await until(() => openIn(service.config.filesFolder) > 0)
+  // What was sent ahead has been read by the time that a later request is answered.
+  for (let n = 0; n < 10; n++) await service.client().get('/api')
+  assert.equal(openIn(service.config.filesFolder), 1)
+  socket.destroy()
+  await until(() => openIn(service.config.filesFolder) === 0)
+  assert.equal((await service.client().get(path)).status, 200)
+})
+
+/** How many files below the folder this process has open. */
+const openIn = (folder: string): number =>
+  readdirSync('/proc/self/fd').filter(name => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`).startsWith(folder)
+    } catch {
+      return false
+    }
+  }).length
 
 test('E2 a content that is missing or damaged is a fault with an id, not half a file', async t => {
   const { service, open, readers, ruth, stranger } = await start(t)

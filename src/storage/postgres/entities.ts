@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { builtInEntities } from '../built-in.ts'
 import { createRecords, type RecordEntity, type RecordSource } from '../records/records.ts'
+import { seenThrough } from '../rows-seen.ts'
 import {
   type Entities,
   type Entity,
@@ -223,7 +224,7 @@ function tableOf(
 ): TableShape {
   if (source.kind === 'table')
     return {
-      table: `carrel.${quoteName(rows.kind === 'own' ? `own_${source.table}` : source.table)}`,
+      table: `carrel.${quoteName(`${rows.kind === 'counted' ? '' : seenThrough[rows.kind]}${source.table}`)}`,
       rows,
       // As in the embedded store, where JSON is text.
       asText: fields.filter(field => field.type === 'json').map(field => field.name),

@@ -70,8 +70,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   }))
   const records = recordTables({ pools: places.map(place => place.plain.pool), worker: worker.get })
   const tables = createTables({
-    places: ({ source }: Entity) =>
-      places.map(place => (source.kind === 'exposed' ? place.exposed : place.plain)),
+    places: ({ source }: Entity) => {
+      if (source.kind === 'exposed') return places.map(place => place.exposed)
+      // Who may see a row is not read where it may be of a moment ago.
+      const isCurrent = source.kind === 'table' && source.rows === 'audience'
+      return (isCurrent ? places.slice(-1) : places).map(place => place.plain)
+    },
     mostListings: poolSize,
     worker: worker.get,
   })

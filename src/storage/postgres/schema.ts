@@ -180,11 +180,16 @@ export const migrations: readonly string[] = [
     FOR EACH ROW EXECUTE FUNCTION carrel.count_audience('bitstreams');
   CREATE TRIGGER bitstream_moved AFTER UPDATE OF audience ON carrel.bitstream
     FOR EACH ROW WHEN (OLD.audience <> NEW.audience) EXECUTE FUNCTION carrel.count_audience('bitstreams');
+  -- With readers for administrators, without them for everybody else.
   CREATE VIEW carrel.items AS SELECT uuid, identifier, title, CAST(authors AS JSON) AS authors, issued, type,
     CAST(metadata AS JSON) AS metadata, CAST(collections AS JSON) AS collections, CAST((SELECT readers FROM carrel.audience WHERE id = item.audience) AS JSON) AS readers, created, modified, audience
     FROM carrel.item;
+  CREATE VIEW carrel.seen_items AS SELECT uuid, identifier, title, authors, issued, type, metadata, collections,
+    CAST(NULL AS JSON) AS readers, created, modified, audience FROM carrel.items;
   CREATE VIEW carrel.bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
     CAST((SELECT readers FROM carrel.audience WHERE id = bitstream.audience) AS JSON) AS readers, created, audience, place
     FROM carrel.bitstream;
+  CREATE VIEW carrel.seen_bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
+    CAST(NULL AS JSON) AS readers, created, audience FROM carrel.bitstream;
   `,
 ]

@@ -1,4 +1,4 @@
-import { counterOf, gatherFirst, type RowsSeen } from '../rows-seen.ts'
+import { counterOf, gatherFirst, type RowsSeen, seenThrough } from '../rows-seen.ts'
 import type { Entity, Field, Page, TableSource } from '../storage.ts'
 
 /** From a plan to SQL, for entities that are tables. Pure: names come from the entity's own list, values are bound. */
@@ -34,7 +34,7 @@ export function compileTable(
   const ordered = `ORDER BY ${order} LIMIT ? OFFSET ?`
   const cut = [page.limit ?? -1, page.offset]
   const isCounted = page.total || page.limit !== null
-  const from = name(table)
+  const from = name(`${seenThrough[rows.kind]}${table}`)
 
   const end = page.limit === null ? null : page.offset + page.limit
 
@@ -58,14 +58,13 @@ export function compileTable(
     }
   }
   const [where, values] = rows.kind === 'own' ? ['WHERE eperson = ?', [rows.eperson]] : ['', []]
-  const view = rows.kind === 'own' ? name(`own_${table}`) : from
   const count =
     rule === 'audience'
       ? `SELECT sum(${counterOf(table)}) AS seen, 0 AS "all" FROM audience`
-      : `SELECT count(*) AS seen, 0 AS "all" FROM ${view} ${where}`
+      : `SELECT count(*) AS seen, 0 AS "all" FROM ${from} ${where}`
   return {
     counts: isCounted ? { sql: count, values } : null,
-    page: { sql: `${select} FROM ${view} ${where} ${ordered}`, values: [...values, ...cut] },
+    page: { sql: `${select} FROM ${from} ${where} ${ordered}`, values: [...values, ...cut] },
     gathered: null,
     end,
   }

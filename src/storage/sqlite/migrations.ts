@@ -170,10 +170,15 @@ const migrations = [
   CREATE TRIGGER bitstream_moved AFTER UPDATE OF audience ON bitstream WHEN NEW.audience <> OLD.audience BEGIN
     UPDATE audience SET bitstreams = bitstreams - 1 WHERE id = OLD.audience;
     UPDATE audience SET bitstreams = bitstreams + 1 WHERE id = NEW.audience; END;
+  -- With readers for administrators, without them for everybody else.
   CREATE VIEW items AS SELECT uuid, identifier, title, authors, issued, type, metadata, collections,
     (SELECT readers FROM audience WHERE id = item.audience) AS readers, created, modified, audience FROM item;
+  CREATE VIEW seen_items AS SELECT uuid, identifier, title, authors, issued, type, metadata, collections,
+    NULL AS readers, created, modified, audience FROM item;
   CREATE VIEW bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
     (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers, created, audience FROM bitstream;
+  CREATE VIEW seen_bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
+    NULL AS readers, created, audience FROM bitstream;
   `,
 ]
 
