@@ -14,14 +14,14 @@ export function addPerson(dataFolder: string, admin = false): void {
   carrel(dataFolder, ['eperson', 'add', email, '--password-stdin', ...(admin ? ['--admin'] : [])], password)
 }
 
-export async function logIn(address: string): Promise<Person> {
+export async function logIn(address: string, user = email): Promise<Person> {
   const pair = await fetch(`${address}/api/security/csrf`)
   const csrf = pair.headers.get('dspace-xsrf-token') ?? ''
   const cookie = pair.headers.getSetCookie()[0]?.split(';')[0] ?? ''
   const response = await fetch(`${address}/api/authn/login`, {
     method: 'POST',
     headers: { cookie, 'x-xsrf-token': csrf },
-    body: new URLSearchParams({ user: email, password }),
+    body: new URLSearchParams({ user, password }),
   })
   if (response.status !== 200) throw new Error(await response.text())
   return { token: (response.headers.get('authorization') ?? '').replace('Bearer ', ''), cookie, csrf }

@@ -47,7 +47,8 @@ async function launch(): Promise<Browser> {
   return chromium.launch({
     executablePath: join(folder, 'chromium'),
     timeout: patience,
-    env: { HOME: scratch, TMPDIR: scratch, TZ: 'UTC', FONTCONFIG_PATH: folder },
+    // Without UTF-8 it can't give a file a name of other letters.
+    env: { HOME: scratch, TMPDIR: scratch, TZ: 'UTC', LC_ALL: 'C.UTF-8', FONTCONFIG_PATH: folder },
     args: [
       '--no-sandbox',
       '--no-zygote',

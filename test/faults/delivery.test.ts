@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { truncateSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { Client } from '../support/client.ts'
+import { test, testOn } from '../support/engines.ts'
+import { until } from '../support/imports.ts'
+import { type Served, serve } from '../support/process.ts'
+import { openSocket } from '../support/raw.ts'
+import { anyEperson, contentOf, everybody, putItem } from '../support/repository.ts'
+import { startService, temporaryFolder } from '../support/service.ts'
+import {
+  begin,
+  cutAfter,
+  finish,
+  finishHashed,
+  openOn,
+  residentOf,
+  untilHeldUp,
+} from '../support/transfers.ts'
+
+/** Files on their way to clients that break off, dawdle or go away, and from a service that stops (F1–F3, D4). */
+
+/** A test of what the store has no part in. */
+const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
+
+const email = 'ruth@example.org'
+const megabyte = 1024 ** 2
+
+interface World {
+  readonly served: Served
+  /** One that every eperson may read, */
+  readonly shared: string
+  /** and the same open to everybody. */
+  readonly open: string
+  readonly content: Buffer
+  readonly sha256: string
+  /** Where its content lies. */
+  readonly file: string
+  /** Another process on the same store. */
+  again(): Promise<Served>
+}
+
+/** A service in a process of its own, with a file of so many bytes. */
+async function start(
+  t: TestContext,
+  size: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<World> {
+  const dataFolder = temporaryFolder(t)
+  const content = randomBytes(size)
+  const sha256 = createHash('sha256').update(content).digest('hex')
+  let paths: string[] = []
+  let filesFolder = ''
+  await t.test('prepare', async prepare => {
+    const service = await startService(prepare, { dataFolder })
+    filesFolder = service.config.filesFolder
+    await service.addEperson(email)
+    const { bitstreams } = await putItem(service, 'test/1', everybody, [
+      { name: 'shared.bin', content, readers: anyEperson },
+      { name: 'open.bin', content },
+    ])
+    paths = bitstreams.map(contentOf)
+  })
+  const again = () => serve(t, dataFolder, { env })
+  const [shared = '', open = ''] = paths
+  const file = join(filesFolder, sha256.slice(0, 2), sha256.slice(2, 4), sha256)
+  return { served: await again(), shared, open, content, sha256, file, again }
+}
+
+/** Nothing was left open, nothing went wrong unseen (an unhandled rejection ends the process), and it ends as it should. */
+async function assertUnharmed(served: Served, sha256: string): Promise<void> {
+  await until(() => openOn(served.pid, sha256) === 0)
+  assert.equal(await served.stop(), 0)
+  assert.equal(served.output.stderr, '')
+}
+
+const leaseIn = ({ headers }: IncomingMessage): string => {
+  const set = headers['set-cookie']?.find(one => one.startsWith('CARREL-LEASE='))
+  assert.ok(set, 'the answer carries a lease')
+  return set.split(';')[0] ?? ''
+}
+
+/**
+ * Begins with a short-lived token, and after that has died goes on with the lease alone, cut again and again.
+ * @param between what happens after the nth cut @returns the service that came last
+ */
+async function transferInPieces(
+  { served: first, shared, content }: World,
+  cuts: number,
+  between: (n: number, served: Served) => Promise<Served> = async (_, served) => served,
+): Promise<Served> {
+  const ruth = new Client(first.address)
+  await ruth.login(email)
+  const token = await ruth.shortLivedToken()
+  const opened = await begin(`${first.address}${shared}?authentication-token=${token}`)
+  assert.equal(opened.statusCode, 200)
+  const headers = { cookie: leaseIn(opened), 'if-range': opened.headers.etag ?? '' }
+  const received = [await cutAfter(opened, randomInt(Math.floor(content.length / cuts)))]
+  const count = () => received.reduce((sum, { length }) => sum + length, 0)
+  const isOver = async () => {
+    const answer = await begin(`${first.address}${shared}?authentication-token=${token}`)
+    answer.destroy()
+    return answer.statusCode === 401
+  }
+  await until(isOver)
+
+  let served = first
+  for (let n = 1; n <= cuts && count() < content.length; n++) {
+    const from = count()
+    const answer = await begin(served.address + shared, { ...headers, range: `bytes=${from}-` })
+    assert.equal(answer.statusCode, 206)
+    assert.equal(answer.headers['content-range'], `bytes ${from}-${content.length - 1}/${content.length}`)
+    // So that about as much is left for each of those that follow.
+    const most = Math.max(1, Math.floor((2 * (content.length - from)) / (cuts - n + 2)))
+    received.push(await cutAfter(answer, randomInt(most)))
+    served = await between(n, served)
+  }
+  if (count() < content.length) {
+    const answer = await begin(served.address + shared, { ...headers, range: `bytes=${count()}-` })
+    assert.equal(answer.statusCode, 206)
+    received.push((await finish(answer)) ?? Buffer.of())
+  }
+  assert.ok(Buffer.concat(received).equals(content), `${count()} of ${content.length} bytes`)
+  return served
+}
+
+test('F3 a transfer that is cut 50 times ends with the right bytes, by the lease alone', async t => {
+  const world = await start(t, 24 * megabyte)
+  await assertUnharmed(await transferInPieces(world, 50), world.sha256)
+})
+
+test('F3 D4 a transfer goes on where it was when the service was killed and started anew', async t => {
+  const world = await start(t, 24 * megabyte)
+  const last = await transferInPieces(world, 50, async (n, served) => {
+    if (n % 10 !== 0) return served
+    const underWay = await begin(served.address + world.open)
+    served.signal('SIGKILL')
+    await served.ended
+    assert.equal(await finish(underWay), undefined, 'what breaks off does not look whole')
+    return world.again()
+  })
+  await assertUnharmed(last, world.sha256)
+})
+
+test('F3 after logout what is under way goes on to its end, and nothing is resumed', async t => {
+  const { served, shared, content, sha256 } = await start(t, 24 * megabyte)
+  const ruth = new Client(served.address)
+  await ruth.login(email)
+  const underWay = await begin(
+    `${served.address}${shared}?authentication-token=${await ruth.shortLivedToken()}`,
+  )
+  const cookie = leaseIn(underWay)
+  const resumed = await begin(served.address + shared, { cookie, range: 'bytes=1000-' })
+  assert.equal(resumed.statusCode, 206)
+  await untilHeldUp(served.pid)
+  assert.equal(openOn(served.pid, sha256), 2, 'both are under way')
+  assert.equal((await ruth.post('/api/authn/logout')).status, 204)
+  for (const range of ['bytes=0-', 'bytes=5000-', 'bytes=1-2,5-6']) {
+    const refused = await begin(served.address + shared, { cookie, range })
+    assert.equal(refused.statusCode, 401)
+    refused.destroy()
+  }
+  assert.ok((await finish(underWay))?.equals(content))
+  assert.ok((await finish(resumed))?.equals(content.subarray(1000)))
+  await assertUnharmed(served, sha256)
+})
+
+test('F2 clients that go away at any moment leave no file open and nothing unhandled', async t => {
+  const { served, shared, open, content, sha256 } = await start(t, 24 * megabyte)
+  const ruth = new Client(served.address)
+  await ruth.login(email)
+  const authorization = `Bearer ${ruth.token}`
+  const ranges = ['', 'bytes=5000-', 'bytes=0-9999999,10000000-19999999', 'bytes=0-9,-9']
+  for (let round = 0; round < 10; round++)
+    await Promise.all(
+      ranges.flatMap(range =>
+        [open, shared].map(async (path, at) => {
+          const headers = { ...(at === 1 ? { authorization } : {}), ...(range === '' ? {} : { range }) }
+          await cutAfter(await begin(served.address + path, headers), randomInt(content.length))
+          await leaveEarly(served, path, { ...headers, host: 'service.test' }, randomInt(30))
+        }),
+      ),
+    )
+  assert.ok((await finish(await begin(served.address + open)))?.equals(content))
+  await assertUnharmed(served, sha256)
+})
+
+/** Asks, and is gone so many turns of the event loop later, whatever was answered by then. */
+async function leaveEarly({ address }: Served, path: string, headers: object, turns: number): Promise<void> {
+  const socket = openSocket(address)
+  socket.on('error', () => {})
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+  for (let n = 0; n < turns; n++) await new Promise(setImmediate)
+  socket.resetAndDestroy()
+}
+
+/** 50 parts, as many as count. */
+const manyRanges = (size: number) =>
+  Array.from({ length: 50 }, (_, n) => {
+    const from = Math.floor((size / 50) * n)
+    return `${from}-${from + Math.floor(size / 50) - 1}`
+  })
+
+onceTest('F2 clients that read nothing cost next to no memory, whatever parts they ask for', async t => {
+  const size = 64 * megabyte
+  const { served, open, content, sha256 } = await start(t, size)
+  const many = `bytes=${manyRanges(size).join()}`
+  // What is needed once is there.
+  for (const range of ['bytes=0-', many])
+    assert.ok(await finish(await begin(served.address + open, { range })))
+  const before = residentOf(served.pid)
+  const held = await Promise.all(
+    Array.from({ length: 40 }, (_, n) =>
+      begin(served.address + open, { range: n % 2 === 0 ? 'bytes=0-' : many }),
+    ),
+  )
+  await untilHeldUp(served.pid)
+  const grown = residentOf(served.pid) - before
+  t.diagnostic(`memory grew by ${Math.round(grown / megabyte)} MB`)
+  assert.ok(grown < size, `by ${grown} bytes for 40 answers of ${size}`)
+  assert.equal(openOn(served.pid, sha256), 40)
+  const [whole, parts] = held
+  assert.ok(whole && parts)
+  assert.ok((await finish(whole))?.equals(content))
+  const received = await finish(parts)
+  assert.equal(received?.length, Number(parts.headers['content-length']))
+  for (const answer of held) answer.destroy()
+  await assertUnharmed(served, sha256)
+})
+
+onceTest('F2 200 clients that dawdle all get the right bytes in the end', async t => {
+  const { served, open, sha256 } = await start(t, 8 * megabyte)
+  const answers = await Promise.all(Array.from({ length: 200 }, () => begin(served.address + open)))
+  await untilHeldUp(served.pid)
+  const sums = await Promise.all(answers.map(finishHashed))
+  assert.deepEqual(new Set(sums), new Set([sha256]))
+  await assertUnharmed(served, sha256)
+})
+
+onceTest('D4 on SIGTERM a transfer that is under way comes to its end', async t => {
+  const { served, open, content, sha256 } = await start(t, 24 * megabyte)
+  const underWay = await begin(served.address + open)
+  await untilHeldUp(served.pid)
+  assert.equal(openOn(served.pid, sha256), 1)
+  served.signal('SIGTERM')
+  await until(async () => isRefused(served))
+  assert.ok((await finish(underWay))?.equals(content))
+  assert.equal((await served.ended).code, 0)
+})
+
+onceTest('D4 on SIGTERM a client that takes nothing is not waited for without end', async t => {
+  const { served, open, sha256 } = await start(t, 24 * megabyte)
+  const underWay = await begin(served.address + open)
+  await untilHeldUp(served.pid)
+  assert.equal(openOn(served.pid, sha256), 1)
+  assert.equal(await served.stop(), 0)
+  assert.equal(await finish(underWay), undefined, 'what breaks off does not look whole')
+})
+
+/** Nobody listens there any more. */
+const isRefused = ({ address }: Served) =>
+  new Promise<boolean>(resolve => {
+    const socket = openSocket(address)
+    socket.once('connect', () => resolve(false)).once('error', () => resolve(true))
+    socket.once('close', () => socket.destroy())
+    socket.end()
+  })
+
+onceTest('F2 a file that becomes shorter while it is sent breaks the connection off', async t => {
+  const size = 32 * megabyte
+  for (const range of ['', 'bytes=10-', `bytes=${manyRanges(size).join()}`]) {
+    const { served, open, content, sha256, file } = await start(t, size)
+    const underWay = await begin(served.address + open, range === '' ? {} : { range })
+    assert.equal(underWay.statusCode, range === '' ? 200 : 206)
+    await untilHeldUp(served.pid)
+    truncateSync(file, size - 1000)
+    assert.equal(await finish(underWay), undefined, 'it does not look whole')
+    // From then on it is a fault of the service, and no part of the file is sent.
+    const refused = await begin(served.address + open, { range: 'bytes=0-9' })
+    assert.equal(refused.statusCode, 500)
+    assert.ok(!(await finish(refused))?.includes(content.subarray(0, 10)))
+    await until(() => openOn(served.pid, sha256) === 0)
+    assert.equal(await served.stop(), 0)
+    assert.match(served.output.stdout + served.output.stderr, /an answer broke off/)
+  }
+})

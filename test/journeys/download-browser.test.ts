@@ -1,0 +1,425 @@
+import assert from 'node:assert/strict'
+import { hash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, createServer as createLine, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { crc32, deflateSync } from 'node:zlib'
+import type { BrowserContext, Page } from 'playwright-core'
+import { atEnd } from '../support/at-end.ts'
+import { openBrowser } from '../support/browser.ts'
+import { type test, testOn } from '../support/engines.ts'
+import { until } from '../support/imports.ts'
+import { anyEperson, contentOf, everybody, type PlannedFile, putItem } from '../support/repository.ts'
+import { passwordOf, type Service, startService } from '../support/service.ts'
+
+/** Files in a real browser, from a page on another origin that has nothing but a two-second token to open them (F1–F3). */
+
+/** A test of what the store has no part in. */
+const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
+
+const email = 'ruth@example.org'
+
+/** What the service was asked. */
+interface Asked {
+  readonly path: string
+  readonly status: () => number
+  readonly range: string | undefined
+  readonly ifRange: string | undefined
+  readonly hasLease: boolean
+  readonly response: ServerResponse
+}
+
+interface World {
+  readonly service: Service
+  readonly line: Line
+  /** The addresses of the files' contents. */
+  readonly files: readonly string[]
+  readonly asked: readonly Asked[]
+  readonly context: BrowserContext
+  /** A page on an origin of its own, where somebody has logged in. */
+  readonly page: Page
+  /** The address of a file with a new token in it, as the page makes it. */
+  withToken(file: string): Promise<string>
+}
+
+/** @param host of the page; the service is at 127.0.0.1 */
+async function start(t: TestContext, planned: readonly PlannedFile[], host = '127.0.0.1'): Promise<World> {
+  const origin = await startPage(t, host)
+  const service = await startService(t, { env: { CARREL_ALLOWED_ORIGINS: origin } })
+  await service.addEperson(email)
+  const { bitstreams } = await putItem(
+    service,
+    'test/1',
+    everybody,
+    planned.map(one => ({ readers: anyEperson, ...one })),
+  )
+  const asked: Asked[] = []
+  service.app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { url = '', headers, method } = request
+    if (method !== 'GET' || !headers['user-agent']?.includes('Chrome')) return
+    asked.push({
+      path: url.split('?')[0] ?? '',
+      status: () => response.statusCode,
+      range: headers.range,
+      ifRange: headers['if-range']?.toString(),
+      hasLease: /CARREL-LEASE=/.test(headers.cookie ?? ''),
+      response,
+    })
+  })
+  const line = await startLine(t, service.address)
+  const context = await openBrowser(t)
+  const page = await context.newPage()
+  await page.goto(origin)
+  // Over http a page of another site can't log in: no cookie goes with its requests. It got its tokens in another way.
+  const isSameSite = host === '127.0.0.1'
+  const client = service.client()
+  if (!isSameSite) await client.login(email)
+  const authorization = isSameSite
+    ? await page.evaluate<string, readonly string[]>(logIn, [line.address, email, passwordOf(email)])
+    : ''
+  const shortLived = () =>
+    isSameSite
+      ? page.evaluate<string, readonly string[]>(shortLivedToken, [line.address, authorization])
+      : client.shortLivedToken()
+  return {
+    service,
+    line,
+    files: bitstreams.map(one => line.address + contentOf(one)),
+    asked,
+    context,
+    page,
+    withToken: async file => `${file}?authentication-token=${await shortLived()}`,
+  }
+}
+
+/** Between the browser and the service: it can stop in the middle of an answer, and break. */
+interface Line {
+  readonly address: string
+  /** The next answer that is longer than so many bytes stops there. @returns what breaks the connection then */
+  stopAfter(bytes: number): Promise<() => void>
+}
+
+async function startLine(t: TestContext, service: string): Promise<Line> {
+  let stop: { readonly bytes: number; readonly stopped: (cut: () => void) => void } | undefined
+  const open = new Set<Socket>()
+  const server = createLine(client => {
+    const onward = connect(Number(new URL(service).port), '127.0.0.1')
+    for (const socket of [client, onward]) {
+      open.add(socket)
+      socket
+        .on('error', () => {})
+        .once('close', () => {
+          client.destroy()
+          onward.destroy()
+        })
+    }
+    client.pipe(onward)
+    let passed = 0
+    onward.on('data', chunk => {
+      passed += chunk.length
+      if (!client.write(chunk)) {
+        onward.pause()
+        client.once('drain', () => onward.resume())
+      }
+      if (stop === undefined || passed < stop.bytes) return
+      onward.removeAllListeners('data')
+      stop.stopped(() => client.end())
+      stop = undefined
+      onward.pause()
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  atEnd(t, () => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stopAfter: bytes =>
+      new Promise(resolve => {
+        stop = { bytes, stopped: resolve }
+      }),
+  }
+}
+
+/** Waits until the token in the address is dead, past the browser and its cookies. */
+async function untilDead({ service, line }: World, url: string): Promise<void> {
+  await until(async () => {
+    const answer = await fetch(url.replace(line.address, service.address), { method: 'HEAD' })
+    return answer.status === 401
+  })
+}
+
+async function startPage(t: TestContext, host: string): Promise<string> {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    response.end(
+      '<!doctype html><html lang="en"><title>A page</title><link rel="icon" href="data:,"><p>A page',
+    )
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  atEnd(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://${host}:${(server.address() as AddressInfo).port}`
+}
+
+/** These run in the page: by fetch, with credentials, as an interface on another origin does it. */
+const logIn = async ([service, user, password]: readonly string[]) => {
+  const all = { credentials: 'include' } as const
+  const pair = await fetch(`${service}/api/security/csrf`, all)
+  const xsrf = pair.headers.get('dspace-xsrf-token') ?? ''
+  sessionStorage.setItem('xsrf', xsrf)
+  const answer = await fetch(`${service}/api/authn/login`, {
+    ...all,
+    method: 'POST',
+    headers: { 'x-xsrf-token': xsrf },
+    body: new URLSearchParams({ user: user ?? '', password: password ?? '' }),
+  })
+  sessionStorage.setItem('xsrf', answer.headers.get('dspace-xsrf-token') ?? xsrf)
+  return answer.headers.get('authorization') ?? ''
+}
+const shortLivedToken = async ([service, authorization]: readonly string[]) => {
+  const answer = await fetch(`${service}/api/authn/shortlivedtokens`, {
+    credentials: 'include',
+    method: 'POST',
+    headers: { 'x-xsrf-token': sessionStorage.getItem('xsrf') ?? '', authorization: authorization ?? '' },
+  })
+  return ((await answer.json()) as { token: string }).token
+}
+
+const goTo = (page: Page, url: string) => page.evaluate(`location.href = ${JSON.stringify(url)}`)
+
+/** Goes there from the page. @returns what was saved */
+async function save(page: Page, url: string) {
+  const [download] = await Promise.all([page.waitForEvent('download'), goTo(page, url)])
+  return { name: download.suggestedFilename(), content: readFileSync(await download.path()) }
+}
+
+onceTest(
+  'F1 F2 a page elsewhere opens a download by an address with a token, and the file is saved whole under its name',
+  async t => {
+    const name = 'Größe – 図書館 “1”.bin'
+    const content = randomBytes(5_000_000)
+    const { page, files, withToken } = await start(t, [
+      { name, content, mimeType: 'application/octet-stream' },
+    ])
+    const url = page.url()
+    const saved = await save(page, await withToken(files[0] ?? ''))
+    assert.equal(saved.name, name)
+    assert.ok(saved.content.equals(content))
+    assert.equal(page.url(), url, 'the page stays where it was')
+  },
+)
+
+const script = "fetch('/api/ran'); new Image().src = '/api/ran'; document.title = 'ran'"
+const active: readonly (PlannedFile & { readonly content: string })[] = [
+  { name: 'page.html', mimeType: 'text/html', content: `<!doctype html><script>${script}</script>` },
+  {
+    name: 'drawing.svg',
+    mimeType: 'image/svg+xml',
+    content: `<svg xmlns="http://www.w3.org/2000/svg"><script>${script}</script></svg>`,
+  },
+  {
+    name: 'page.xhtml',
+    mimeType: 'application/xhtml+xml',
+    content: `<html xmlns="http://www.w3.org/1999/xhtml"><head><script>${script}</script></head></html>`,
+  },
+]
+
+onceTest('F2 what could run a script is saved and never runs, wherever a page puts it', async t => {
+  const { page, files, asked, withToken } = await start(t, active)
+  for (const [at, file] of files.entries()) {
+    const saved = await save(page, await withToken(file))
+    assert.equal(saved.name, active[at]?.name)
+    assert.equal(saved.content.toString(), active[at]?.content)
+  }
+  for (const file of files) {
+    for (const tag of ['iframe', 'embed', 'img']) {
+      const before = asked.length
+      const place = JSON.stringify([tag, await withToken(file)])
+      await page.evaluate(`{
+        const [tag, url] = ${place}
+        document.body.append(Object.assign(document.createElement(tag), { src: url }))
+      }`)
+      await until(() => asked.length > before && asked.at(-1)?.response.writableFinished === true)
+    }
+  }
+  await page.waitForLoadState('networkidle')
+  for (const frame of page.frames()) assert.notEqual(await frame.title().catch(() => ''), 'ran')
+  assert.deepEqual(
+    asked.filter(({ path }) => path === '/api/ran'),
+    [],
+  )
+})
+
+onceTest(
+  'F2 a picture and a text are shown in the browser, and what looks like a page in a text is text',
+  async t => {
+    const text = `<!doctype html><script>${script}</script>`
+    const { context, files, asked, withToken } = await start(t, [
+      { name: 'picture.png', mimeType: 'image/png', content: png(7, 5) },
+      { name: 'notes.txt', mimeType: 'text/plain', content: text },
+    ])
+    const tab = await context.newPage()
+    const complaints: string[] = []
+    tab.on('console', message => complaints.push(message.text()))
+    await tab.goto(await withToken(files[0] ?? ''))
+    assert.deepEqual(
+      await tab.evaluate('[document.images[0].naturalWidth, document.images[0].naturalHeight]'),
+      [7, 5],
+    )
+    await tab.goto(await withToken(files[1] ?? ''))
+    assert.equal(await tab.innerText('body'), text)
+    assert.notEqual(await tab.title(), 'ran')
+    assert.deepEqual(
+      asked.filter(({ path }) => path === '/api/ran'),
+      [],
+    )
+    assert.deepEqual(complaints, [], 'nothing that the browser needs to show them is forbidden')
+  },
+)
+
+onceTest(
+  'F1 F2 a page on an allowed origin reads parts of a file by fetch and shows it as a picture',
+  async t => {
+    const content = png(7, 5)
+    const { page, files, withToken } = await start(t, [
+      { name: 'picture.png', mimeType: 'image/png', content },
+    ])
+    const read = await page.evaluate(
+      async url => {
+        const answer = await fetch(url, { credentials: 'include', headers: { range: 'bytes=1-3' } })
+        const names = ['content-range', 'etag', 'content-disposition', 'accept-ranges']
+        return [answer.status, await answer.text(), ...names.map(name => answer.headers.get(name) !== null)]
+      },
+      await withToken(files[0] ?? ''),
+    )
+    assert.deepEqual(read, [206, 'PNG', true, true, true, true])
+    const image = JSON.stringify(await withToken(files[0] ?? ''))
+    const shown = await page.evaluate(`{
+    const image = Object.assign(new Image(), { src: ${image} })
+    image.decode().then(() => image.naturalWidth)
+  }`)
+    assert.equal(shown, 7)
+  },
+)
+
+/** Ports make no difference to what a site is; `localhost` is another one than the service's address. */
+for (const [where, host] of [
+  ['of the same site', '127.0.0.1'],
+  ['of another site', 'localhost'],
+] as const)
+  onceTest(
+    `F3 a browser resumes a download that a page ${where} began, by the lease, after the token has died`,
+    async t => {
+      const content = randomBytes(8_000_000)
+      const world = await start(
+        t,
+        [{ name: 'large.bin', content, mimeType: 'application/octet-stream' }],
+        host,
+      )
+      const { page, line, files, asked, withToken } = world
+      const url = await withToken(files[0] ?? '')
+      const stopped = line.stopAfter(3_000_000)
+      const [download, cut] = await Promise.all([page.waitForEvent('download'), stopped, goTo(page, url)])
+      await untilDead(world, url)
+      cut()
+      assert.ok(readFileSync(await download.path()).equals(content))
+      const [first, ...more] = asked.filter(({ path }) => path.endsWith('/content'))
+      assert.deepEqual([first?.range, first?.hasLease], [undefined, false])
+      assert.ok(more.length > 0, 'it was resumed')
+      for (const resumed of more) {
+        assert.equal(resumed.status(), 206)
+        assert.match(resumed.range ?? '', /^bytes=[1-9]\d*-/)
+        assert.equal(resumed.ifRange, `"${hash('sha256', content)}"`)
+        // SameSite=Lax: the browser takes it for the same navigation, whoever began it.
+        assert.equal(resumed.hasLease, true)
+      }
+    },
+  )
+
+/** Loads a sound into the page. @returns its length in seconds */
+const load = (page: Page, url: string) =>
+  page.evaluate<number>(`new Promise((resolve, reject) => {
+    globalThis.audio = Object.assign(document.createElement('audio'), { src: ${JSON.stringify(url)}, preload: 'metadata' })
+    audio.onloadedmetadata = () => resolve(audio.duration)
+    audio.onerror = () => reject(new Error(audio.error.message))
+    document.body.append(audio)
+  })`)
+const seek = 'audio.currentTime = 590'
+const sought = "new Promise(resolve => { audio.onseeked = () => resolve('there'); audio.currentTime = 590 })"
+/** The answers that a player got after it had begun. */
+const laterParts = ({ asked }: World) =>
+  asked.filter(({ range = '' }) => range !== '' && range !== 'bytes=0-')
+
+onceTest(
+  'F3 a player in a page of the same site seeks in a sound by the lease, after the token has died',
+  async t => {
+    const world = await start(t, [{ name: 'sound.wav', mimeType: 'audio/wav', content: wav(600) }])
+    const url = await world.withToken(world.files[0] ?? '')
+    assert.equal(await load(world.page, url), 600)
+    await untilDead(world, url)
+    assert.equal(await world.page.evaluate(sought), 'there')
+    const parts = laterParts(world)
+    assert.ok(parts.length > 0)
+    for (const part of parts) assert.deepEqual([part.status(), part.hasLease], [206, true])
+  },
+)
+
+onceTest('F3 a player in a page of another site has no lease, and goes on with a new token', async t => {
+  const world = await start(t, [{ name: 'sound.wav', mimeType: 'audio/wav', content: wav(600) }], 'localhost')
+  const { page, files, withToken } = world
+  const url = await withToken(files[0] ?? '')
+  assert.equal(await load(page, url), 600)
+  await untilDead(world, url)
+  await page.evaluate(seek)
+  await until(() => laterParts(world).some(({ response }) => response.writableFinished))
+  for (const part of laterParts(world)) assert.equal(part.hasLease, false)
+  assert.equal(laterParts(world)[0]?.status(), 401)
+  assert.equal(await load(page, await withToken(files[0] ?? '')), 600)
+  assert.equal(await page.evaluate(sought), 'there')
+})
+
+/** A picture of one colour (https://www.w3.org/TR/png-3/). */
+function png(width: number, height: number): Buffer {
+  const chunk = (type: string, data: Buffer) => {
+    const named = Buffer.concat([Buffer.from(type), data])
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    sum.writeUInt32BE(crc32(named))
+    return Buffer.concat([length, named, sum])
+  }
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.set([8, 0], 8)
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(Buffer.alloc((width + 1) * height))),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+/** So many seconds of noise at 16 kHz, 16 bits, one channel. */
+function wav(seconds: number): Buffer {
+  const rate = 16_000
+  const data = randomBytes(seconds * rate * 2)
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0)
+  head.writeUInt32LE(36 + data.length, 4)
+  head.write('WAVEfmt ', 8)
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(rate, 24)
+  head.writeUInt32LE(rate * 2, 28)
+  head.writeUInt16LE(2, 32)
+  head.writeUInt16LE(16, 34)
+  head.write('data', 36)
+  head.writeUInt32LE(data.length, 40)
+  return Buffer.concat([head, data])
+}
