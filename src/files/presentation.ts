@@ -27,11 +27,13 @@ export function presentation({
   name,
   mimeType,
 }: Pick<Bitstream, 'name' | 'mimeType'>): Readonly<Record<string, string>> {
-  const [given = ''] = mimeType.toLowerCase().split(';')
+  const [given = '', ...parameters] = mimeType.toLowerCase().split(';')
   const type = mediaType.test(given.trim()) ? given.trim() : 'application/octet-stream'
+  const charset = parameters.map(one => /^ *charset="?([a-z0-9._-]+)"? *$/.exec(one)?.[1]).find(Boolean)
   const isShown = shown.has(type)
   return {
-    'content-type': type,
+    // Left to guess, a browser takes text for Windows-1252.
+    'content-type': type.startsWith('text/') ? `${type}; charset=${charset ?? 'utf-8'}` : type,
     // RFC 6266, the name by RFC 8187. A slash would be a folder, which names that are none would hide.
     'content-disposition': create(fileName(name), { type: isShown ? 'inline' : 'attachment' }),
     'content-security-policy': isShown

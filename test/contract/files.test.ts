@@ -133,7 +133,7 @@ test('F2 an answer says what the file is: strong entity tag, length, type, name,
     assert.equal(headers.get('etag'), etag)
     assert.equal(headers.get('content-length'), String(text.length))
     assert.equal(headers.get('accept-ranges'), 'bytes')
-    assert.equal(headers.get('content-type'), 'text/plain')
+    assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
     assert.equal(headers.get('content-disposition'), 'inline; filename=open.txt')
     assert.equal(headers.get('x-content-type-options'), 'nosniff')
     await response.arrayBuffer()
@@ -230,7 +230,7 @@ test('F2 Range gives the bytes that it names, one part or several, and If-Range 
   assert.deepEqual(
     parts.map(part => part.split('\r\n\r\n')[0]),
     ['0-9', '5000-5999', '9995-9999'].map(
-      range => `\r\nContent-Type: text/plain\r\nContent-Range: bytes ${range}/10000`,
+      range => `\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes ${range}/10000`,
     ),
   )
   assert.equal(
