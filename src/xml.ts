@@ -11,11 +11,69 @@ export function parseXml(xml: string, refuse: (why: string) => never): Document 
     first ??= why
     return refuse(first)
   }
+  refuseUnbalanced(xml, fail)
   const document = new DOMParser({
     locator: {},
     errorHandler: { warning: fail, error: fail, fatalError: fail },
   }).parseFromString(xml, 'text/xml') as Document | undefined
+  // What the parser itself takes for one counts, however it was hidden from others who look for it.
+  if (document?.doctype) refuse(documentType)
   return document?.documentElement ? document : refuse('there is no element')
+}
+
+const documentType = 'it has a document type; leave the <!DOCTYPE …> out'
+
+/** What may hold anything, `<` among it, up to its end. */
+const sections = [
+  ['<!--', '-->'],
+  ['<![CDATA[', ']]>'],
+  ['<?', '?>'],
+] as const
+
+/** Elements in each other: more are meant to exhaust whoever follows them. */
+const mostDepth = 1_000
+
+/** XML 1.0 §3 (element type match), which the parser does not insist on: a stray end tag is nothing to it. */
+function refuseUnbalanced(xml: string, refuse: (why: string) => never): void {
+  const open: string[] = []
+  for (let at = xml.indexOf('<'); at >= 0; at = xml.indexOf('<', at)) {
+    const section = sections.find(([begin]) => xml.startsWith(begin, at))
+    if (section) {
+      const [begin, close] = section
+      const end = xml.indexOf(close, at + begin.length)
+      if (end < 0) refuse(`there is no ${close} for a ${begin}`)
+      at = end + close.length
+      continue
+    }
+    if (xml.startsWith('<!', at)) refuse(documentType)
+    const end = endOfTag(xml, at + 1)
+    if (end === undefined) refuse(`there is no > for ${JSON.stringify(xml.slice(at, at + 20))}`)
+    const tag = xml.slice(at + 1, end)
+    at = end + 1
+    if (tag.startsWith('/')) {
+      const name = tag.slice(1).trimEnd()
+      if (open.pop() !== name) refuse(`</${name.slice(0, 100)}> ends nothing`)
+    } else if (!tag.endsWith('/')) {
+      open.push(/^[^\s/]*/.exec(tag)?.[0] ?? '')
+      if (open.length > mostDepth) refuse(`it has more than ${mostDepth} elements in each other`)
+    }
+  }
+  const unclosed = open.pop()
+  if (unclosed !== undefined) refuse(`there is no end tag for <${unclosed.slice(0, 100)}>`)
+}
+
+/** @returns undefined where another tag begins before, in an attribute's value, too (XML 1.0 §3.1) */
+function endOfTag(xml: string, from: number): number | undefined {
+  const special = /["'<>]/g
+  special.lastIndex = from
+  for (let found = special.exec(xml); found; found = special.exec(xml)) {
+    const [quote] = found
+    if (quote === '>') return found.index
+    const close = quote === '<' ? -1 : xml.indexOf(quote, special.lastIndex)
+    if (close < 0 || xml.slice(special.lastIndex, close).includes('<')) return undefined
+    special.lastIndex = close + 1
+  }
+  return undefined
 }
 
 export const serializeXml = (element: Element): string => new XMLSerializer().serializeToString(element)

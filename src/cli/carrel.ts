@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/file.ts'
+import { OtherStore } from '../files/owner.ts'
 import { ImportError } from '../import/source.ts'
 import { CopyError } from '../storage/sqlite/dump.ts'
 import { ExposeError, StoreUnavailable } from '../storage/storage.ts'
@@ -77,6 +78,7 @@ function report(error: unknown): number {
     error instanceof ImportError ||
     error instanceof ExposeError ||
     error instanceof CopyError ||
+    error instanceof OtherStore ||
     error instanceof StoreUnavailable
   const message =
     error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)

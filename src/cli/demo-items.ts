@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFileStore } from '../files/file-store.ts'
+import { claim } from '../files/owner.ts'
 import type { Readers } from '../storage/audiences.ts'
 import type { NewBitstream, NewItem } from '../storage/repository.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -25,6 +26,7 @@ const shown = 2
 
 /** @returns the uuid of a file that the group Readers may read */
 export async function addDemoItems({ repository }: Storage, filesFolder: string): Promise<string> {
+  await claim(filesFolder, repository)
   const store = createFileStore(filesFolder)
   const folder = mkdtempSync(join(tmpdir(), 'carrel-demo-'))
   try {

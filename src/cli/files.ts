@@ -32,7 +32,7 @@ export function filesCommand(): Command {
     .option('--json', 'print the report as JSON')
     .action(({ json }: { json?: boolean }) =>
       withProgress('cleaning', (storage, folder, progress) =>
-        sweep(folder, names => storage.repository.contentsInUse(names), progress),
+        sweep(folder, storage.repository, progress),
       ).then(report =>
         say(
           json

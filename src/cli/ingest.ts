@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { createFileStore } from '../files/file-store.ts'
+import { claim, OtherStore } from '../files/owner.ts'
 import { sweep } from '../files/sweep.ts'
 import { type IngestReport, ingest } from '../ingest/ingest.ts'
 import { BadItem } from '../ingest/item.ts'
@@ -17,6 +18,7 @@ interface Options {
   readonly read: string
   readonly from?: string
   readonly until?: string
+  readonly addOnly?: boolean
   readonly dryRun?: boolean
   readonly json?: boolean
 }
@@ -36,7 +38,11 @@ export function ingestCommand(): Command {
     )
     .option('--from <day>', 'the first day (YYYY-MM-DD, UTC) of --read, as after an embargo')
     .option('--until <day>', 'the last day of --read')
-    .option('--dry-run', 'check everything, say what would happen, write nothing')
+    .option('--add-only', 'change no item that is there already: one that names it is a bad item')
+    .option(
+      '--dry-run',
+      'check everything, say what would happen and which items it would change, write nothing',
+    )
     .option('--json', 'print the report as JSON')
     .action((folder: string, options: Options) => run(folder, options))
 }
@@ -47,20 +53,21 @@ const run = (folder: string, options: Options): Promise<void> =>
     const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
     const progress = showProgress()
     try {
-      const report = await ingest(await openItems(folder, { readers, groups }), {
+      const items = await openItems(folder, { readers, groups })
+      // Before anything is in it: what a killed run leaves is this store's, too.
+      const isOwn = options.dryRun || (await claim(filesFolder, repository))
+      const report = await ingest(items, {
         repository,
         files: createFileStore(filesFolder),
         event: commandEvent('item.add'),
         dryRun: options.dryRun ?? false,
+        addOnly: options.addOnly ?? false,
         failed: ({ item, reason }) => progress.note(printable(`carrel: ${item}: ${reason}`)),
         progress: share => progress.update('ingesting', share),
       })
-      if (!report.dryRun)
-        await sweep(
-          filesFolder,
-          names => repository.contentsInUse(names),
-          share => progress.update('cleaning', share),
-        )
+      if (!isOwn) progress.note(`carrel: ${new OtherStore(filesFolder).message}`)
+      else if (!report.dryRun)
+        await sweep(filesFolder, repository, share => progress.update('cleaning', share))
       progress.stop()
       say(options.json ? JSON.stringify(report, null, 2) : describe(report))
       if (report.failed > 0) process.exitCode = 1
@@ -92,10 +99,22 @@ function day(name: 'from' | 'until', text: string | undefined): { from?: string;
   }
 }
 
-function describe({ added, changed, unchanged, failed, dryRun, milliseconds }: IngestReport): string {
+function describe({
+  added,
+  changed,
+  unchanged,
+  failed,
+  changes,
+  dryRun,
+  milliseconds,
+}: IngestReport): string {
   const count = (number: number) => number.toLocaleString('en')
   const counts = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged, ${count(failed)} failed`
-  if (dryRun) return `It would be: ${counts}. Nothing was written.`
+  if (dryRun) {
+    const more = changed > changes.length ? [`… and ${count(changed - changes.length)} more`] : []
+    const lines = [...changes.map(one => `It would change ${printable(one)}`), ...more]
+    return [...lines, `It would be: ${counts}. Nothing was written.`].join('\n')
+  }
   const seconds = milliseconds / 1000
   const rate = Math.round((added + changed) / Math.max(seconds, 0.001))
   return `${counts}, in ${seconds.toFixed(1)} s${added + changed >= 100 ? ` (${count(rate)} items/s)` : ''}.`

@@ -8,6 +8,8 @@ import { bringBack, type Layout, layoutOf, orNothing, ownName, syncFolder, touch
 export interface FileStore {
   /** Keeps a copy of the file at this path under its SHA-256; on disk when the promise is kept. */
   keep(path: string): Promise<Content>
+  /** The same of what is open at its beginning, and stays open. */
+  keepOpened(source: FileHandle): Promise<Content>
   /**
    * Whether it is here, whole by its size. From then on it counts as new for an hour: long enough to make a bitstream
    * refer to it before a sweep takes it for an orphan.
@@ -70,19 +72,24 @@ export function createFileStore(folder: string): FileStore {
     }
   }
 
+  async function keepOpened(source: FileHandle): Promise<Content> {
+    if ((await source.stat()).size > smallFile) return putNew(file => copy(source, file))
+    const bytes = await source.readFile()
+    const content: Content = { sha256: hash('sha256', bytes), size: bytes.length }
+    if ((await holds(content)) && (await has(content, bytes))) return content
+    return putNew(async file => {
+      await file.writeFile(bytes)
+      return content
+    })
+  }
+
   return {
     holds,
+    keepOpened,
     keep: async path => {
       const source = await open(path)
       try {
-        if ((await source.stat()).size > smallFile) return await putNew(file => copy(source, file))
-        const bytes = await source.readFile()
-        const content: Content = { sha256: hash('sha256', bytes), size: bytes.length }
-        if ((await holds(content)) && (await has(content, bytes))) return content
-        return await putNew(async file => {
-          await file.writeFile(bytes)
-          return content
-        })
+        return await keepOpened(source)
       } finally {
         await source.close()
       }

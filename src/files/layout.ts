@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { StoreUnavailable } from '../storage/storage.ts'
 
 /**
  * Where contents lie in the folder of files, all on one file system, so that a rename moves them in one step:
  * `ab/cd/<sha256>`, `incoming/<random>` while they are written, and `orphans/<sha256>` before they are deleted
- * (sweep.ts says why there is a step between).
+ * (sweep.ts says why there is a step between). `store` says whose they are (owner.ts).
  */
 export interface Layout {
   readonly folder: string
@@ -82,3 +83,12 @@ export async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
 
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+
+/** What the operating system says of writing into the folder; anything else stays what it is. */
+export function asUnwritable(error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === undefined || syscall === undefined) return error
+  const reason =
+    code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : `files can't be written (${code})`
+  return new StoreUnavailable(reason, { cause: error })
+}

@@ -12,6 +12,7 @@ import {
   ownName,
   touch,
 } from './layout.ts'
+import { claim, OtherStore } from './owner.ts'
 
 export interface SweepReport {
   /** Contents that nothing refers to, out of the way since now. */
@@ -35,12 +36,13 @@ export interface SweepReport {
  * Killed anywhere, it leaves a file in `orphans/`, where the next sweep finds it. An ingest makes every content that it
  * relies on young, and looks after each commit whether all are in place: it still has the files to put them back.
  *
- * @param inUse which of these a bitstream has
+ * @param store the one that the folder belongs to, or from now on does
  * @param now as Date.now() gives it
+ * @throws OtherStore when it belongs to another
  */
 export async function sweep(
   folder: string,
-  inUse: Repository['contentsInUse'],
+  store: Pick<Repository, 'storeId' | 'contents' | 'contentsInUse'>,
   progress: (share: number) => void = () => {},
   now: number = Date.now(),
 ): Promise<SweepReport> {
@@ -50,10 +52,12 @@ export async function sweep(
     return found !== undefined && now - found.mtimeMs > graceMilliseconds
   }
   const unused = async (names: readonly string[]) => {
-    const used = await inUse(names)
+    const used = await store.contentsInUse(names)
     return names.filter(name => !used.has(name))
   }
   const report = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
+  if (!(await orNothing(stat(folder)))) return report
+  if (!(await claim(folder, store))) throw new OtherStore(folder)
 
   for (const name of (await orNothing(readdir(layout.incoming))) ?? []) {
     const path = join(layout.incoming, name)

@@ -5,7 +5,7 @@ import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from
 import { type ListedFile, parseContents } from './contents.ts'
 import { BadItem, type FoundItem, toItem } from './item.ts'
 import { createMetadata, parseMetadata } from './metadata.ts'
-import { asBadItem, findFile, readText } from './read-file.ts'
+import { asBadItem, findFiles, readText } from './read-file.ts'
 import { parseReaders } from './readers.ts'
 
 /**
@@ -64,13 +64,13 @@ async function toCandidate(
 const described = /^(dublin_core\.xml|metadata_.+\.xml|contents|handle|collections|readers|relationships)$/
 
 async function readItem(folder: string, identifier: string, options: SourceOptions): Promise<FoundItem> {
-  const names = await readdir(folder)
-  if (!names.includes('dublin_core.xml')) throw new BadItem('there is no dublin_core.xml in it')
+  const names = new Set(await readdir(folder))
+  if (!names.has('dublin_core.xml')) throw new BadItem('there is no dublin_core.xml in it')
   const text = async <T>(name: string, parse: (text: string) => T): Promise<T | undefined> =>
-    names.includes(name) ? within(name, async () => parse(await readText(folder, name))) : undefined
+    names.has(name) ? within(name, async () => parse(await readText(folder, name))) : undefined
 
   const metadata = createMetadata()
-  for (const name of names
+  for (const name of [...names]
     .filter(one => /^(dublin_core|metadata_.+)\.xml$/.test(one))
     .sort(dublinCoreFirst)) {
     const schema = /^metadata_(.+)\.xml$/.exec(name)?.[1] ?? 'dc'
@@ -82,15 +82,15 @@ async function readItem(folder: string, identifier: string, options: SourceOptio
     metadata: metadata.all,
     collections: (await text('collections', linesOf)) ?? [],
     readers: (await text('readers', one => readersOf(one, options))) ?? options.readers,
-    files: await findFiles(
+    files: await findListed(
       folder,
       (await text('contents', one => parseContents(one, options.groups))) ?? noFiles(names),
     ),
   })
 }
 
-const findFiles = (folder: string, listed: readonly ListedFile[]) =>
-  within('contents', () => Promise.all(listed.map(one => findFile(folder, one))))
+const findListed = (folder: string, listed: readonly ListedFile[]) =>
+  within('contents', () => findFiles(folder, listed))
 
 const dublinCoreFirst = (a: string, b: string) =>
   Number(b === 'dublin_core.xml') - Number(a === 'dublin_core.xml') || (a < b ? -1 : 1)
@@ -114,8 +114,8 @@ function readersOf(text: string, { groups }: SourceOptions) {
 }
 
 /** Files without a list of them: more likely a slip than an item that has none. */
-function noFiles(names: readonly string[]): ListedFile[] {
-  const file = names.find(name => !described.test(name) && !name.startsWith('.'))
+function noFiles(names: ReadonlySet<string>): ListedFile[] {
+  const file = [...names].find(name => !described.test(name) && !name.startsWith('.'))
   if (file !== undefined) throw new BadItem(`there is ${file} and no file contents that names it`)
   return []
 }

@@ -1,5 +1,5 @@
 import type { ReaderRule, Readers } from '../storage/audiences.ts'
-import { BadItem } from './item.ts'
+import { BadItem, mostFiles, refuseTooMany } from './item.ts'
 import { groupReader, type KnownGroups, longestRule, parseReaders } from './readers.ts'
 
 /** A line of an item's `contents`. */
@@ -21,6 +21,8 @@ export function parseContents(text: string, groups: KnownGroups): ListedFile[] {
   const files: (ListedFile & { primary: boolean })[] = []
   for (const [at, line] of text.split(/\r\n|\r|\n/).entries()) {
     if (line.trim() === '') continue
+    // Not read to its end: a line of two bytes stands for hundreds of them in memory.
+    refuseTooMany(files.length + 1, mostFiles, 'files')
     try {
       files.push(parseLine(line, groups))
     } catch (error) {
@@ -39,15 +41,23 @@ export const bundleOf = (path: string): string => (path === 'license.txt' ? 'LIC
 /** What DSpace shows in its viewer of images; there is no place for it here. */
 const passedOver = new Set(['iiif-label', 'iiif-width', 'iiif-height', 'iiif-toc'])
 
+/** Behind a file's name; a file has five, and rules for its readers. */
+const mostFields = 100
+
 function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: boolean } {
-  const [path = '', ...fields] = line.split('\t').map(field => field.trim())
+  const [path = '', ...fields] = line.split('\t', mostFields + 2).map(field => field.trim())
+  if (fields.length > mostFields) throw new BadItem(`it has more than ${mostFields} fields`)
   if (/^-r\s/.test(line.trim()))
     throw new BadItem(
       'registered files (-r -s … -f …) are not supported; put the file into the folder and name it',
     )
   let bundle = bundleOf(path)
   let description: string | null = null
-  let readers: ReaderRule[] | null = null
+  let rules: ReaderRule[] | undefined
+  const restrict = (more: Readers) => {
+    rules ??= []
+    rules.push(...more)
+  }
   let primary = false
   for (const field of fields) {
     const [, name = field, value = ''] = /^([\w-]+):(.*)$/s.exec(field) ?? []
@@ -55,14 +65,14 @@ function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: b
     if (name === 'bundle') bundle = value.trim()
     else if (name === 'description') description = value.trim() || null
     else if (name === 'primary') primary = isTrue(value)
-    else if (name === 'permissions') readers = [...(readers ?? []), ...parsePermissions(value, groups)]
-    else if (name === 'readers') readers = [...(readers ?? []), ...parseReaders([value], groups)]
+    else if (name === 'permissions') restrict(parsePermissions(value, groups))
+    else if (name === 'readers') restrict(parseReaders([value], groups))
     else if (!passedOver.has(name))
       throw new BadItem(
         `${JSON.stringify(field)} is no field of a file: bundle:, permissions:, description:, primary:true and readers: are`,
       )
   }
-  return { path, bundle, description, readers, primary }
+  return { path, bundle, description, readers: rules ?? null, primary }
 }
 
 function isTrue(value: string): boolean {

@@ -1,12 +1,9 @@
-import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
 import type { FileStore } from '../files/file-store.ts'
 import type { AuditEvent } from '../storage/audit.ts'
-import type { Content, NewItem, Repository } from '../storage/repository.ts'
-import { StoreUnavailable } from '../storage/storage.ts'
+import type { Content, NewItem, PutOutcome, Repository } from '../storage/repository.ts'
 import type { Candidate, Candidates } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem } from './item.ts'
-import { asBadItem } from './read-file.ts'
+import { checkReadable, createLimit, keepFile } from './keep-file.ts'
 
 export interface IngestReport {
   readonly added: number
@@ -15,6 +12,8 @@ export interface IngestReport {
   readonly failed: number
   /** The first thousand of those that failed. */
   readonly failures: readonly Failed[]
+  /** The identifiers of the first thousand that were there already and were changed, or would be. */
+  readonly changes: readonly string[]
   readonly dryRun: boolean
   readonly milliseconds: number
 }
@@ -27,19 +26,23 @@ export interface Failed {
 
 interface Options {
   readonly repository: Pick<Repository, 'fingerprints' | 'putItems'>
-  readonly files: Pick<FileStore, 'keep' | 'holds'>
+  readonly files: Pick<FileStore, 'keepOpened' | 'holds'>
   /** Who did it, for the audit trail. */
   readonly event: AuditEvent
   /** Says what would happen, and writes nothing. */
   readonly dryRun: boolean
+  /** Items that are there already, and are not the same, are bad: the source may be a stranger's, who names any. */
+  readonly addOnly: boolean
   /** Told of each item that can't go in, as they come. */
   readonly failed: (one: Failed) => void
   readonly progress: (share: number) => void
 }
 
-const mostFailures = 1_000
-/** Of the files in one transaction: a run that is killed has little to copy again. */
-const bytesAtOnce = 64 * 1024 * 1024
+/** Of a list in the report. */
+const mostListed = 1_000
+/** In one transaction: a run that is killed has little to copy again, and what is in memory has an end. */
+const bytesInOne = 64 * 1024 * 1024
+const filesInOne = 1_000
 /** Files under way at once: Node reads and writes four at a time, and asks the disk for as many. */
 const filesAtOnce = 16
 
@@ -62,14 +65,20 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   const begun = performance.now()
   const counts = { added: 0, changed: 0, unchanged: 0, failed: 0 }
   const failures: Failed[] = []
+  const changes: string[] = []
   /** Of this run: some 100 bytes for each item. */
   const identifiers = new Set<string>()
   const limited = createLimit(filesAtOnce)
 
   function fail(item: string, reason: string): void {
     counts.failed++
-    if (failures.length < mostFailures) failures.push({ item, reason })
+    if (failures.length < mostListed) failures.push({ item, reason })
     options.failed({ item, reason })
+  }
+
+  function count(outcome: PutOutcome, { identifier }: { readonly identifier: string }): void {
+    counts[outcome]++
+    if (outcome === 'changed' && changes.length < mostListed) changes.push(identifier)
   }
 
   function isNew(candidate: Candidate): candidate is Candidate & { kind: 'item' } {
@@ -109,7 +118,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
       const kept = new Map<FoundFile, Content>()
       await Promise.all(
         item.files.map(async file => {
-          kept.set(file, await limited(() => keep(files, file)))
+          kept.set(file, await limited(() => keepFile(files, file)))
         }),
       )
       return { where, item: toNewItem(item, kept), kept }
@@ -119,7 +128,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   const putBack = (ready: readonly Ready[]) =>
     forEachGood(ready, async ({ kept }) => {
       for (const [file, content] of kept)
-        if (!(await files.holds(content)) && (await keep(files, file)).sha256 !== content.sha256)
+        if (!(await files.holds(content)) && (await keepFile(files, file)).sha256 !== content.sha256)
           throw new BadItem(`${file.path} has changed while it was read; run the command again`)
     })
 
@@ -128,7 +137,8 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     // Copying has taken so long that what came first is about to be old.
     if (performance.now() - since > slowMilliseconds) await putBack(ready)
     const items = ready.map(({ item }) => item)
-    for (const outcome of await repository.putItems(items, event)) counts[outcome]++
+    const outcomes = await repository.putItems(items, event)
+    for (const [at, item] of items.entries()) count(outcomes[at] ?? 'unchanged', item)
     await putBack(ready)
   }
 
@@ -136,12 +146,17 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   async function take(candidates: readonly Candidate[]): Promise<void> {
     const found = candidates.filter(isNew)
     const known = await repository.fingerprints(found.map(({ item }) => item.identifier))
-    const others = found.filter(({ item }) => known.get(item.identifier) !== item.fingerprint)
-    counts.unchanged += found.length - others.length
+    const changed = found.filter(({ item }) => known.get(item.identifier) !== item.fingerprint)
+    counts.unchanged += found.length - changed.length
+    const others = changed.filter(({ where, item }) => {
+      if (!options.addOnly || !known.has(item.identifier)) return true
+      fail(where, `there is an item ${item.identifier} already, which --add-only leaves as it is`)
+      return false
+    })
     if (dryRun) {
       await forEachGood(others, async ({ item }) => {
         await checkReadable(item)
-        counts[known.has(item.identifier) ? 'changed' : 'added']++
+        count(known.has(item.identifier) ? 'changed' : 'added', item)
       })
     } else
       for (const part of inParts(others)) {
@@ -162,19 +177,22 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   } finally {
     await committing
   }
-  return { ...counts, failures, dryRun, milliseconds: Math.round(performance.now() - begun) }
+  return { ...counts, failures, changes, dryRun, milliseconds: Math.round(performance.now() - begun) }
 }
 
 function* inParts<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T[]> {
   let part: T[] = []
   let bytes = 0
+  let files = 0
   for (const one of list) {
     part.push(one)
     bytes += one.item.files.reduce((sum, { size }) => sum + size, 0)
-    if (bytes < bytesAtOnce) continue
+    files += one.item.files.length
+    if (bytes < bytesInOne && files < filesInOne) continue
     yield part
     part = []
     bytes = 0
+    files = 0
   }
   if (part.length > 0) yield part
 }
@@ -183,48 +201,9 @@ function toNewItem({ files, ...item }: FoundItem, kept: ReadonlyMap<FoundFile, C
   return {
     ...item,
     bitstreams: files.flatMap(file => {
-      const { path: _, modified: __, ...bitstream } = file
+      const { path: _, folder: __, modified: ___, ...bitstream } = file
       const content = kept.get(file)
       return content ? [{ ...bitstream, ...content }] : []
     }),
-  }
-}
-
-/** @throws BadItem when the file can't be read; StoreUnavailable when it can't be kept */
-async function keep(files: Pick<FileStore, 'keep'>, { path }: FoundFile): Promise<Content> {
-  try {
-    return await files.keep(path)
-  } catch (error) {
-    const { code, path: failing, syscall } = error as NodeJS.ErrnoException
-    if (failing === path || syscall === 'read') throw asBadItem(error, path)
-    if (code === undefined || syscall === undefined) throw error
-    const reason =
-      code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : `files can't be written (${code})`
-    throw new StoreUnavailable(reason, { cause: error })
-  }
-}
-
-const checkReadable = (item: FoundItem): Promise<unknown> =>
-  Promise.all(
-    item.files.map(({ path }) =>
-      access(path, constants.R_OK).catch(error => {
-        throw asBadItem(error, path)
-      }),
-    ),
-  )
-
-/** No more of it is under way at once than helps. */
-function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async work => {
-    if (running >= most) await new Promise<void>(resolve => waiting.push(resolve))
-    running++
-    try {
-      return await work()
-    } finally {
-      running--
-      waiting.shift()?.()
-    }
   }
 }

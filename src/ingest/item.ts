@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Readers } from '../storage/audiences.ts'
-import type { Metadata, NewBitstream, NewItem } from '../storage/repository.ts'
+import { type Readers, readersText } from '../storage/audiences.ts'
+import { type Metadata, mostReadersBytes, type NewBitstream, type NewItem } from '../storage/repository.ts'
 
 /** An item as its source describes it: all is checked, and no file was read yet. */
 export interface FoundItem extends Omit<NewItem, 'bitstreams'> {
@@ -8,8 +8,10 @@ export interface FoundItem extends Omit<NewItem, 'bitstreams'> {
 }
 
 export interface FoundFile extends Omit<NewBitstream, 'sha256'> {
-  /** Where it is. */
+  /** Where it is, without links. */
   readonly path: string
+  /** It must be in there still when it is read. Without links. */
+  readonly folder: string
   /** Milliseconds, with their fraction: of a file that is the same, this is the same. */
   readonly modified: number
 }
@@ -27,16 +29,33 @@ interface Described {
 
 const mostIdentifierBytes = 500
 
+/** Of one item: all of them are in memory at once, and in one transaction. */
+export const mostFiles = 10_000
+const mostCollections = 1_000
+
 /** @throws BadItem for what can't be stored, or only in a way that surprises later */
 export function toItem(described: Described): FoundItem {
-  const { identifier, metadata, collections, files } = described
+  const { identifier, metadata, collections, readers, files } = described
   checkLine('the identifier', identifier)
+  refuseTooMany(collections.length, mostCollections, 'collections')
   for (const one of collections) checkLine('a collection', one)
   for (const [key, values] of Object.entries(metadata))
     for (const { value, language } of values) {
       checkText(key, value)
       if (language !== null) checkLine(`the language of ${key}`, language)
     }
+  checkReaders(readers)
+  for (const file of files) if (file.readers !== null) checkReaders(file.readers)
+  return { ...described, fingerprint: fingerprintOf(described) }
+}
+
+/**
+ * What is said of an item's files, before the first of them is looked for: a list may be long, and name nothing but one
+ * file again and again.
+ * @throws BadItem
+ */
+export function checkFiles(files: readonly Pick<NewBitstream, 'name' | 'bundle' | 'description'>[]): void {
+  refuseTooMany(files.length, mostFiles, 'files')
   const names = new Set<string>()
   for (const { name, bundle, description } of files) {
     checkLine('the name of a file', name)
@@ -49,12 +68,23 @@ export function toItem(described: Described): FoundItem {
       )
     names.add(both)
   }
-  return { ...described, fingerprint: fingerprintOf(described) }
+}
+
+/** @throws BadItem */
+export function refuseTooMany(count: number, most: number, what: string): void {
+  if (count > most) throw new BadItem(`it has more than ${most.toLocaleString('en')} ${what}`)
+}
+
+function checkReaders(readers: Readers): void {
+  if (Buffer.byteLength(readersText(readers)) > mostReadersBytes)
+    throw new BadItem(
+      `who may read it, or one of its files, takes more than ${mostReadersBytes} bytes to say; make a group of them`,
+    )
 }
 
 /** What the item is made of: when this is the same, nothing needs to be read again. */
 function fingerprintOf({ files, ...described }: Described): string {
-  const made = files.map(({ path: _, ...file }) => file)
+  const made = files.map(({ path: _, folder: __, ...file }) => file)
   return hash('sha256', JSON.stringify([described, made]))
 }
 

@@ -1,5 +1,3 @@
-import { createReadStream, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { csvRows, type Row } from '../import/csv-rows.ts'
 import { readLines } from '../import/lines.ts'
 import { ImportError } from '../import/source.ts'
@@ -7,7 +5,7 @@ import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from
 import { bundleOf } from './contents.ts'
 import { BadItem, type FoundItem, toItem } from './item.ts'
 import { createMetadata, isKey } from './metadata.ts'
-import { findFile } from './read-file.ts'
+import { findFiles, openListed } from './read-file.ts'
 import { parseReaders } from './readers.ts'
 
 export const manifestName = 'manifest.csv'
@@ -21,12 +19,13 @@ type Column =
 /**
  * A folder with `manifest.csv`: an item a row.
  * @param folder without links
- * @throws ImportError for columns that aren't any
+ * @throws ImportError for columns that aren't any, and for a file that is outside of the folder
  */
 export async function openManifest(folder: string, options: SourceOptions): Promise<Candidates> {
-  const path = join(folder, manifestName)
-  const { size } = statSync(path)
-  const input = createReadStream(path)
+  const { file, size } = await openListed(folder, manifestName).catch(error => {
+    throw error instanceof BadItem ? new ImportError(error.message, { cause: error }) : error
+  })
+  const input = file.createReadStream()
   const rows = flatten(csvRows(textOf(input), true))
   try {
     const header = await rows.next()
@@ -49,9 +48,12 @@ async function* flatten(batches: AsyncIterable<Row[]>): AsyncGenerator<Row> {
 
 /** Characters; none that is longer is a column. */
 const longestColumn = 400
+const mostColumns = 1_000
 
 /** @throws ImportError */
 export function readHeader({ line, cells }: Row): Column[] {
+  if (cells.length > mostColumns)
+    throw new ImportError(`line ${line}: there are more than ${mostColumns} columns`)
   const columns = cells.map((cell): Column => {
     const name = cell.slice(0, longestColumn).trim()
     const own = ownColumns.find(one => one === name)
@@ -64,8 +66,8 @@ export function readHeader({ line, cells }: Row): Column[] {
       )
     return { kind: 'metadata', key, language: language || null }
   })
-  const texts = columns.map(one => JSON.stringify(one))
-  const double = texts.findIndex((text, at) => texts.indexOf(text) !== at)
+  const texts = new Set<string>()
+  const double = columns.findIndex(one => texts.size === texts.add(JSON.stringify(one)).size)
   if (double >= 0) throw new ImportError(`line ${line}: two columns are called ${cells[double]?.trim()}`)
   if (!columns.some(({ kind }) => kind === 'identifier'))
     throw new ImportError(`line ${line}: there is no column identifier; it tells the items apart`)
@@ -138,10 +140,9 @@ async function readItem(
     metadata: metadata.all,
     collections: listed(own.collections),
     readers: own.readers === '' ? options.readers : parseReaders(listed(own.readers), options.groups),
-    files: await Promise.all(
-      listed(own.files).map(path =>
-        findFile(folder, { path, bundle: bundleOf(path), description: null, readers: null }),
-      ),
+    files: await findFiles(
+      folder,
+      listed(own.files).map(path => ({ path, bundle: bundleOf(path), description: null, readers: null })),
     ),
   })
 }

@@ -2,19 +2,31 @@ import type { Metadata, MetadataValue } from '../storage/repository.ts'
 import { parseXml } from '../xml.ts'
 import { BadItem } from './item.ts'
 
-/** Puts values together by key, in the order in which they come. */
+/** Of all of an item's metadata as JSON, which is how a store keeps them. */
+const mostBytes = 1024 * 1024
+
+/**
+ * Puts values together by key, in the order in which they come.
+ * @throws BadItem as soon as they are too much, before the rest is read
+ */
 export function createMetadata(): {
   add(key: string, value: MetadataValue): void
   readonly all: Metadata
 } {
   const all: Record<string, MetadataValue[]> = {}
+  const bytesOf = (part: unknown) => Buffer.byteLength(JSON.stringify(part)) + 1
+  let bytes = 1
   return {
     all,
     add: (key, { value, language }) => {
       const text = value.trim()
       if (text === '') return
-      const values = all[key] ?? []
-      values.push({ value: text, language: language?.trim() || null })
+      const known = all[key]
+      const values = known ?? []
+      const added: MetadataValue = { value: text, language: language?.trim() || null }
+      bytes += bytesOf(added) + (known ? 0 : bytesOf(key) + 2)
+      if (bytes > mostBytes) throw new BadItem('its metadata are longer than 1 MB, all of them together')
+      values.push(added)
       all[key] = values
     },
   }
@@ -64,13 +76,13 @@ function refuseUnsound(xml: string): void {
   if (found) throw new BadItem(`it is not well-formed XML: ${JSON.stringify(found[0])}; write & as &amp;`)
 }
 
-/** Comments and CDATA may hold anything. */
+/** Comments, CDATA and instructions may hold anything, the begin of one another among it. */
 function withoutSections(xml: string): string {
   const parts: string[] = []
-  const begins = /<!--|<!\[CDATA\[/g
+  const begins = /<!--|<!\[CDATA\[|<\?/g
   let at = 0
   for (let begin = begins.exec(xml); begin; begin = begins.exec(xml)) {
-    const close = begin[0] === '<!--' ? '-->' : ']]>'
+    const close = closeOf[begin[0]] ?? ''
     const end = xml.indexOf(close, begins.lastIndex)
     if (end < 0) throw new BadItem(`it is not well-formed XML: there is no ${close} for a ${begin[0]}`)
     parts.push(xml.slice(at, begin.index))
@@ -79,6 +91,8 @@ function withoutSections(xml: string): string {
   }
   return parts.join('') + xml.slice(at)
 }
+
+const closeOf: Readonly<Record<string, string>> = { '<!--': '-->', '<![CDATA[': ']]>', '<?': '?>' }
 
 function toValue(element: Element, schema: string): KeyedValue {
   if (element.nodeName !== 'dcvalue')

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { lstat, readFile, realpath, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, sep } from 'node:path'
 import { mimeTypeOf } from '../files/mime-types.ts'
 import type { ListedFile } from './contents.ts'
-import { BadItem, type FoundFile } from './item.ts'
+import { BadItem, checkFiles, type FoundFile } from './item.ts'
 
 /** Files of a source are read from its folder only: a source may be a stranger's, and what is read may be for everybody. */
 interface Located {
@@ -12,6 +13,8 @@ interface Located {
   readonly size: number
   readonly modified: number
 }
+
+const isIn = (folder: string, path: string) => path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 
 /**
  * @param folder without links
@@ -28,7 +31,7 @@ async function locate(folder: string, path: string): Promise<Located> {
     if (found.isFile() && !path.includes('/'))
       return { path: full, size: found.size, modified: found.mtimeMs }
     const real = await realpath(full)
-    if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep))
+    if (!isIn(folder, real))
       throw new BadItem(`${path} is a link that leads out of the folder; put the file itself there`)
     const target = await stat(real)
     if (!target.isFile()) throw new BadItem(`${path} is no file`)
@@ -47,34 +50,74 @@ export function asBadItem(error: unknown, path: string): unknown {
   return new BadItem(reason, { cause: error })
 }
 
-/** @param folder without links */
-export async function findFile(folder: string, listed: ListedFile): Promise<FoundFile> {
-  const { path, size, modified } = await locate(folder, listed.path)
-  const name = listed.path.split('/').at(-1) ?? ''
-  return {
-    path,
-    size,
-    modified,
-    name,
-    bundle: listed.bundle,
-    description: listed.description,
-    mimeType: mimeTypeOf(name),
-    readers: listed.readers,
+/**
+ * Opens what was found before, and looks at what was opened: the source may have changed meanwhile, on purpose, too.
+ * @param folder without links
+ * @param path in it, without links
+ * @throws BadItem when it is not a file in the folder any more
+ */
+export async function openFound({ folder, path }: Pick<FoundFile, 'folder' | 'path'>): Promise<FileHandle> {
+  try {
+    // O_NONBLOCK: without it a FIFO is not open before somebody writes to it.
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      if (!(await file.stat()).isFile() || !isIn(folder, await placeOf(file, path)))
+        throw new BadItem(`${path} has become something else while it was read; run the command again`)
+      return file
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  } catch (error) {
+    throw asBadItem(error, path)
   }
+}
+
+/** O_NOFOLLOW looks at the last part of the path only. Linux says where a file is that is open; others are asked again. */
+const placeOf = (file: FileHandle, path: string): Promise<string> =>
+  readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(path))
+
+/** @param folder without links */
+export async function openListed(
+  folder: string,
+  name: string,
+): Promise<{ readonly file: FileHandle; readonly size: number }> {
+  const { path, size } = await locate(folder, name)
+  return { file: await openFound({ folder, path }), size }
+}
+
+/**
+ * One after the other: the items of a batch are under way at once already.
+ * @param folder without links
+ * @throws BadItem for the list before the first file is looked for, then for the first that is none
+ */
+export async function findFiles(folder: string, listed: readonly ListedFile[]): Promise<FoundFile[]> {
+  const named = listed.map(one => ({ ...one, name: one.path.split('/').at(-1) ?? '' }))
+  checkFiles(named)
+  const found: FoundFile[] = []
+  for (const { path: listedPath, name, bundle, description, readers } of named) {
+    const { path, size, modified } = await locate(folder, listedPath)
+    const mimeType = mimeTypeOf(name)
+    // The order of these is part of the fingerprint.
+    found.push({ path, folder, size, modified, name, bundle, description, mimeType, readers })
+  }
+  return found
 }
 
 const mostDescription = 1024 * 1024
 
 /** The text of a file that describes the item. @throws BadItem */
 export async function readText(folder: string, name: string): Promise<string> {
-  const { path, size } = await locate(folder, name)
-  if (size > mostDescription) throw new BadItem('it is larger than 1 MB')
-  let bytes: Buffer
+  const { file } = await openListed(folder, name)
+  const chunks: Buffer[] = []
   try {
-    bytes = await readFile(path)
+    // No further, however long it may have become.
+    for await (const chunk of file.createReadStream({ end: mostDescription })) chunks.push(chunk as Buffer)
   } catch (error) {
     throw asBadItem(error, name)
   }
+  const bytes = Buffer.concat(chunks)
+  if (bytes.length > mostDescription) throw new BadItem('it is larger than 1 MB')
   if (!isUtf8(bytes)) throw new BadItem('it is not UTF-8; convert it first, for instance with iconv')
   return bytes.toString().replace(/^\ufeff/, '')
 }

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { ImportError } from '../import/source.ts'
 import { openArchive } from './archive.ts'
@@ -13,7 +13,8 @@ export async function openItems(path: string, options: SourceOptions): Promise<C
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw new ImportError(`there is no folder ${path}`)
   const folder = realpathSync(path)
-  if (existsSync(join(folder, manifestName))) return openManifest(folder, options)
+  // A link that leads nowhere is there, too: whatever is beside it is not what was meant.
+  if (lstatSync(join(folder, manifestName), { throwIfNoEntry: false })) return openManifest(folder, options)
   if (existsSync(join(folder, 'dublin_core.xml')))
     throw new ImportError(`${path} is an item's folder itself; give the folder that it is in`)
   try {

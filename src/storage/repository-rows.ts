@@ -3,6 +3,7 @@ import {
   type Bitstream,
   type Item,
   type Metadata,
+  mostReadersBytes,
   type NewBitstream,
   type NewItem,
   summaryOf,
@@ -124,8 +125,18 @@ export function bitstreamChanges(
   }
 }
 
-/** The readers of an item and of each of its bitstreams, as the texts that tell audiences apart. */
-export const readersOf = ({ readers, bitstreams }: NewItem) => ({
-  item: readersText(readers),
-  bitstreams: bitstreams.map(one => readersText(one.readers ?? readers)),
-})
+/**
+ * The readers of an item and of each of its bitstreams, as the texts that tell audiences apart.
+ * @throws RangeError for one that is longer than every engine can keep, before anything is changed
+ */
+export function readersOf({ identifier, readers, bitstreams }: NewItem) {
+  const checked = (text: string) => {
+    if (Buffer.byteLength(text) <= mostReadersBytes) return text
+    throw new RangeError(`the readers of ${identifier} take more than ${mostReadersBytes} bytes`)
+  }
+  const item = checked(readersText(readers))
+  return {
+    item,
+    bitstreams: bitstreams.map(one => (one.readers === null ? item : checked(readersText(one.readers)))),
+  }
+}

@@ -21,6 +21,9 @@ export interface Repository {
   /** @returns whether there was one */
   deleteItem(identifier: string, event: AuditEvent): Promise<boolean>
 
+  /** Which store this is, among all that there are: the folder of files belongs to one (docs/decisions/0012). */
+  storeId(): Awaitable<string>
+
   /** Contents that bitstreams have, each once, in the order of SHA-256, behind this one. @param after '' to begin */
   contents(after: string, most: number): Awaitable<readonly Content[]>
   /** Which of these a bitstream has. */
@@ -44,11 +47,15 @@ export interface NewItem {
   readonly metadata: Metadata
   /** Handles of the collections that it is in, the owning one first. */
   readonly collections: readonly string[]
+  /** Like those of its bitstreams at most `mostReadersBytes` as text. */
   readonly readers: Readers
   readonly bitstreams: readonly NewBitstream[]
   /** Changes when what the item was made of does: the same again need not be read. */
   readonly fingerprint: string
 }
+
+/** Bytes of `readersText`: it tells audiences apart by an index, which takes no more than 2,704 on PostgreSQL. */
+export const mostReadersBytes = 2_000
 
 /** Of one item, bundle and name together tell bitstreams apart. */
 export interface NewBitstream extends Content {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
 import { anyText, rawEntity } from '../support/arbitrary-records.ts'
+import { assertCounts, filesIn, ingest, withoutBar, writeLetters } from '../support/archives.ts'
 import { atEnd } from '../support/at-end.ts'
 import type { Client } from '../support/client.ts'
 import { withSpecialGroups } from '../support/configuration.ts'
@@ -524,6 +525,40 @@ test('D2 a copy that is killed in the middle leaves nothing behind, and the next
   const now = (await startOn(t, url)).client()
   const before = old.client()
   await assertSame(before, now, listPath('letters'), 'application/json')
+})
+
+test('D2 the folder of files goes with the copy, and what was copied clears away nothing of it any more', async t => {
+  const old = await startService(t, { engine: 'sqlite' })
+  const files = old.config.filesFolder
+  assertCounts(await ingest(old.dataFolder, writeLetters(join(temporaryFolder(t), 'letters'), 2)), {
+    added: 2,
+  })
+  const id = await old.storage.repository.storeId()
+  const url = await createDatabase(t)
+  // One that is refused changes nothing.
+  assertRefused(await copy(old.dataFolder, Object.assign(new URL(url), { port: '1' }).href), 1, /PostgreSQL/)
+  assert.equal(await old.storage.repository.storeId(), id)
+  assertDone(await copy(old.dataFolder, url))
+  const env = { CARREL_DATABASE_URL: url, CARREL_FILES: files }
+  const now = await startOn(t, url, { CARREL_FILES: files })
+  assert.equal(await now.storage.repository.storeId(), id)
+  assert.notEqual(await old.storage.repository.storeId(), id)
+
+  // Only the new store knows of these, and they are old.
+  const later = writeLetters(join(temporaryFolder(t), 'later'), 2, at => `later ${at}`)
+  assert.equal((await carrel(now.dataFolder, ['ingest', later], { env })).code, 0)
+  for (let round = 0; round < 2; round++) {
+    for (const path of filesIn(files)) utimesSync(join(files, path), 1, 1)
+    const cleaned = await carrel(old.dataFolder, ['files', 'clean'])
+    assertRefused(cleaned, 1, /belongs to another store/)
+    // CARREL_DATABASE_URL was forgotten.
+    const ingested = await carrel(old.dataFolder, ['ingest', later])
+    assert.equal(ingested.code, 0)
+    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleared away: [^\n]*\n$/)
+  }
+  for (const words of [['verify'], ['clean']])
+    assert.equal((await carrel(now.dataFolder, ['files', ...words], { env })).code, 0)
+  assert.equal(filesIn(files).length, 9)
 })
 
 const changes: readonly (readonly [what: string, change: (old: Service) => Promise<unknown>])[] = [

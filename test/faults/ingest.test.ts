@@ -108,7 +108,7 @@ test('sweeps that take everything for old lose nothing of what is ingested besid
   const sweeps = Array.from({ length: 2 }, async () => {
     while (!over) {
       ageAll(folder)
-      const { setAside, deleted } = await sweep(folder, names => repository.contentsInUse(names))
+      const { setAside, deleted } = await sweep(folder, repository)
       swept += setAside + deleted
       // Others have their turn.
       await nextTurn()

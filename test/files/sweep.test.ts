@@ -1,14 +1,33 @@
 import assert from 'node:assert/strict'
-import { readdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileStore } from '../../src/files/file-store.ts'
 import { graceMilliseconds } from '../../src/files/layout.ts'
+import { claim, OtherStore } from '../../src/files/owner.ts'
 import { sweep } from '../../src/files/sweep.ts'
+import type { Content } from '../../src/storage/repository.ts'
 import { filesIn } from '../support/archives.ts'
 import { temporaryFolder } from '../support/service.ts'
 
 const hour = graceMilliseconds + 1_000
+/** What a store says that has these contents. */
+const storeWith = (id: string, ...contents: readonly Content[]) => ({
+  storeId: () => id,
+  contents: () => contents,
+  contentsInUse: (names: readonly string[]) =>
+    new Set(contents.map(({ sha256 }) => sha256).filter(sha256 => names.includes(sha256))),
+})
+
 const none = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
 
 /** A folder of files, and which of them are referred to: what the store would say. */
@@ -16,6 +35,8 @@ async function prepare(t: TestContext, ...texts: string[]) {
   const folder = temporaryFolder(t)
   const files = join(folder, 'files')
   const store = createFileStore(files)
+  const own = storeWith('a store')
+  await claim(files, own)
   const keep = (text: string) => {
     writeFileSync(join(folder, text), text)
     return store.keep(join(folder, text))
@@ -25,13 +46,13 @@ async function prepare(t: TestContext, ...texts: string[]) {
   const referred = new Set<string>()
   /** Done while the store is asked, by the number of the question. */
   const meanwhile: (() => Promise<unknown> | unknown)[] = []
-  const inUse = async (names: readonly string[]) => {
+  const contentsInUse = async (names: readonly string[]) => {
     const answer = new Set(names.filter(name => referred.has(name)))
     // After the answer was made up: what is done now is what the asker doesn't know.
     await meanwhile.shift()?.()
     return answer
   }
-  const run = (later: number) => sweep(files, inUse, () => {}, Date.now() + later)
+  const run = (later: number) => sweep(files, { ...own, contentsInUse }, () => {}, Date.now() + later)
   const isThere = async (sha256: string) => {
     const file = await store.open(sha256)
     await file?.close()
@@ -139,5 +160,36 @@ test('half-written files go after an hour, and nothing else is touched', async t
 })
 
 test('there is nothing to sweep where nothing was ever kept', async t => {
-  assert.deepEqual(await sweep(join(temporaryFolder(t), 'files'), () => new Set()), none)
+  const files = join(temporaryFolder(t), 'not', 'there')
+  assert.deepEqual(await sweep(files, storeWith('a store')), none)
+  assert.ok(!existsSync(join(files, '..')))
+})
+
+test('a store clears away nothing in a folder that belongs to another, however old', async t => {
+  const { files, contents, run, isThere } = await prepare(t, 'of a store')
+  const [content] = contents
+  assert.ok(content)
+  for (const later of [hour, 2 * hour])
+    await assert.rejects(
+      sweep(files, storeWith('another', { sha256: 'f'.repeat(64), size: 1 }), () => {}, Date.now() + later),
+      OtherStore,
+    )
+  assert.ok(await isThere(content.sha256))
+  assert.equal(readFileSync(join(files, 'store'), 'utf8'), 'a store\n')
+  assert.equal(statSync(join(files, 'store')).mode & 0o777, 0o600)
+  assert.deepEqual(readdirSync(join(files, 'incoming')), [])
+  assert.deepEqual(await run(hour), { ...none, setAside: 1 })
+})
+
+test('a folder without an owner belongs to whom it is empty for, or who knows its contents', async t => {
+  const { files, contents } = await prepare(t, 'of a store')
+  const [content] = contents
+  assert.ok(content)
+  rmSync(join(files, 'store'))
+  assert.equal(await claim(files, storeWith('another')), false)
+  assert.equal(await claim(files, storeWith('another', { sha256: 'f'.repeat(64), size: 1 })), false)
+  await assert.rejects(sweep(files, storeWith('another')), OtherStore)
+  assert.equal(await claim(files, storeWith('a store', content)), true)
+  assert.equal(await claim(files, storeWith('another', content)), false)
+  assert.equal(await claim(files, storeWith('a store')), true)
 })

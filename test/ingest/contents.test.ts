@@ -74,10 +74,19 @@ test('a line that is not understood is named, so that nothing is opened by a sli
     ['a.pdf\treaders:', /says nobody/],
     ['a.pdf\treaders:everybody', /says nobody/],
     ['a.pdf\tprimary:yes', /primary: takes true or false/],
+    [`a.pdf${'\treaders:anonymous'.repeat(101)}`, /^line 1: it has more than 100 fields/],
+    [`a.pdf${'\treaders:anonymous'.repeat(50_000)}`, /^line 1: it has more than 100 fields/],
+    ['a\n'.repeat(10_001), /more than 10,000 files/],
   ] as [string, RegExp][])
     assert.throws(
       () => parseContents(text, groups),
       error => error instanceof BadItem && message.test(error.message),
       text.slice(0, 100),
     )
+})
+
+test('as many files and fields as there may be are read', () => {
+  assert.equal(parseContents('a\n'.repeat(10_000), groups).length, 10_000)
+  const [file] = parseContents(`a.pdf${'\treaders:eperson'.repeat(100)}`, groups)
+  assert.equal(file?.readers?.length, 100)
 })

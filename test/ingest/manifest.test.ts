@@ -41,6 +41,10 @@ test('a column that is none stops the run, and the message lists those that are'
     [['identifier', 'dc.title', 'dc.title[]'], /two columns are called dc\.title\[\]/],
     [['identifier', 'files', ' files'], /two columns are called files/],
     [['files', 'dc.title'], /there is no column identifier/],
+    [
+      ['identifier', ...Array.from({ length: 1_000 }, (_, at) => `dc.a${at}`)],
+      /^line 1: there are more than 1000 columns/,
+    ],
   ] as [string[], RegExp][])
     assert.throws(
       () => header(...cells),

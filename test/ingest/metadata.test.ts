@@ -25,6 +25,9 @@ test('a dcvalue is a value under schema, element and qualifier', () => {
       null,
     ],
     ['<dcvalue element="title">a<!-- no -->b</dcvalue>', 'dc.title', 'ab', null],
+    ['<?x <!-- & ?><dcvalue element="title">a</dcvalue><?y --> ?>', 'dc.title', 'a', null],
+    ['<?x <!-- & ?><dcvalue element="title">a</dcvalue>', 'dc.title', 'a', null],
+    ['<dcvalue element="title" language="a > b">a > b</dcvalue >', 'dc.title', 'a > b', 'a > b'],
   ] as const)
     assert.deepEqual(parseMetadata(inRoot(xml), 'dc'), [{ key, value, language }], xml)
 })
@@ -56,6 +59,16 @@ test('XML that is not well-formed, or brings more than metadata, is refused', ()
     ['<?xml version="1.0" encoding="ISO-8859-1"?><dublin_core/>', /ISO-8859-1; convert it to UTF-8/],
     [`<dublin_core>${'<![CDATA['.repeat(100_000)}</dublin_core>`, /there is no \]\]> for a/],
     [`<dublin_core>${'<a xmlns:b="c">'.repeat(30_000)}`, /more namespaces than metadata need/],
+    // Hidden from whoever takes the comment in the instruction, or in the attribute, for one.
+    [`<?x <!-- ?><!DOCTYPE dublin_core><?y --> ?>${inRoot('')}`, /document type/],
+    [`<?x <!-- ?><!DOCTYPE a [<!ENTITY b "c">]><?y --> ?>${inRoot('')}`, /document type/],
+    [inRoot('<!DOCTYPE a>', ' b="<!--"').replace('</', '<x y="-->"/></'), /not well-formed/],
+    [`<?x <![CDATA[ ?><!DOCTYPE dublin_core><?y ]]> ?>${inRoot('')}`, /document type/],
+    ['<?x', /there is no \?> for a <\?/],
+    [inRoot('</a>'), /not well-formed.*<\/a> ends nothing/],
+    [inRoot('<dcvalue element="title">A</b></dcvalue>'), /not well-formed.*<\/b> ends nothing/],
+    [`${inRoot('')}</a>`, /not well-formed/],
+    [inRoot('<a>'.repeat(2_000) + '</a>'.repeat(2_000)), /more than 1000 elements in each other/],
     ['<metadata/>', /<metadata>, not <dublin_core>/],
     [inRoot('<title>A</title>'), /<title> in <dublin_core>/],
     [inRoot('<dcvalue element="title">A <i>b</i></dcvalue>'), /<i> in <dcvalue>/],
@@ -82,6 +95,22 @@ test('values keep their order, lose the white space around them, and are passed 
       { value: 'Zwei', language: null },
     ],
   })
+})
+
+test('metadata are at most 1 MB as JSON, and what is beyond is refused as it comes', () => {
+  const metadata = createMetadata()
+  let added = 0
+  assert.throws(
+    () => {
+      for (; added < 100; added++)
+        metadata.add(`dc.a${added % 3}`, { value: 'é"'.repeat(10_000), language: null })
+    },
+    error => error instanceof BadItem && /longer than 1 MB/.test(error.message),
+  )
+  // Of each, 40,000 bytes and what stands around them.
+  assert.equal(added, 26)
+  const bytes = Buffer.byteLength(JSON.stringify(metadata.all))
+  assert.ok(bytes <= 1024 * 1024 && bytes > 1_040_000, `${bytes}`)
 })
 
 test('a key has two or three parts', () => {

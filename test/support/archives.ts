@@ -95,9 +95,10 @@ export async function itemsIn(service: Service): Promise<ReadonlyMap<string, Hel
   return new Map(items.map(item => [item.identifier, item]))
 }
 
-/** What is in the folder of files, as paths. */
+/** What is in the folder of files, as paths; but for `store`, which says whose it is. */
 export const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter(path => path !== 'store')
     .sort()

@@ -25,6 +25,7 @@ export async function createStore(t: TestContext): Promise<string> {
   // What every store has of its own.
   await runSql(url, 'UPDATE carrel.secret SET secret = $1, made = now()', [randomBytes(32)])
   await runSql(url, 'UPDATE carrel.epersongroup SET uuid = $1', [randomUUID()])
+  await runSql(url, 'UPDATE carrel.state SET store = $1', [randomUUID()])
   return url
 }
 

@@ -58,6 +58,10 @@ export async function loadDump(
     if (dump.hasChanged())
       throw new CopyError('the store was changed while it was copied; stop the service and copy again')
     await noteEvent(db, event)
+    await db.run('UPDATE carrel.state SET store = $1', dump.storeId)
+    // Before the end: of two stores with one id either would clear away what only the other has. Where this fails
+    // behind it, neither clears anything (docs/deployment.md has the mend).
+    dump.becomeAnother()
     await db.exec('COMMIT')
     return loaded
   } finally {

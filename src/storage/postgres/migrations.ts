@@ -55,6 +55,7 @@ async function migrateOnce(db: Connection): Promise<void> {
   if (from < migrations.length) {
     for (const sql of migrations.slice(from)) await db.exec(sql)
     if (from === 0) await firstRows(db)
+    await db.run("UPDATE carrel.state SET store = $1 WHERE store = ''", randomUUID())
     await db.run('UPDATE carrel.schema_version SET version = $1', migrations.length)
   }
   await db.exec('COMMIT')

@@ -97,6 +97,11 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
         return true
       }),
 
+    storeId: async () => {
+      const [row] = await pool.rows<{ store: string }>('SELECT store FROM carrel.state')
+      if (!row) throw new Error('the store has lost its state row')
+      return row.store
+    },
     contents: (after, most) =>
       pool.rows<{ sha256: string; size: number }>(
         'SELECT DISTINCT sha256, size FROM carrel.bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',

@@ -112,6 +112,9 @@ export const migrations: readonly string[] = [
   CREATE VIEW carrel.own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
     CASE WHEN actor = eperson THEN client_ip END AS client_ip, method, object, reason FROM carrel.events;
 
+  -- Which store this is (docs/decisions/0012); filled in by migrations.ts.
+  ALTER TABLE carrel.state ADD COLUMN store TEXT COLLATE "C" NOT NULL DEFAULT '';
+
   -- Who may read something (docs/decisions/0011): never changed once it is there. items, bitstreams: how many there are.
   CREATE TABLE carrel.audience (
     id INTEGER PRIMARY KEY,

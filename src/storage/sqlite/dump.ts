@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Field, type ReadRule, StoreUnavailable } from '../storage.ts'
@@ -8,11 +9,15 @@ import { readSecrets } from './secrets.ts'
 /** Everything that an embedded store holds, of one moment, to be carried over into another engine. */
 export interface Dump {
   readonly tables: readonly DumpedTable[]
+  /** The copy is this store from now on, to which the folder of files belongs. */
+  readonly storeId: string
   /** Oldest first. */
   readonly secrets: readonly { readonly secret: Uint8Array; readonly made: string }[]
   readonly entities: readonly DumpedEntity[]
   /** Whether somebody has changed the store since: then the dump is not the whole of it. */
   hasChanged(): boolean
+  /** Makes what was dumped from another store, to which no folder of files belongs. */
+  becomeAnother(): void
   close(): void
 }
 
@@ -108,8 +113,10 @@ export function openDump(dataFolder: string): Dump {
     ({ name }) => db.get<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)?.count ?? 0,
   )
   const before = dataVersion()
+  const storeId = db.get<{ store: string }>('SELECT store FROM state')?.store ?? ''
   const secrets = readSecrets(dataFolder).toReversed()
   return {
+    storeId,
     secrets,
     tables: tables.map(({ name, key, columns, booleans }, at) => ({
       name,
@@ -155,6 +162,14 @@ export function openDump(dataFolder: string): Dump {
     hasChanged: () => {
       db.exec('COMMIT; BEGIN')
       return dataVersion() !== before
+    },
+    becomeAnother: () => {
+      const writing = openDatabase(file, { mode: 'write' })
+      try {
+        writing.run('UPDATE state SET store = ?', randomUUID())
+      } finally {
+        writing.close()
+      }
     },
     close: () => db.close(),
   }

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../storage.ts'
 import { type Database, transaction } from './open.ts'
 
 /** Forward only: entry n brings a store of version n to n + 1. Never edit one that was released. */
-const migrations = [
+export const migrations: readonly string[] = [
   `
   CREATE TABLE eperson (
     uuid TEXT PRIMARY KEY,
@@ -106,6 +106,10 @@ const migrations = [
   -- As the eperson sees them: from where somebody else acted is not for it to know.
   CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
     iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason FROM events;
+
+  -- Which store this is; a copy into another engine takes it along (docs/decisions/0012).
+  ALTER TABLE state ADD COLUMN store TEXT NOT NULL DEFAULT '';
+  UPDATE state SET store = lower(hex(randomblob(16)));
 
   -- Who may read something (docs/decisions/0011): never changed once it is there. items, bitstreams: how many there are.
   CREATE TABLE audience (

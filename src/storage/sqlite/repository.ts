@@ -43,6 +43,11 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
   putItems: (items, event) => write('putItems', items, event),
   deleteItem: (identifier, event) => write('deleteItem', identifier, event),
 
+  storeId: () => {
+    const row = db.get<{ store: string }>('SELECT store FROM state')
+    if (!row) throw new Error('the store has lost its state row')
+    return row.store
+  },
   contents: (after, most) =>
     db
       .all<{ sha256: string; size: number }>(

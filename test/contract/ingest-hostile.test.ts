@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandEvent } from '../../src/cli/store.ts'
+import { mostReadersBytes } from '../../src/storage/repository.ts'
+import {
+  assertCounts,
+  dublinCore,
+  filesIn,
+  ingest,
+  itemsIn,
+  withoutBar,
+  writeFiles,
+  writeLetters,
+} from '../support/archives.ts'
+import { test } from '../support/engines.ts'
+import { asNewItem } from '../support/policies.ts'
+import { carrel } from '../support/process.ts'
+import { startService, temporaryFolder } from '../support/service.ts'
+
+/** Sources that a stranger has made, and commands that were given the wrong store. */
+
+const good = { 'dublin_core.xml': dublinCore({ title: 'x' }) }
+
+/** A process that may use so much, which is a multiple of what it needs. */
+const littleMemory = { NODE_OPTIONS: '--max-old-space-size=160' }
+
+test('a short list of many files ends neither the run nor its memory', async t => {
+  const service = await startService(t)
+  const folder = temporaryFolder(t)
+  for (const name of ['a', 'b'])
+    writeFiles(join(folder, 'archive', name), { ...good, a: '', contents: 'a\n'.repeat(500_000) })
+  writeFiles(join(folder, 'archive/c'), { ...good, a: '', contents: 'a\n'.repeat(9_000) })
+  writeFiles(join(folder, 'archive/d'), { ...good, a: '', contents: 'a\n' })
+  const rows = ['1', '2'].map(name => `${name},${'a|'.repeat(500_000)}`)
+  writeFiles(join(folder, 'table'), {
+    'manifest.csv': ['identifier,files', ...rows, `3,${'a|'.repeat(9_000)}`, '4,a'].join('\n'),
+    a: '',
+  })
+  for (const source of ['archive', 'table']) {
+    const { code, stdout, stderr } = await carrel(
+      service.dataFolder,
+      ['ingest', join(folder, source), '--json'],
+      { env: littleMemory },
+    )
+    assert.equal(code, 1, stderr.slice(0, 1_000))
+    const report = JSON.parse(stdout)
+    assertCounts(report, { added: 1, failed: 3 })
+    const reasons = report.failures.map((one: { reason: string }) => one.reason.replace('contents: ', ''))
+    const most = 'it has more than 10,000 files'
+    assert.deepEqual(reasons.slice(0, 2), [most, most])
+    assert.match(reasons[2], /^two files of the bundle ORIGINAL are called a;/)
+  }
+})
+
+test('an item with more readers than a store can tell apart is bad, and the others go in', async t => {
+  const service = await startService(t)
+  const groups = Array.from({ length: 40 }, (_, at) => `A group with a name of some length, number ${at}`)
+  await service.storage.accounts.ensureGroups(groups)
+  const lines = (count: number) =>
+    groups
+      .slice(0, count)
+      .map(group => `group:${group}\n`)
+      .join('')
+  const fields = groups.map(group => `\treaders:group:${group}`).join('')
+  const source = temporaryFolder(t)
+  writeFiles(join(source, 'a-few'), { ...good, readers: lines(30) })
+  writeFiles(join(source, 'many'), { ...good, readers: lines(40) })
+  writeFiles(join(source, 'many-of-a-file'), { ...good, a: '', contents: `a${fields}\n` })
+  writeFiles(join(source, 'none'), good)
+  const report = await ingest(service.dataFolder, source)
+  assertCounts(report, { added: 2, failed: 2 })
+  for (const { reason } of report.failures) assert.match(reason, /more than 2000 bytes to say; make a group/)
+
+  // Whoever else puts items is told as clearly, and up to there any engine takes them.
+  const { repository } = service.storage
+  const withReaders = (length: number, own: boolean) => {
+    const readers = [{ reader: `group:${'x'.repeat(length - '[{"reader":"group:"}]'.length)}` }]
+    return asNewItem({
+      identifier: 'x',
+      title: null,
+      issued: null,
+      readers: own ? [] : readers,
+      bitstreams: [{ name: 'x', readers: own ? readers : null }],
+    })
+  }
+  for (const own of [false, true]) {
+    await assert.rejects(
+      async () => repository.putItems([withReaders(mostReadersBytes + 1, own)], commandEvent('item.add')),
+      /the readers of x take more than 2000 bytes/,
+    )
+    const [outcome] = await repository.putItems(
+      [withReaders(mostReadersBytes, own)],
+      commandEvent('item.add'),
+    )
+    assert.equal(outcome, own ? 'changed' : 'added')
+  }
+})
+
+test('metadata are counted together, from however many files they come', async t => {
+  const service = await startService(t)
+  const source = temporaryFolder(t)
+  const part = (schema: string) => dublinCore({ title: 'x'.repeat(300_000) }, schema)
+  const parts = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`metadata_s${at}.xml`, part(`s${at}`)]))
+  writeFiles(join(source, 'a'), { ...good, ...parts(3) })
+  writeFiles(join(source, 'b'), { ...good, ...parts(4) })
+  const collections = Array.from({ length: 1_001 }, (_, at) => `1/${at}\n`).join('')
+  writeFiles(join(source, 'c'), { ...good, collections })
+  const report = await ingest(service.dataFolder, source)
+  assertCounts(report, { added: 1, failed: 2 })
+  const [metadata, many] = report.failures
+  assert.match(metadata?.reason ?? '', /metadata are longer than 1 MB, all of them together/)
+  assert.match(many?.reason ?? '', /more than 1,000 collections/)
+})
+
+test('manifest.csv is read from the folder only, whatever it is a link to', async t => {
+  const service = await startService(t)
+  const folder = temporaryFolder(t)
+  writeFiles(folder, {
+    'secret.csv': 'identifier,dc.title\nsecret,of somebody else\n',
+    'links/item/dublin_core.xml': good['dublin_core.xml'],
+  })
+  const source = join(folder, 'links')
+  for (const [target, says] of [
+    [join(folder, 'secret.csv'), /manifest\.csv is a link that leads out of the folder/],
+    ['../secret.csv', /manifest\.csv is a link that leads out of the folder/],
+    [folder, /manifest\.csv is a link that leads out of the folder/],
+    ['item', /manifest\.csv is no file/],
+    ['/dev/zero', /manifest\.csv is a link that leads out of the folder/],
+    ['not-there', /there is no file manifest\.csv/],
+  ] as [string, RegExp][]) {
+    symlinkSync(target, join(source, 'manifest.csv'))
+    const { code, stdout, stderr } = await carrel(service.dataFolder, ['ingest', source])
+    assert.deepEqual([code, stdout], [1, ''], target)
+    assert.match(stderr, /^carrel: [^\n]*\n$/)
+    assert.match(stderr, says)
+    assert.doesNotMatch(stderr, /somebody else/)
+    rmSync(join(source, 'manifest.csv'))
+  }
+  assert.equal((await itemsIn(service)).size, 0)
+})
+
+test('--add-only leaves every item that is there as it is', async t => {
+  const service = await startService(t)
+  const folder = temporaryFolder(t)
+  const own = writeFiles(join(folder, 'own'), {
+    'one/dublin_core.xml': dublinCore({ title: 'Mine' }),
+    'one/handle': '10673/1',
+  })
+  assertCounts(await ingest(service.dataFolder, own, '--add-only'), { added: 1 })
+  const before = await itemsIn(service)
+  const strange = writeFiles(join(folder, 'strange'), {
+    'one/dublin_core.xml': dublinCore({ title: 'Taken over' }),
+    'one/handle': '10673/1',
+    'one/readers': 'anonymous',
+    'two/dublin_core.xml': dublinCore({ title: 'New' }),
+  })
+  for (const more of [['--dry-run'], []]) {
+    const report = await ingest(service.dataFolder, strange, '--add-only', ...more)
+    assertCounts(report, { added: 1, failed: 1 })
+    assert.deepEqual(report.failures, [
+      { item: 'one', reason: 'there is an item 10673/1 already, which --add-only leaves as it is' },
+    ])
+    assert.deepEqual(report.changes, [])
+  }
+  const after = await itemsIn(service)
+  assert.deepEqual(after.get('10673/1'), before.get('10673/1'))
+  assert.equal(after.get('strange/two')?.title, 'New')
+  // What a run that was ended has put in is the same, and the next one goes on.
+  assertCounts(await ingest(service.dataFolder, own, '--add-only'), { unchanged: 1 })
+})
+
+test('--dry-run names the items that would be changed, and so does the report', async t => {
+  const service = await startService(t)
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), 3)
+  const first = await ingest(service.dataFolder, source)
+  assert.deepEqual(first.changes, [])
+  for (const at of [0, 2]) writeFiles(source, { [`letter-000${at}/scan.txt`]: 'scanned again' })
+  const changes = ['letters/letter-0000', 'letters/letter-0002']
+  assert.deepEqual((await ingest(service.dataFolder, source, '--dry-run')).changes, changes)
+  const { stdout } = await carrel(service.dataFolder, ['ingest', source, '--dry-run'])
+  assert.equal(
+    stdout,
+    `${changes.map(one => `It would change ${one}\n`).join('')}It would be: 0 added, 2 changed, 1 unchanged, 0 failed. Nothing was written.\n`,
+  )
+  assert.deepEqual((await ingest(service.dataFolder, source)).changes, changes)
+  // A thousand of them, and how many more.
+  const rows = (title: string) => Array.from({ length: 1_002 }, (_, at) => `row-${at},${title}`)
+  const table = join(temporaryFolder(t), 'table')
+  const write = (title: string) =>
+    writeFiles(table, { 'manifest.csv': ['identifier,dc.title', ...rows(title)].join('\n') })
+  assertCounts(await ingest(service.dataFolder, write('a')), { added: 1_002 })
+  write('b')
+  const lines = (await carrel(service.dataFolder, ['ingest', table, '--dry-run'])).stdout.split('\n')
+  assert.deepEqual(lines.slice(999, 1_001), ['It would change row-999', '… and 2 more'])
+  assert.equal((await ingest(service.dataFolder, table, '--dry-run')).changes.length, 1_000)
+})
+
+test('a command on another store clears away nothing of this one, and says so', async t => {
+  const service = await startService(t)
+  const files = service.config.filesFolder
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), 3)
+  assertCounts(await ingest(service.dataFolder, source), { added: 3 })
+  const contents = filesIn(files)
+  const id = await service.storage.repository.storeId()
+  assert.equal(readFileSync(join(files, 'store'), 'utf8'), `${id}\n`)
+
+  const env = { CARREL_FILES: files }
+  // A new store, as it is where CARREL_DATABASE_URL was forgotten, or CARREL_DATA is another.
+  const other = temporaryFolder(t)
+  const more = writeFiles(join(temporaryFolder(t), 'more'), {
+    ...{ 'x/dublin_core.xml': dublinCore({ title: 'x' }) },
+    'x/contents': 'a',
+    'x/a': 'of the other store',
+  })
+  for (let round = 0; round < 2; round++) {
+    for (const path of filesIn(files)) utimesSync(join(files, path), 1, 1)
+    const cleaned = await carrel(other, ['files', 'clean'], { env })
+    assert.deepEqual([cleaned.code, cleaned.stdout], [1, ''])
+    assert.match(
+      withoutBar(cleaned.stderr),
+      /^carrel: no files were cleared away: \S+ belongs to another store,[^\n]* set CARREL_FILES, and CARREL_DATABASE_URL or CARREL_DATA[^\n]*\n$/,
+    )
+    const ingested = await carrel(other, ['ingest', more], { env })
+    assert.equal(ingested.code, 0, ingested.stderr)
+    assert.match(ingested.stdout, round === 0 ? /^1 added/ : /^0 added, 0 changed, 1 unchanged/)
+    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleared away: [^\n]*\n$/)
+    assert.deepEqual(
+      filesIn(files).filter(path => contents.includes(path)),
+      contents,
+    )
+  }
+  assert.equal((await carrel(service.dataFolder, ['files', 'verify'])).code, 0)
+  assert.equal((await carrel(service.dataFolder, ['files', 'clean'])).code, 0)
+})

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createFileStore } from '../../src/files/file-store.ts'
+import { BadItem, mostFiles } from '../../src/ingest/item.ts'
+import { keepFile } from '../../src/ingest/keep-file.ts'
+import { findFiles, openFound } from '../../src/ingest/read-file.ts'
+import { writeFiles } from '../support/archives.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+const listed = (...paths: string[]) =>
+  paths.map(path => ({ path, bundle: 'ORIGINAL', description: null, readers: null }))
+
+/** A source with a file, a secret beside it, and what happens between finding the file and keeping it. */
+async function keepAfter(
+  t: TestContext,
+  path: string,
+  meanwhile: (source: string, full: string) => void,
+): Promise<unknown> {
+  const folder = realpathSync(temporaryFolder(t))
+  const source = writeFiles(join(folder, 'source'), { [path]: 'mine' })
+  writeFiles(folder, { secret: 'of somebody else', 'elsewhere/a.txt': 'of somebody else, too' })
+  const [file] = await findFiles(source, listed(path))
+  assert.ok(file)
+  meanwhile(source, join(source, path))
+  return keepFile(createFileStore(join(folder, 'files')), file)
+}
+
+test('a file that is what it was is kept', async t => {
+  assert.deepEqual(await keepAfter(t, 'sub/a.txt', () => {}), {
+    sha256: createHash('sha256').update('mine').digest('hex'),
+    size: 4,
+  })
+})
+
+for (const [what, path, meanwhile] of [
+  [
+    'a link',
+    'a.txt',
+    (source, full) => {
+      rmSync(full)
+      symlinkSync(join(source, '../secret'), full)
+    },
+  ],
+  [
+    'a FIFO, which nobody writes to',
+    'a.txt',
+    (_, full) => {
+      rmSync(full)
+      assert.equal(spawnSync('mkfifo', [full]).status, 0)
+    },
+  ],
+  [
+    'a device',
+    'a.txt',
+    (_, full) => {
+      rmSync(full)
+      symlinkSync('/dev/zero', full)
+    },
+  ],
+  [
+    'a folder',
+    'a.txt',
+    (_, full) => {
+      rmSync(full)
+      mkdirSync(full)
+    },
+  ],
+  [
+    'a file behind a link to another folder',
+    'sub/a.txt',
+    source => {
+      rmSync(join(source, 'sub'), { recursive: true })
+      symlinkSync(join(source, '../elsewhere'), join(source, 'sub'))
+    },
+  ],
+  [
+    "a file of another folder that the source's own has become",
+    'a.txt',
+    source => {
+      renameSync(source, `${source}-before`)
+      symlinkSync(join(source, '../elsewhere'), source)
+    },
+  ],
+] as [string, string, (source: string, full: string) => void][])
+  test(`a file that becomes ${what} after it was found is not read`, { timeout: 60_000 }, async t => {
+    await assert.rejects(
+      keepAfter(t, path, meanwhile),
+      error => error instanceof BadItem && /can't be read|become something else/.test(error.message),
+    )
+  })
+
+test('a FIFO is not waited for where it is opened', { timeout: 60_000 }, async t => {
+  const folder = realpathSync(temporaryFolder(t))
+  const path = join(folder, 'fifo')
+  assert.equal(spawnSync('mkfifo', [path]).status, 0)
+  await assert.rejects(openFound({ folder, path }), /become something else/)
+})
+
+test('a list that names a file twice, or more than an item may have, is refused before any is looked for', async t => {
+  // Were one looked for, it would not be there.
+  const folder = join(temporaryFolder(t), 'not-there')
+  const refused = (paths: string[], message: RegExp) =>
+    assert.rejects(
+      findFiles(folder, listed(...paths)),
+      error => error instanceof BadItem && message.test(error.message),
+    )
+  await refused(['a', 'b', 'a'], /two files of the bundle ORIGINAL are called a;/)
+  await refused(['x/a', 'y/a'], /two files of the bundle ORIGINAL are called a;/)
+  const many = Array.from({ length: mostFiles + 1 }, (_, at) => `${at}`)
+  await refused(many, /more than 10,000 files/)
+  await refused(many.slice(1), /there is no file 1$/)
+})
+
+test('the files of an item are looked for one after the other', async t => {
+  const names = Array.from({ length: 200 }, (_, at) => `${at}.txt`)
+  const folder = writeFiles(temporaryFolder(t), Object.fromEntries(names.map(name => [name, name])))
+  const underWay = () => process.getActiveResourcesInfo().filter(kind => kind === 'FSReqPromise').length
+  const before = underWay()
+  const finding = findFiles(folder, listed(...names))
+  assert.equal(underWay() - before, 1)
+  assert.deepEqual(
+    (await finding).map(({ name }) => name),
+    names,
+  )
+})
