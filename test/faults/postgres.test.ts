@@ -195,7 +195,7 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
       needsStore: true,
       clients: 1,
       ask: get('/api/query/v4'),
-      assertRight: body => assert.equal((JSON.parse(body) as unknown[]).length, 1),
+      assertRight: body => assert.equal((JSON.parse(body) as unknown[]).length, 3),
     },
     {
       name: 'login',

@@ -200,7 +200,8 @@ export async function addEvents(url: string, count: number, bytes: number): Prom
   )
 }
 
-const eventColumns = 'id, time, event, outcome, eperson, actor, client_ip, method, reason'
+const eventColumns = `id, time, event, outcome, eperson, actor,
+  (SELECT email FROM carrel.eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason`
 
 /** From now on each event takes so long to be read. */
 export async function slowEvents(url: string, seconds: number): Promise<void> {
