@@ -3,7 +3,7 @@ import { createFileStore } from '../files/file-store.ts'
 import { sweep } from '../files/sweep.ts'
 import { type VerifyReport, verify } from '../files/verify.ts'
 import type { Storage } from '../storage/storage.ts'
-import { say } from './output.ts'
+import { printable, say } from './output.ts'
 import { showProgress } from './progress.ts'
 import { withStore } from './store.ts'
 
@@ -59,10 +59,15 @@ function withProgress<T>(
   })
 }
 
+const nameAll = (files: readonly string[]) => files.map(printable).join('; ')
+
 function describe({ checked, bytes, missing, damaged }: VerifyReport): string {
   const lines = [
-    ...missing.map(sha256 => `missing: ${sha256}`),
-    ...damaged.map(({ sha256, size, reason }) => `damaged: ${sha256} (${size} bytes) ${reason}`),
+    ...missing.map(({ sha256, files }) => `missing: ${sha256} of ${nameAll(files)}`),
+    ...damaged.map(
+      ({ sha256, size, reason, files }) =>
+        `damaged: ${sha256} (${size} bytes) of ${nameAll(files)} ${reason}`,
+    ),
   ]
   const counts = `${checked.toLocaleString('en')} files read (${(bytes / 1e6).toFixed(1)} MB)`
   const result =

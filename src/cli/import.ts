@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
+import { givenPath } from './given-path.ts'
 import { say, table } from './output.ts'
 import { showProgress } from './progress.ts'
 import { readOption, readRule } from './read-rule.ts'
@@ -20,7 +21,7 @@ export function importCommand(): Command {
         const progress = showProgress()
         try {
           const report = await importFile(
-            file,
+            file === '-' ? file : givenPath(file),
             entities,
             { name: options.entity, key: options.key, read, event: commandEvent('entity.import') },
             progress.update,

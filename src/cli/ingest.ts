@@ -9,6 +9,7 @@ import { openItems } from '../ingest/source.ts'
 import type { Readers } from '../storage/audiences.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { Misuse } from './failures.ts'
+import { givenPath } from './given-path.ts'
 import { printable, say } from './output.ts'
 import { showProgress } from './progress.ts'
 import { readOption, readRule } from './read-rule.ts'
@@ -53,7 +54,7 @@ const run = (folder: string, options: Options): Promise<void> =>
     const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
     const progress = showProgress()
     try {
-      const items = await openItems(folder, { readers, groups })
+      const items = await openItems(givenPath(folder), { readers, groups })
       // Before anything is in it: what a killed run leaves is this store's, too.
       const isOwn = options.dryRun || (await claim(filesFolder, repository))
       const report = await ingest(items, {

@@ -11,7 +11,9 @@ export const readOption = [
 /** @throws Misuse when it is none; Failure when it names a group that isn't there */
 export async function readRule(text: string, accounts: Pick<Accounts, 'listGroups'>): Promise<ReadRule> {
   if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
-  const group = /^group:(.+)/.exec(text)?.[1]
+  if (/\s(from|until):/.test(text))
+    throw new Misuse('--read takes who may read; days go into --from and --until')
+  const group = /^group:(.+)/.exec(text)?.[1]?.trim()
   if (group === undefined)
     throw new Misuse(`--read takes anonymous, eperson, admin or group:<name>, not ${JSON.stringify(text)}`)
   const known = await accounts.listGroups()

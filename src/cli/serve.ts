@@ -26,12 +26,13 @@ export function serveCommand(): Command {
       try {
         // Only here: it takes longer to load than other commands to run.
         const { buildApp } = await import('../app.ts')
-        const created = demo ? await createDemo(storage, config.filesFolder) : undefined
         const app = await buildApp(config, storage)
         await app.listen({ host: config.host, port: config.port }).catch(error => {
           throw listenFailure(error, config.host, config.port)
         })
         stopOnSignal(app, storage)
+        // Not before it listens: a start that fails leaves the store as it was.
+        const created = demo ? await createDemo(storage, config.filesFolder) : undefined
         say(`Carrel answers at ${config.baseUrl}/api (listening on ${config.host}:${config.port}).`)
         if (created)
           say(
@@ -40,6 +41,11 @@ export function serveCommand(): Command {
               `${config.baseUrl}${config.queryBase}`,
               config.database.kind === 'embedded' ? config.dataFolder : 'the database',
             ),
+          )
+        else if (demo)
+          say(
+            'The store was in use before, and nothing was added. A new password for a demo eperson: ' +
+              '«carrel eperson password reader@example.org».',
           )
       } catch (error) {
         await storage.close()

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Acting, Authenticated, Caller } from '../caller.ts'
+import { type Query, tokenParameter } from '../http/parameters.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
 import { Problem } from '../problems.ts'
 import { admits, today } from '../storage/audiences.ts'
@@ -73,7 +74,9 @@ export function contentRoutes(
     if (holder && mayRead(holder, readers)) return { caller: holder, isNew: false }
     throw new Problem(
       'authentication-required',
-      'This bitstream is not open to everybody: send a token, or a short-lived one as ?authentication-token=.',
+      request.headers.authorization !== undefined || (request.query as Query).values.has(tokenParameter)
+        ? 'The token that came along is not valid, or no longer: one in an address lives for two seconds.'
+        : 'This bitstream is not open to everybody: send a token, or a short-lived one as ?authentication-token=.',
     )
   }
 

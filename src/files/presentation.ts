@@ -35,12 +35,22 @@ export function presentation({
     // Left to guess, a browser takes text for Windows-1252.
     'content-type': type.startsWith('text/') ? `${type}; charset=${charset ?? 'utf-8'}` : type,
     // RFC 6266, the name by RFC 8187. A slash would be a folder, which names that are none would hide.
-    'content-disposition': create(fileName(name), { type: isShown ? 'inline' : 'attachment' }),
+    'content-disposition': create(fileName(name), {
+      type: isShown ? 'inline' : 'attachment',
+      fallback: inAscii(fileName(name)),
+    }),
     'content-security-policy': isShown
       ? "default-src 'none'; img-src 'self'; media-src 'self'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'"
       : "default-src 'none'; frame-ancestors 'none'; sandbox",
   }
 }
+
+/** For clients that know no other: letters without their marks, and no question mark, which a shell would expand. */
+const inAscii = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^\x20-\x7e]/gu, '_')
 
 /** The last part of a path; characters that turn text around or can't be seen are left out. */
 const fileName = (name: string): string =>

@@ -17,6 +17,7 @@ const allowedHeaders = [
   'X-Correlation-Id',
   'Accept-Language',
   'Range',
+  'If-Match',
   'If-Range',
   'If-None-Match',
 ].join(', ')

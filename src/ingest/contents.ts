@@ -46,6 +46,8 @@ const mostFields = 100
 
 function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: boolean } {
   const [path = '', ...fields] = line.split('\t', mostFields + 2).map(field => field.trim())
+  if (/\s(bundle|permissions|description|primary|readers):/.test(path))
+    throw new BadItem('fields are separated by a tab, not by blanks')
   if (fields.length > mostFields) throw new BadItem(`it has more than ${mostFields} fields`)
   if (/^-r\s/.test(line.trim()))
     throw new BadItem(

@@ -62,7 +62,8 @@ export function readHeader({ line, cells }: Row): Column[] {
     if (!isKey(key))
       throw new ImportError(
         `line ${line}: ${JSON.stringify(name)} is no column; there are ${ownColumns.join(', ')}, and metadata as ` +
-          'schema.element, schema.element.qualifier, or either with a language behind it, such as dc.title[de]',
+          'schema.element, schema.element.qualifier, or either with a language behind it, such as dc.title[de]' +
+          (name.includes(';') ? '; save it with commas between the columns, not semicolons' : ''),
       )
     return { kind: 'metadata', key, language: language || null }
   })

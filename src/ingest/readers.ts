@@ -42,11 +42,11 @@ function parseRule(line: string, groups: KnownGroups): Readers {
 
 function parseReader(text: string, groups: KnownGroups): ReaderRule['reader'] | 'admin' {
   if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
-  const group = /^group:(.+)$/.exec(text)?.[1]
+  const group = /^group:\s*(.+)$/.exec(text)?.[1]
   if (group === undefined)
     throw new BadItem(
-      `${JSON.stringify(text)} says nobody who may read: anonymous, eperson, admin or group:<name>, ` +
-        'then from:YYYY-MM-DD and until:YYYY-MM-DD if wanted',
+      `${JSON.stringify(text)} is no rule: write anonymous, eperson, admin or group:<name> in lower case, ` +
+        'then from:YYYY-MM-DD and until:YYYY-MM-DD (without a blank in them) if wanted',
     )
   return groupReader(group, groups)
 }

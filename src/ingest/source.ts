@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { ImportError } from '../import/source.ts'
 import { openArchive } from './archive.ts'
@@ -14,7 +14,16 @@ export async function openItems(path: string, options: SourceOptions): Promise<C
     throw new ImportError(`there is no folder ${path}`)
   const folder = realpathSync(path)
   // A link that leads nowhere is there, too: whatever is beside it is not what was meant.
-  if (lstatSync(join(folder, manifestName), { throwIfNoEntry: false })) return openManifest(folder, options)
+  const manifest = lstatSync(join(folder, manifestName), { throwIfNoEntry: false })
+  if (manifest) {
+    const other =
+      manifest.isFile() && readdirSync(folder).find(name => existsSync(join(folder, name, 'dublin_core.xml')))
+    if (other)
+      throw new ImportError(
+        `${path} has ${manifestName} and the item folder ${other}; keep them in folders of their own`,
+      )
+    return openManifest(folder, options)
+  }
   if (existsSync(join(folder, 'dublin_core.xml')))
     throw new ImportError(`${path} is an item's folder itself; give the folder that it is in`)
   try {

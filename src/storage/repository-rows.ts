@@ -57,6 +57,10 @@ export const toBitstream = ({ mime_type, readers, ...row }: BitstreamRow): Bitst
   readers: readReaders(readers),
 })
 
+/** Of a content, the places where it is, and how many are named. */
+export const holderExpression = "identifier || ', ' || bundle || '/' || name"
+export const mostHolders = 3
+
 /** What an item has in its row besides its uuid, its audience and its times, in this order. */
 export const itemValueColumns = 'title, authors, issued, type, metadata, collections'
 

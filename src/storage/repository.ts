@@ -26,6 +26,8 @@ export interface Repository {
 
   /** Contents that bitstreams have, each once, in the order of SHA-256, behind this one. @param after '' to begin */
   contents(after: string, most: number): Awaitable<readonly Content[]>
+  /** Some of the bitstreams that have this content, as `<identifier of the item>, <bundle>/<name>`. */
+  holders(sha256: string): Awaitable<readonly string[]>
   /** Which of these a bitstream has. */
   contentsInUse(sha256: readonly string[]): Awaitable<ReadonlySet<string>>
 }

@@ -239,7 +239,7 @@ test('a bad row of the manifest is named by its line, and the others go in', asy
     /^manifest\.csv, line 5: the identifier is empty$/m,
     /^manifest\.csv, line 6: another item before has the identifier a too$/m,
     /^manifest\.csv, line 7: .* leads out of the folder/m,
-    /^manifest\.csv, line 8: "everybody" says nobody/m,
+    /^manifest\.csv, line 8: "everybody" is no rule/m,
     /^manifest\.csv: line \d+: .*; nothing behind it was read$/m,
   ])
     assert.match(reasons, reason)
@@ -352,18 +352,25 @@ test('files verify names contents that are missing or damaged, and what mends th
   rmSync(join(folder, pathOf(missing)))
   writeFileSync(join(folder, pathOf(flipped)), 'letter 1, scanneD')
   writeFileSync(join(folder, pathOf(shorter)), 'letter')
+  const fileOf = (at: number) => [`letters/letter-000${at}, ORIGINAL/scan.txt`]
   const { damaged, ...rest } = await verify()
-  assert.deepEqual(rest, { code: 1, checked: 6, missing: [missing] })
+  assert.deepEqual(rest, { code: 1, checked: 6, missing: [{ sha256: missing, files: fileOf(0) }] })
   assert.deepEqual(
     new Map(damaged.map((one: { sha256: string; size: number; reason: string }) => [one.sha256, one])),
     new Map([
-      [flipped, { sha256: flipped, size: 17, reason: `hashes to ${sha256('letter 1, scanneD')}` }],
-      [shorter, { sha256: shorter, size: 17, reason: 'has 6 bytes' }],
+      [
+        flipped,
+        { sha256: flipped, size: 17, files: fileOf(1), reason: `hashes to ${sha256('letter 1, scanneD')}` },
+      ],
+      [shorter, { sha256: shorter, size: 17, files: fileOf(2), reason: 'has 6 bytes' }],
     ]),
   )
   const shown = await carrel(service.dataFolder, ['files', 'verify'])
   assert.equal(shown.code, 1)
-  assert.match(shown.stdout, new RegExp(`^missing: ${missing}$`, 'm'))
+  assert.match(
+    shown.stdout,
+    new RegExp(`^missing: ${missing} of letters/letter-0000, ORIGINAL/scan\\.txt$`, 'm'),
+  )
   assert.match(shown.stdout, /1 missing, 2 damaged; bring them back from a backup/)
   for (const at of [0, 1, 2]) utimesSync(join(source, `letter-000${at}/scan.txt`), 1, 1)
   assertCounts(await ingest(service.dataFolder, source), { unchanged: 3 })
@@ -377,7 +384,8 @@ test('an item that is deleted is gone with its bitstreams, and can come again', 
   const deleted = await carrel(service.dataFolder, ['item', 'delete', 'letters/letter-0000'])
   assert.deepEqual([deleted.code, deleted.stdout], [0, 'Deleted letters/letter-0000.\n'])
   const again = await carrel(service.dataFolder, ['item', 'delete', 'letters/letter-0000'])
-  assert.deepEqual([again.code, again.stderr], [1, 'carrel: there is no item letters/letter-0000\n'])
+  assert.equal(again.code, 1)
+  assert.match(again.stderr, /^carrel: there is no item letters\/letter-0000; [^\n]+\n$/)
   assert.deepEqual([...(await itemsIn(service)).keys()], ['letters/letter-0001'])
   assertCounts(await ingest(service.dataFolder, source), { added: 1, unchanged: 1 })
 })
@@ -405,4 +413,32 @@ test('each item that is added, changed or deleted is in the audit trail', async 
       'item.delete letters/letter-0000',
     ],
   )
+})
+
+test('item show says what an item is, by its identifier or its uuid, and who may read it', async t => {
+  const service = await startService(t)
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), 1)
+  await ingest(service.dataFolder, source, '--read', 'eperson', '--until', '2099-12-31')
+  const show = (...args: string[]) => carrel(service.dataFolder, ['item', 'show', ...args])
+  const { stdout, code } = await show('letters/letter-0000', '--json')
+  assert.equal(code, 0)
+  const item = JSON.parse(stdout) as { uuid: string; readers: unknown; bitstreams: { uuid: string }[] }
+  assert.deepEqual(item.readers, [{ reader: 'eperson', until: '2099-12-31' }])
+  assert.equal(item.bitstreams.length, 3)
+  const shown = (await show(item.uuid)).stdout
+  assert.match(shown, /^ITEM +letters\/letter-0000$/m)
+  assert.match(shown, /^readers +eperson until:2099-12-31$/m)
+  for (const { uuid } of item.bitstreams) assert.ok(shown.includes(uuid))
+  assert.equal((await show('nothing')).code, 1)
+})
+
+test('a folder with a manifest and an item folder is refused, as one of them would be passed over', async t => {
+  const service = await startService(t)
+  const source = writeFiles(join(temporaryFolder(t), 'both'), {
+    'manifest.csv': 'identifier\na\n',
+    'one/dublin_core.xml': dublinCore({ title: 'One' }),
+  })
+  const finished = await carrel(service.dataFolder, ['ingest', source])
+  assert.equal(finished.code, 1)
+  assert.match(finished.stderr, /has manifest\.csv and the item folder one/)
 })

@@ -282,7 +282,11 @@ describe('serve', { concurrency: 2 }, () => {
     const again = await serve(t, dataFolder, { args: ['--demo'] })
     assert.deepEqual(await logins(again), [200, 200, 200])
     assert.equal(await again.stop(), 0)
-    assert.match(again.output.stdout, /^[^\n]+\n$/, 'one line and no credentials')
+    assert.match(
+      again.output.stdout,
+      /^Carrel answers at [^\n]+\n[^\n]+«carrel eperson password [^\n]+\n$/,
+      'two lines and no credentials',
+    )
 
     // How a password is made is nothing that a store has a part in.
     if (engineIn(t) !== 'sqlite') return

@@ -70,7 +70,7 @@ for (const engine of engines)
             for (const viewer of viewers) await checkLists(service, viewer, inStore, plans)
           },
         ),
-        { numRuns: 12, interruptAfterTimeLimit: 30_000 },
+        { numRuns: 8, interruptAfterTimeLimit: 30_000 },
       )
       assert.ok(inStore.size > 20)
     })

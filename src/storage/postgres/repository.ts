@@ -10,10 +10,12 @@ import {
   bitstreamValues,
   changingColumns,
   changingValues,
+  holderExpression,
   type ItemRow,
   itemColumns,
   itemValueColumns,
   itemValues,
+  mostHolders,
   readersOf,
   toBitstream,
   toItem,
@@ -108,6 +110,15 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
         after,
         most,
       ),
+    holders: async sha256 => {
+      const rows = await pool.rows<{ holder: string }>(
+        `SELECT ${holderExpression} AS holder FROM carrel.bitstream JOIN carrel.item ON item.uuid = bitstream.item
+         WHERE sha256 = $1 ORDER BY holder LIMIT $2`,
+        sha256,
+        mostHolders,
+      )
+      return rows.map(({ holder }) => holder)
+    },
     contentsInUse: async sha256 => {
       const sql = 'SELECT DISTINCT sha256 FROM carrel.bitstream WHERE sha256 = ANY($1)'
       return new Set((await pool.rows<{ sha256: string }>(sql, sha256)).map(row => row.sha256))

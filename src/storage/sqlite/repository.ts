@@ -2,8 +2,10 @@ import type { Repository } from '../repository.ts'
 import {
   type BitstreamRow,
   bitstreamColumns,
+  holderExpression,
   type ItemRow,
   itemColumns,
+  mostHolders,
   toBitstream,
   toItem,
 } from '../repository-rows.ts'
@@ -56,6 +58,15 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
         most,
       )
       .map(row => ({ ...row })),
+  holders: sha256 =>
+    db
+      .all<{ holder: string }>(
+        `SELECT ${holderExpression} AS holder FROM bitstream JOIN item ON item.uuid = bitstream.item
+         WHERE sha256 = ? ORDER BY holder LIMIT ?`,
+        sha256,
+        mostHolders,
+      )
+      .map(({ holder }) => holder),
   contentsInUse: sha256 =>
     new Set(
       db
