@@ -30,6 +30,31 @@ const sections = [
   ['<?', '?>'],
 ] as const
 
+/** What is outside of comments, CDATA and instructions; each may hold the begin of another. */
+export function withoutSections(xml: string, refuse: (why: string) => never): string {
+  const parts: string[] = []
+  let at = 0
+  for (let from = xml.indexOf('<'); from >= 0; from = xml.indexOf('<', from)) {
+    const end = endOfSection(xml, from, refuse)
+    if (end === undefined) from++
+    else {
+      parts.push(xml.slice(at, from))
+      at = end
+      from = end
+    }
+  }
+  return parts.join('') + xml.slice(at)
+}
+
+/** @returns where the section that begins here has ended; undefined where none begins */
+function endOfSection(xml: string, at: number, refuse: (why: string) => never): number | undefined {
+  const section = sections.find(([begin]) => xml.startsWith(begin, at))
+  if (!section) return undefined
+  const [begin, close] = section
+  const end = xml.indexOf(close, at + begin.length)
+  return end < 0 ? refuse(`there is no ${close} for a ${begin}`) : end + close.length
+}
+
 /** Elements in each other: more are meant to exhaust whoever follows them. */
 const mostDepth = 1_000
 
@@ -37,12 +62,9 @@ const mostDepth = 1_000
 function refuseUnbalanced(xml: string, refuse: (why: string) => never): void {
   const open: string[] = []
   for (let at = xml.indexOf('<'); at >= 0; at = xml.indexOf('<', at)) {
-    const section = sections.find(([begin]) => xml.startsWith(begin, at))
-    if (section) {
-      const [begin, close] = section
-      const end = xml.indexOf(close, at + begin.length)
-      if (end < 0) refuse(`there is no ${close} for a ${begin}`)
-      at = end + close.length
+    const behind = endOfSection(xml, at, refuse)
+    if (behind !== undefined) {
+      at = behind
       continue
     }
     if (xml.startsWith('<!', at)) refuse(documentType)

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Acting, type Caller, isAdministrator, requireEperson } from '../caller.ts'
 import type { Config } from '../config/config.ts'
+import { readUuid } from '../http/uuids.ts'
 import { Problem } from '../problems.ts'
 import type { AuditEvent } from '../storage/audit.ts'
 import type { Accounts } from '../storage/storage.ts'
@@ -19,15 +20,14 @@ interface Parts {
   readonly config: Pick<Config, 'loginOnBehalfOf' | 'onBehalfOfReason'>
 }
 
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const longestReason = 1_000
 
 export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
   return async (caller, ipGroups, request, reply) => {
     // At logout the header is ignored: a caller logs out only itself (O3). At login it is refused (L9), by the handler.
     if (request.routeOptions.config.actsOnlyAsItself) return caller
-    const wanted = header(request, 'x-on-behalf-of')
-    if (!uuidForm.test(wanted))
+    const wanted = readUuid(header(request, 'x-on-behalf-of'))
+    if (wanted === undefined)
       throw new Problem(
         'bad-on-behalf-of',
         'X-On-Behalf-Of must be the uuid of one eperson, such as 5f7ac74e-…-8a9d0c2f1b3e.',
@@ -41,15 +41,14 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
       })
     // Written down only where somebody is behind it: anonymous noise would drown the trail.
     const refuse = async (why: string) => {
-      if (caller.kind !== 'anonymous')
-        await record('failure', (await accounts.eperson(wanted.toLowerCase()))?.uuid ?? null)
+      if (caller.kind !== 'anonymous') await record('failure', (await accounts.eperson(wanted))?.uuid ?? null)
       return new Problem('on-behalf-of-refused', why)
     }
     // In this order, so that only an administrator learns whether an eperson exists (B2).
     if (!config.loginOnBehalfOf) throw await refuse('This service does not allow acting on behalf of others.')
     if (!isAdministrator(caller)) throw await refuse('Only an administrator may act on behalf of someone.')
     const admin = requireEperson(caller)
-    const session = await accounts.session(wanted.toLowerCase())
+    const session = await accounts.session(wanted)
     if (!session) throw new Problem('bad-on-behalf-of', 'X-On-Behalf-Of names no eperson that may log in.')
     if (session.administrator) throw await refuse('Nobody may act on behalf of an administrator.')
     if (config.onBehalfOfReason === 'required' && reason === null)

@@ -1,5 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { Problem } from '../problems.ts'
+import { createTurnstile } from '../turnstile.ts'
 
 /**
  * Passwords: argon2id (RFC 9106) with the parameters that OWASP's cheat sheet asks for at least. Hashing runs in
@@ -28,7 +29,12 @@ export interface PasswordLimits {
 
 /** @throws Problem `busy` (from its methods) when too many wait already */
 export function createPasswords(limits: PasswordLimits): Passwords {
-  const inTurn = createTurnstile(limits)
+  const inTurn = createTurnstile(limits.atOnce, waiting => {
+    if (waiting >= limits.waiting)
+      throw new Problem('busy', `${waiting} logins wait already; repeat in a moment.`, {
+        headers: { 'retry-after': '1' },
+      })
+  })
   return {
     hash: async password => {
       const salt = randomBytes(saltBytes)
@@ -88,28 +94,5 @@ function readPhc(phc: string) {
     parallelism: Number(p),
     salt: Buffer.from(salt, 'base64'),
     tag: Buffer.from(tag, 'base64'),
-  }
-}
-
-/** Lets so many through at once and so many wait; whoever comes then is sent away at once. */
-function createTurnstile({ atOnce, waiting }: PasswordLimits) {
-  let inside = 0
-  const line: (() => void)[] = []
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (inside >= atOnce) {
-      if (line.length >= waiting)
-        throw new Problem('busy', `${line.length} logins wait already; repeat in a moment.`, {
-          headers: { 'retry-after': '1' },
-        })
-      await new Promise<void>(resolve => line.push(resolve))
-    } else inside++
-    try {
-      return await work()
-    } finally {
-      const next = line.shift()
-      // The place is handed on, so that nobody slips in between.
-      if (next) next()
-      else inside--
-    }
   }
 }

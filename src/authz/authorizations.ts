@@ -3,6 +3,7 @@ import { type Caller, isAdministrator, requireEperson } from '../caller.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage, single, withParameters } from '../http/hal.ts'
 import { badParameter, type Query } from '../http/parameters.ts'
+import { readUuid, uuidPattern } from '../http/uuids.ts'
 import { Problem } from '../problems.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { viewerOf, viewerOfSession } from '../viewer.ts'
@@ -20,10 +21,8 @@ interface Parts extends FeatureParts {
   readonly addresses: Addresses
 }
 
-const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
-const isUuid = new RegExp(`^${uuid}$`)
 /** `[<eperson>_]<feature>_<type>_<uuid>` */
-const authorizationId = new RegExp(`^(?:(${uuid})_)?([A-Za-z]+)_([a-z]+)_(${uuid})$`)
+const authorizationId = new RegExp(`^(?:(${uuidPattern})_)?([A-Za-z]+)_([a-z]+)_(${uuidPattern})$`)
 
 /** The kinds of things, by where they are below `/api`; a thing is at such an address and its uuid. */
 const places: Readonly<Record<ResourceType, string>> = {
@@ -51,8 +50,8 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
   function resourceAt(href: string): Resource[] {
     return types.flatMap(type => {
       const start = hrefOf({ type, uuid: '' })
-      const uuid = href.startsWith(start) ? href.slice(start.length).toLowerCase() : ''
-      return isUuid.test(uuid) ? [{ type, uuid }] : []
+      const uuid = href.startsWith(start) ? readUuid(href.slice(start.length)) : undefined
+      return uuid === undefined ? [] : [{ type, uuid }]
     })
   }
 
@@ -62,8 +61,8 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
       ?.toLowerCase()
       .replace(/^\w+\.|s$/g, '')
     const type = types.find(one => one === name)
-    const uuids = (query.values.get('uuid') ?? []).map(one => one.toLowerCase())
-    return type === undefined ? [] : uuids.filter(one => isUuid.test(one)).map(uuid => ({ type, uuid }))
+    const uuids = (query.values.get('uuid') ?? []).flatMap(one => readUuid(one) ?? [])
+    return type === undefined ? [] : uuids.map(uuid => ({ type, uuid }))
   }
 
   const featureBody = ({ id, description, resourcetypes }: Feature) => ({

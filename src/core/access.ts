@@ -1,9 +1,10 @@
 import type { Caller } from '../caller.ts'
+import { readUuid } from '../http/uuids.ts'
 import { Problem } from '../problems.ts'
 import type { Bitstream, Item, Repository } from '../storage/repository.ts'
 import { mayRead } from '../viewer.ts'
 import { type Bundle, bundlesOf } from './bodies.ts'
-import { bitstreamUuid, readUuid } from './uuid.ts'
+import { bitstreamUuid } from './bundle-uuid.ts'
 
 /** Who reads what: 404 for what there isn't, 401 for strangers, 403 for those who are known and still may not (F1). */
 

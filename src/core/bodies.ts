@@ -1,6 +1,6 @@
 import { admits, type Readers, today } from '../storage/audiences.ts'
 import type { Bitstream, Item, Metadata } from '../storage/repository.ts'
-import { bundleUuid } from './uuid.ts'
+import { bundleUuid } from './bundle-uuid.ts'
 
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
 

@@ -1,3 +1,5 @@
+import { isMediaType, mediaTypeOf } from '../http/media-type.ts'
+
 /** Formats of files, as DSpace's clients know them. */
 interface Format {
   readonly name: string
@@ -47,16 +49,9 @@ const known: Readonly<Record<string, Format>> = {
   'video/mpeg': { name: 'MPEG', extensions: ['mpeg', 'mpg', 'mpe'] },
 }
 
-/** A media type (RFC 6838 §4.2), without parameters: they say how a file is written, not what it is. */
-const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/
-const plain = (mimeType: string) => {
-  const type = mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  return mediaType.test(type) ? type : 'application/octet-stream'
-}
-
 /** Whatever a file is said to be is a format: there is no register to look into. */
 export function formatBody(mimeType: string, core: string) {
-  const type = plain(mimeType)
+  const type = mediaTypeOf(mimeType)
   const format = Object.hasOwn(known, type) ? known[type] : undefined
   const { name, extensions } = format ?? { name: type, extensions: [] }
   // In an address the media type is one segment; no media type has a `~`.
@@ -79,5 +74,5 @@ export const allFormats = (core: string) => Object.keys(known).map(type => forma
 /** @returns the format of that id; undefined for an id that no media type has */
 export function formatOfId(id: string, core: string) {
   const type = id.toLowerCase().replace('~', '/')
-  return mediaType.test(type) ? formatBody(type, core) : undefined
+  return isMediaType(type) ? formatBody(type, core) : undefined
 }

@@ -26,7 +26,7 @@ interface Parts {
 type Route = { Params: { uuid: string } }
 
 /** What an item of DSpace leads to and one of Carrel never has: a list of it is empty, a single one is 204. */
-const emptyLists = { mappedCollections: 'mappedCollections', relationships: 'relationships' } as const
+const emptyLists = ['mappedCollections', 'relationships'] as const
 const absent = ['owningCollection', 'templateItemOf', 'version'] as const
 
 /** `GET /api/core/items…`: items and what DSpace's clients find from there. */
@@ -69,10 +69,10 @@ export function itemRoutes(app: FastifyInstance, { addresses, entities, reposito
     identifiersBody(await readableItem(repository, caller, params.uuid), core),
   )
 
-  for (const [name, key] of Object.entries(emptyLists))
+  for (const name of emptyLists)
     app.get<Route>(`${url}/${name}`, async ({ caller, params, query }) => {
       const { uuid } = await readableItem(repository, caller, params.uuid)
-      return halPage(key, [], readPage(query as Query), `${items}/${uuid}/${name}`)
+      return halPage(name, [], readPage(query as Query), `${items}/${uuid}/${name}`)
     })
   for (const name of absent)
     app.get<Route>(`${url}/${name}`, async ({ caller, params }, reply) => {

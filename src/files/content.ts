@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Acting, Authenticated, Caller } from '../caller.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
+import { readUuid } from '../http/uuids.ts'
 import { Problem } from '../problems.ts'
 import { admits, today } from '../storage/audiences.ts'
 import type { Bitstream, Repository } from '../storage/repository.ts'
@@ -97,7 +98,8 @@ export function contentRoutes(
   }
 
   async function answer(request: FastifyRequest, reply: FastifyReply, uuid: string): Promise<FastifyReply> {
-    const bitstream = await repository.bitstream(uuid.toLowerCase())
+    const known = readUuid(uuid)
+    const bitstream = known && (await repository.bitstream(known))
     if (!bitstream) throw new Problem('not-found', 'There is no bitstream with this uuid.')
     const { caller, isNew } = await admit(request, bitstream)
     const etag = `"${bitstream.sha256}"`

@@ -1,4 +1,5 @@
 import { create } from 'content-disposition'
+import { mediaTypeOf } from '../http/media-type.ts'
 import type { Bitstream } from '../storage/repository.ts'
 
 /**
@@ -20,15 +21,12 @@ const shown: ReadonlySet<string> = new Set([
   ...['video/mp4', 'video/webm', 'video/ogg', 'application/pdf', 'text/plain', 'text/csv'],
 ])
 
-/** RFC 9110 §8.3.1, without parameters. */
-const mediaType = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/
-
 export function presentation({
   name,
   mimeType,
 }: Pick<Bitstream, 'name' | 'mimeType'>): Readonly<Record<string, string>> {
-  const [given = '', ...parameters] = mimeType.toLowerCase().split(';')
-  const type = mediaType.test(given.trim()) ? given.trim() : 'application/octet-stream'
+  const type = mediaTypeOf(mimeType)
+  const parameters = mimeType.toLowerCase().split(';').slice(1)
   const charset = parameters.map(one => /^ *charset="?([a-z0-9._-]+)"? *$/.exec(one)?.[1]).find(Boolean)
   const isShown = shown.has(type)
   return {

@@ -1,9 +1,10 @@
 import type { FileStore } from '../files/file-store.ts'
 import type { AuditEvent } from '../storage/audit.ts'
 import type { Content, NewItem, PutOutcome, Repository } from '../storage/repository.ts'
+import { createTurnstile } from '../turnstile.ts'
 import type { Candidate, Candidates } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem } from './item.ts'
-import { checkReadable, createLimit, keepFile } from './keep-file.ts'
+import { checkReadable, keepFile } from './keep-file.ts'
 
 export interface IngestReport {
   readonly added: number
@@ -68,7 +69,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   const changes: string[] = []
   /** Of this run: some 100 bytes for each item. */
   const identifiers = new Set<string>()
-  const limited = createLimit(filesAtOnce)
+  const inTurn = createTurnstile(filesAtOnce)
 
   function fail(item: string, reason: string): void {
     counts.failed++
@@ -118,7 +119,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
       const kept = new Map<FoundFile, Content>()
       await Promise.all(
         item.files.map(async file => {
-          kept.set(file, await limited(() => keepFile(files, file)))
+          kept.set(file, await inTurn(() => keepFile(files, file)))
         }),
       )
       return { where, item: toNewItem(item, kept), kept }

@@ -26,19 +26,3 @@ export async function checkReadable({ files }: FoundItem): Promise<void> {
       throw asBadItem(error, path)
     })
 }
-
-/** No more of it is under way at once than helps. */
-export function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async work => {
-    if (running >= most) await new Promise<void>(resolve => waiting.push(resolve))
-    running++
-    try {
-      return await work()
-    } finally {
-      running--
-      waiting.shift()?.()
-    }
-  }
-}

@@ -1,5 +1,5 @@
 import type { Metadata, MetadataValue } from '../storage/repository.ts'
-import { parseXml } from '../xml.ts'
+import { parseXml, withoutSections } from '../xml.ts'
 import { BadItem } from './item.ts'
 
 /** Of all of an item's metadata as JSON, which is how a store keeps them. */
@@ -66,7 +66,9 @@ const mostNamespaces = 100
  * @throws BadItem
  */
 function refuseUnsound(xml: string): void {
-  const text = withoutSections(xml)
+  const text = withoutSections(xml, why => {
+    throw new BadItem(`it is not well-formed XML: ${why}`)
+  })
   // Not one of DSpace's files has one, and what it may hold (entities, other files) has hurt many readers.
   if (text.includes('<!')) throw new BadItem('it has a document type; leave the <!DOCTYPE …> out')
   if (text.split('xmlns').length > mostNamespaces)
@@ -75,24 +77,6 @@ function refuseUnsound(xml: string): void {
   const found = /&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);).{0,20}/.exec(text)
   if (found) throw new BadItem(`it is not well-formed XML: ${JSON.stringify(found[0])}; write & as &amp;`)
 }
-
-/** Comments, CDATA and instructions may hold anything, the begin of one another among it. */
-function withoutSections(xml: string): string {
-  const parts: string[] = []
-  const begins = /<!--|<!\[CDATA\[|<\?/g
-  let at = 0
-  for (let begin = begins.exec(xml); begin; begin = begins.exec(xml)) {
-    const close = closeOf[begin[0]] ?? ''
-    const end = xml.indexOf(close, begins.lastIndex)
-    if (end < 0) throw new BadItem(`it is not well-formed XML: there is no ${close} for a ${begin[0]}`)
-    parts.push(xml.slice(at, begin.index))
-    at = end + close.length
-    begins.lastIndex = at
-  }
-  return parts.join('') + xml.slice(at)
-}
-
-const closeOf: Readonly<Record<string, string>> = { '<!--': '-->', '<![CDATA[': ']]>', '<?': '?>' }
 
 function toValue(element: Element, schema: string): KeyedValue {
   if (element.nodeName !== 'dcvalue')

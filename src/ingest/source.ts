@@ -17,10 +17,13 @@ export async function openItems(path: string, options: SourceOptions): Promise<C
   const manifest = lstatSync(join(folder, manifestName), { throwIfNoEntry: false })
   if (manifest) {
     const other =
-      manifest.isFile() && readdirSync(folder).find(name => existsSync(join(folder, name, 'dublin_core.xml')))
+      manifest.isFile() &&
+      readdirSync(folder, { withFileTypes: true }).find(
+        one => one.isDirectory() && existsSync(join(folder, one.name, 'dublin_core.xml')),
+      )
     if (other)
       throw new ImportError(
-        `${path} has ${manifestName} and the item folder ${other}; keep them in folders of their own`,
+        `${path} has ${manifestName} and the item folder ${other.name}; keep them in folders of their own`,
       )
     return openManifest(folder, options)
   }

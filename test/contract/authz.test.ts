@@ -4,7 +4,8 @@ import { assertProblem, assertUnauthorized } from '../support/answers.ts'
 import type { Client } from '../support/client.ts'
 import { from, withSpecialGroups } from '../support/configuration.ts'
 import { test, testOn } from '../support/engines.ts'
-import { addItem, day, onlyGroup } from '../support/items.ts'
+import { dayIn } from '../support/policies.ts'
+import { addItem, membersOf } from '../support/repository.ts'
 import { baseUrl, startService } from '../support/service.ts'
 
 const search = '/api/authz/authorizations/search'
@@ -287,9 +288,9 @@ test('F1 canDownload holds for whoever may read the file today: by group, by day
     identifier: 'x/1',
     files: [
       { name: 'open' },
-      { name: 'group', readers: onlyGroup('Readers') },
-      { name: 'campus', readers: onlyGroup('Campus') },
-      { name: 'later', readers: [{ reader: 'anonymous', from: day(1) }] },
+      { name: 'group', readers: membersOf('Readers') },
+      { name: 'campus', readers: membersOf('Campus') },
+      { name: 'later', readers: [{ reader: 'anonymous', from: dayIn(1) }] },
       { name: 'any eperson', readers: [{ reader: 'eperson' }] },
       { name: 'nobody', readers: [] },
     ],

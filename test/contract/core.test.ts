@@ -3,7 +3,8 @@ import type { TestContext } from 'node:test'
 import { assertProblem, assertUnauthorized } from '../support/answers.ts'
 import type { Client } from '../support/client.ts'
 import { test, testOn } from '../support/engines.ts'
-import { addItem, day, everybody, onlyGroup, titled } from '../support/items.ts'
+import { dayIn } from '../support/policies.ts'
+import { addItem, everybody, membersOf, titled } from '../support/repository.ts'
 import { baseUrl, startService } from '../support/service.ts'
 
 const core = `${baseUrl}/api/core`
@@ -66,9 +67,9 @@ const thesis = {
   },
   files: [
     { name: 'rivers.pdf', mimeType: 'application/pdf', description: 'The thesis', content: 'pdf' },
-    { name: 'data.bin', mimeType: 'Application/X-Own; a=b', readers: onlyGroup('Readers') },
+    { name: 'data.bin', mimeType: 'Application/X-Own; a=b', readers: membersOf('Readers') },
     { name: 'rivers.pdf.jpg', bundle: 'THUMBNAIL', mimeType: 'image/jpeg' },
-    { name: 'license.txt', bundle: 'LICENSE', readers: onlyGroup('Readers') },
+    { name: 'license.txt', bundle: 'LICENSE', readers: membersOf('Readers') },
   ],
 } as const
 
@@ -196,7 +197,7 @@ test('Q11 unknown is 404; who may not read is 401 as a stranger and 403 as anybo
   const { service, admin, ruth, max, nobody } = await started(t)
   const closed = await addItem(service, {
     identifier: 'closed/1',
-    readers: onlyGroup('Readers'),
+    readers: membersOf('Readers'),
     files: [{ name: 'file.txt' }, { name: 'open.txt', bundle: 'OPEN', readers: everybody }],
   })
   const file = closed.files.get('file.txt')?.uuid
@@ -237,7 +238,7 @@ test('Q11 lists show what the caller may read, and count nothing else', async t 
   const item = await addItem(service, thesis)
   await addItem(service, {
     identifier: 'closed/1',
-    readers: onlyGroup('Readers'),
+    readers: membersOf('Readers'),
     metadata: titled('Closed'),
   })
   await addItem(service, { identifier: 'nobody/1', readers: [], metadata: titled('Nobody’s') })
@@ -307,8 +308,8 @@ test('Q11 an embargo opens an item and a file on its day, and closes them after 
   const during = (from: number | null, until: number | null) => [
     {
       reader: 'anonymous',
-      ...(from === null ? {} : { from: day(from) }),
-      ...(until === null ? {} : { until: day(until) }),
+      ...(from === null ? {} : { from: dayIn(from) }),
+      ...(until === null ? {} : { until: dayIn(until) }),
     } as const,
   ]
   for (const [number, [rules, status, expected]] of (
@@ -318,7 +319,7 @@ test('Q11 an embargo opens an item and a file on its day, and closes them after 
       [during(null, 0), 200, 'open.access'],
       [during(null, -1), 401, 'restricted'],
       [during(-1, 1), 200, 'open.access'],
-      [onlyGroup('Readers'), 401, 'restricted'],
+      [membersOf('Readers'), 401, 'restricted'],
     ] as const
   ).entries()) {
     const item = await addItem(service, {
@@ -330,7 +331,7 @@ test('Q11 an embargo opens an item and a file on its day, and closes them after 
     assert.equal(await statusOf(ruth, path), rules[0]?.reader !== 'anonymous' || status === 200 ? 200 : 403)
     const access = await read(nobody, `/api/core/items/${item.uuid}/accessStatus`)
     assert.equal(access.status, expected)
-    assert.equal(access.embargoDate, expected === 'embargo' ? day(1) : null)
+    assert.equal(access.embargoDate, expected === 'embargo' ? dayIn(1) : null)
     const whole = await addItem(service, { identifier: `whole/${number}`, readers: rules })
     assert.equal(await statusOf(nobody, `/api/core/items/${whole.uuid}`), status)
   }

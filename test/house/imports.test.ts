@@ -63,6 +63,7 @@ test('authn, authz, core and query import the shared floor only: caller, http, p
     'src/config/sign-on.ts',
     'src/keys.ts',
     'src/shapes.ts',
+    'src/turnstile.ts',
     'src/xml.ts',
   ]
   for (const feature of ['authn', 'authz', 'core', 'query'])

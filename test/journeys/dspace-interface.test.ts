@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { DspaceInterface } from '../support/dspace-interface.ts'
 import { test } from '../support/engines.ts'
-import { addItem, onlyGroup } from '../support/items.ts'
+import { addItem, membersOf } from '../support/repository.ts'
 import { passwordOf, type Service, startService } from '../support/service.ts'
 
 /** Another site than the service's: nothing is shared but what the service allows. */
@@ -23,7 +23,7 @@ async function started(t: TestContext) {
     identifier: '123456789/1',
     files: [
       { name: 'open.txt', content: 'for everybody' },
-      { name: 'closed.txt', content: 'for readers', readers: onlyGroup('Readers') },
+      { name: 'closed.txt', content: 'for readers', readers: membersOf('Readers') },
     ],
   })
   const open = files.get('open.txt')?.uuid ?? assert.fail('the file is there')

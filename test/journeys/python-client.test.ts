@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { assertProblem } from '../support/answers.ts'
 import { test } from '../support/engines.ts'
-import { addItem, onlyGroup, titled } from '../support/items.ts'
 import { PythonClient } from '../support/python-client.ts'
+import { addItem, membersOf, titled } from '../support/repository.ts'
 import { passwordOf, type Service, startService } from '../support/service.ts'
 
 async function started(t: TestContext) {
@@ -15,7 +15,7 @@ async function started(t: TestContext) {
     metadata: titled('On Rivers'),
     files: [
       { name: 'open.txt', content: 'for everybody' },
-      { name: 'closed.txt', content: 'for readers', readers: onlyGroup('Readers') },
+      { name: 'closed.txt', content: 'for readers', readers: membersOf('Readers') },
       { name: 'license.txt', bundle: 'LICENSE' },
     ],
   })

@@ -48,7 +48,7 @@ for (const engine of engines)
       const inStore = new Map<string, PlannedItem>()
       await fc.assert(
         fc.asyncProperty(
-          plannedItems(25),
+          plannedItems(21, 30),
           fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 5 }),
           fc.array(pagePlan(40), { minLength: 3, maxLength: 3 }),
           async (items, deleted, plans) => {
@@ -70,7 +70,7 @@ for (const engine of engines)
             for (const viewer of viewers) await checkLists(service, viewer, inStore, plans)
           },
         ),
-        { numRuns: 8, interruptAfterTimeLimit: 30_000 },
+        { numRuns: 12, interruptAfterTimeLimit: 30_000 },
       )
       assert.ok(inStore.size > 20)
     })

@@ -61,8 +61,8 @@ export interface PlannedItem {
   readonly bitstreams: readonly { readonly name: string; readonly readers: readonly Rule[] | null }[]
 }
 
-/** @param most items */
-export const plannedItems = (most: number): fc.Arbitrary<readonly PlannedItem[]> =>
+/** @param least items @param most of them */
+export const plannedItems = (least: number, most: number): fc.Arbitrary<readonly PlannedItem[]> =>
   fc.uniqueArray(
     fc.record({
       identifier: fc.integer({ min: 1, max: most * 2 }).map(number => `test/${number}`),
@@ -74,7 +74,7 @@ export const plannedItems = (most: number): fc.Arbitrary<readonly PlannedItem[]>
         { maxLength: 3, selector: one => one.name },
       ),
     }),
-    { minLength: 1, maxLength: most, selector: one => one.identifier },
+    { minLength: least, maxLength: most, selector: one => one.identifier },
   )
 
 /** As the store takes it. */

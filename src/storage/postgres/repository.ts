@@ -24,11 +24,9 @@ import type { PostgresAudiences } from './audiences.ts'
 import { noteEvent, now } from './changes.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 
-/** JSON as text, as the embedded store has it. */
-const asText = (columns: string, ...json: readonly string[]) =>
-  columns.replace(new RegExp(`\\b(${json.join('|')})\\b`, 'g'), 'CAST($1 AS TEXT) AS $1')
-const itemAsText = asText(itemColumns, 'authors', 'metadata', 'collections', 'readers')
-const bitstreamAsText = asText(bitstreamColumns, 'readers')
+/** From the tables, where JSON is text as in the embedded store; the views have it as JSON. */
+const selectItem = `SELECT ${itemColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience`
+const selectBitstream = `SELECT ${bitstreamColumns} FROM carrel.bitstream JOIN carrel.audience ON id = bitstream.audience`
 
 /** PostgreSQL's text has no NUL: what has one is not there. */
 const canBeThere = (text: string) => !text.includes('\0')
@@ -38,17 +36,17 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
   return {
     item: async uuid => {
       if (!canBeThere(uuid)) return undefined
-      const [row] = await pool.rows<ItemRow>(`SELECT ${itemAsText} FROM carrel.items WHERE uuid = $1`, uuid)
+      const [row] = await pool.rows<ItemRow>(`${selectItem} WHERE uuid = $1`, uuid)
       return row && toItem(row)
     },
     bitstream: async uuid => {
       if (!canBeThere(uuid)) return undefined
-      const sql = `SELECT ${bitstreamAsText} FROM carrel.bitstreams WHERE uuid = $1`
+      const sql = `${selectBitstream} WHERE uuid = $1`
       const [row] = await pool.rows<BitstreamRow>(sql, uuid)
       return row && toBitstream(row)
     },
     bitstreamsOf: async item => {
-      const sql = `SELECT ${bitstreamAsText} FROM carrel.bitstreams WHERE item = $1 ORDER BY place`
+      const sql = `${selectBitstream} WHERE item = $1 ORDER BY place`
       return (await pool.rows<BitstreamRow>(sql, item)).map(toBitstream)
     },
 

@@ -180,9 +180,9 @@ export const migrations: readonly string[] = [
   CREATE VIEW seen_items AS SELECT uuid, identifier, title, authors, issued, type, metadata, collections,
     NULL AS readers, created, modified, audience FROM item;
   CREATE VIEW bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
-    (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers, created, audience FROM bitstream;
+    (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers, created, audience, place FROM bitstream;
   CREATE VIEW seen_bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
-    NULL AS readers, created, audience FROM bitstream;
+    NULL AS readers, created, audience, place FROM bitstream;
   `,
 ]
 

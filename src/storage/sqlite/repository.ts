@@ -26,7 +26,7 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
     db
       .all<BitstreamRow>(
         `SELECT ${bitstreamColumns} FROM bitstreams WHERE item = ?
-         ORDER BY (SELECT place FROM bitstream b WHERE b.uuid = bitstreams.uuid)`,
+         ORDER BY place`,
         item,
       )
       .map(row => toBitstream({ ...row })),

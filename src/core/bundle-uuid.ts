@@ -1,11 +1,3 @@
-const form = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-/** @returns the uuid as stores have it; undefined for a text that is none, with which no store is bothered */
-export function readUuid(text: string): string | undefined {
-  const uuid = text.toLowerCase()
-  return form.test(uuid) ? uuid : undefined
-}
-
 /**
  * Bundles have no row of their own, and so no uuid: theirs is the one of their first bitstream, with another version
  * (RFC 9562 §5.8) in place of its own. It leads back to the bitstream without a look-up table, whatever the bundle is
