@@ -2,7 +2,7 @@ import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { commandEvent, openStore } from '../src/cli/store.ts'
 import { toConfig } from '../src/config/config.ts'
-import { startPostgres } from '../test/support/postgres-server.ts'
+import { startPostgres } from '../test/support/service/postgres-server.ts'
 import { scratch } from './support/folder.ts'
 import { head, median, run } from './support/load.ts'
 import {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { startPostgres } from '../test/support/postgres-server.ts'
+import { startPostgres } from '../test/support/service/postgres-server.ts'
 import { compare } from './support/compare.ts'
 import { scratch } from './support/folder.ts'
 import { importGenerated } from './support/generated.ts'

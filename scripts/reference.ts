@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { configSchema } from '../src/config/schema.ts'
 import { settings, structuredSettings } from '../src/config/settings.ts'
-import { problems } from '../src/problems.ts'
+import { problems } from '../src/http/problems.ts'
 
 /**
  * The parts of docs/reference/ that are made from the code: `npm run docs` writes them, a test compares them. What is said

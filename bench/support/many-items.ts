@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { type Readers, readersText } from '../../src/storage/audiences.ts'
+import { type Readers, readersText } from '../../src/model/readers.ts'
 
 /**
  * Items with mixed policies, the same on every machine and in every store: some 500 audiences, a third of the items open, the

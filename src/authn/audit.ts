@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Caller, LoginMethod } from '../caller.ts'
-import type { AuditEvent } from '../storage/audit.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Caller, LoginMethod } from '../model/caller.ts'
 import { clientAddress } from './special-groups.ts'
 
 type What = Pick<AuditEvent, 'event' | 'outcome'> & {

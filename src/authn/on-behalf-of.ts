@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Acting, type Caller, isAdministrator, requireEperson } from '../caller.ts'
 import type { Config } from '../config/config.ts'
-import { readUuid } from '../http/uuids.ts'
-import { Problem } from '../problems.ts'
-import type { AuditEvent } from '../storage/audit.ts'
+import { Problem } from '../http/problems.ts'
+import { readUuid } from '../lib/uuids.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { type Acting, type Caller, isAdministrator, requireEperson } from '../model/caller.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { Problem } from '../problems.ts'
+import { Problem } from '../http/problems.ts'
 
 /** As bytes, like at login (L7). */
 export interface PasswordChange {

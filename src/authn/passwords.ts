@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
-import { Problem } from '../problems.ts'
-import { createTurnstile } from '../turnstile.ts'
+import { Problem } from '../http/problems.ts'
+import { createTurnstile } from '../lib/semaphore.ts'
 
 /**
  * Passwords: argon2id (RFC 9106) with the parameters that OWASP's cheat sheet asks for at least. Hashing runs in

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { requireEperson } from '../caller.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { requireEperson } from '../model/caller.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'

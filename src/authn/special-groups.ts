@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
-import type { Group, LoginMethod } from '../caller.ts'
 import type { Config } from '../config/config.ts'
+import type { Group, LoginMethod } from '../model/caller.ts'
 import type { Accounts } from '../storage/storage.ts'
 
 /** Groups that the way of arriving gives (contract section 5). */

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Caller, Group } from '../caller.ts'
+import { epersonBody, groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { firstPage, halPage, type PageRequest, readPage } from '../http/hal.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
+import type { Caller, Group } from '../model/caller.ts'
 import type { Accounts } from '../storage/storage.ts'
 import { authenticated } from './authenticate.ts'
-import { epersonBody, groupBody } from './eperson.ts'
 import type { Trade } from './login.ts'
 
 interface Parts {

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { SignOn } from '../storage/sign-on.ts'
+import type { SignOn } from '../storage/identities.ts'
 
 /** What is known by its name for a while, on every node: doors that open once (docs/decisions/0010), and who acts (0013). */
 export interface Tickets {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Acting, LoginMethod, Session } from '../caller.ts'
-import { deriveKey, type Keyring, type Mac, type TokenPurpose } from '../keys.ts'
+import type { Acting, LoginMethod, Session } from '../model/caller.ts'
+import { deriveKey, type Keyring, type Mac, type TokenPurpose } from '../model/keys.ts'
 import type { Accounts, Awaitable } from '../storage/storage.ts'
 import { type Claims, readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
 import type { Tickets } from './tickets.ts'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { toConfig } from '../config/config.ts'
 import { settings } from '../config/settings.ts'
-import { openDump } from '../storage/sqlite/dump.ts'
+import { openDump } from '../storage/copy/from-sqlite.ts'
 import { Failure, Misuse } from './failures.ts'
 import { say, table } from './output.ts'
 import { showProgress } from './progress.ts'
@@ -21,7 +21,7 @@ export function copyCommand(): Command {
         throw new Failure('copying goes from the embedded store; unset CARREL_DATABASE_URL')
       const url = settings.CARREL_DATABASE_URL.read(to)
       if (url === undefined) throw new Misuse('--to takes postgres://user:password@host:port/database')
-      const { loadDump } = await import('../storage/postgres/load.ts')
+      const { loadDump } = await import('../storage/copy/to-postgres.ts')
       const dump = openDump(config.dataFolder)
       const progress = showProgress()
       try {

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path'
-import { type LoginMethod, passwordMethod } from '../caller.ts'
+import { type LoginMethod, passwordMethod } from '../model/caller.ts'
 import { ConfigError, type IpGroup, type MethodGroup, readConfigFile, specialGroups } from './file.ts'
+import type { SignOnConfig } from './providers.ts'
+import { readSignOn } from './read-providers.ts'
 import { secretVariables } from './read-secrets.ts'
-import { readSignOn } from './read-sign-on.ts'
 import { type SettingKey, settings } from './settings.ts'
-import type { SignOnConfig } from './sign-on.ts'
 
 /**
  * Settings (contract D3), in two steps: `settings.ts` says how each is read; `toConfig` puts the values together into

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { SamlServiceProvider } from './sign-on.ts'
+import type { SamlServiceProvider } from './providers.ts'
 
 /** Where a secret is: the file that says so can be shown to others. */
 export type SecretPlace = { readonly env: string } | { readonly file: string }

@@ -1,7 +1,7 @@
 import { providerSchemas } from './provider-schemas.ts'
 import { closed, text } from './schema-words.ts'
 import { type SettingKey, settings } from './settings.ts'
-import { signOnSchema } from './sign-on-schema.ts'
+import { signOnSchema } from './single-sign-on-schema.ts'
 
 const settingValue = {
   anyOf: [{ type: ['string', 'number', 'boolean'] }, { type: 'array', items: { type: 'string' } }],

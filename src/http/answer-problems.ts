@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { Problem, type ProblemCode, problems } from '../problems.ts'
 import { StoreUnavailable } from '../storage/storage.ts'
 import { type Addresses, pathOf } from './addresses.ts'
-import { escapeHtml, sendPage, wantsPage } from './page.ts'
+import { escapeHtml, sendPage, wantsPage } from './html-page.ts'
+import { Problem, type ProblemCode, problems } from './problems.ts'
 
 interface Parts {
   readonly addresses: Addresses

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { Problem } from '../problems.ts'
 import { quote } from './parameters.ts'
+import { Problem } from './problems.ts'
 
 /** Cross-origin requests (W1, https://fetch.spec.whatwg.org/#http-cors-protocol): an exact list of origins. */
 type Settings = Pick<Config, 'allowedOrigins' | 'baseUrl' | 'csrfHeader'>

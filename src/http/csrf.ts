@@ -1,10 +1,10 @@
 import { randomFillSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { deriveKey, type Keyring, type Mac, sameText } from '../keys.ts'
-import { Problem, type ProblemCode } from '../problems.ts'
+import { deriveKey, type Keyring, type Mac, sameText } from '../model/keys.ts'
 import { prefixInUse } from './addresses.ts'
 import { cookiesOf, setCookie } from './cookies.ts'
+import { Problem, type ProblemCode } from './problems.ts'
 
 /**
  * CSRF (contract section 3): a signed double submit (OWASP). The value is 256 random bits and their HMAC, so that any

@@ -1,4 +1,4 @@
-import { Problem } from '../problems.ts'
+import { Problem } from './problems.ts'
 
 /** The query of a request: every name with its values in order, or why it can't be read. */
 export interface Query {

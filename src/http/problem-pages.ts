@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { Problem, type ProblemCode, problems } from '../problems.ts'
 import type { Addresses } from './addresses.ts'
-import { escapeHtml, sendPage } from './page.ts'
+import { escapeHtml, sendPage } from './html-page.ts'
+import { Problem, type ProblemCode, problems } from './problems.ts'
 
 /** The documentation that the `type` of a problem leads to (RFC 9457 §3.1.1): the service explains its own errors. */
 export function problemPages(app: FastifyInstance, addresses: Addresses): void {

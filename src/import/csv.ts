@@ -1,4 +1,4 @@
-import { parseExact } from '../json.ts'
+import { parseExact } from '../lib/json.ts'
 import { csvRows } from './csv-rows.ts'
 import type { ReadRecord } from './json-lines.ts'
 import { readLines } from './lines.ts'

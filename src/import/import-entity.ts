@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { AuditEvent } from '../storage/audit.ts'
-import { reservedEntities } from '../storage/built-in.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entities, Field, ReadRule } from '../storage/storage.ts'
 import { csvColumns, readCsv } from './csv.ts'
 import { type ReadRecord, readJsonArray, readNdjson } from './json-lines.ts'

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { parseExact } from '../json.ts'
+import { parseExact } from '../lib/json.ts'
 import { badEncoding, longestLine, readLines } from './lines.ts'
 import { ImportError } from './source.ts'
 

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs'
-import { parseExact } from '../json.ts'
-import { type Database, openDatabase, type Value } from '../storage/sqlite/open.ts'
+import { parseExact } from '../lib/json.ts'
+import { type Database, openDatabase, type Value } from '../storage/sqlite/driver.ts'
 import type { Field } from '../storage/storage.ts'
 import type { ReadRecord } from './json-lines.ts'
-import { needsBytes, sortable, sortableBytes } from './sortable.ts'
+import { needsBytes, sortable, sortableBytes } from './sort-keys.ts'
 import { ImportError } from './source.ts'
 import { type FieldStatistics, fieldOf, instant, kindOf } from './types.ts'
 

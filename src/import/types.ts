@@ -1,4 +1,4 @@
-import { exactText } from '../json.ts'
+import { exactText } from '../lib/json.ts'
 import type { Field, FieldType } from '../storage/storage.ts'
 
 /** Types of fields are found by looking at every value (D2). */

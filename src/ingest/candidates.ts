@@ -1,4 +1,4 @@
-import type { Readers } from '../storage/audiences.ts'
+import type { Readers } from '../model/readers.ts'
 import type { FoundItem } from './item.ts'
 import type { KnownGroups } from './readers.ts'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Readers, readersText } from '../storage/audiences.ts'
+import { type Readers, readersText } from '../model/readers.ts'
 import { type Metadata, mostReadersBytes, type NewBitstream, type NewItem } from '../storage/repository.ts'
 
 /** An item as its source describes it: all is checked, and no file was read yet. */

@@ -1,5 +1,5 @@
+import { parseXml, withoutSections } from '../lib/xml.ts'
 import type { Metadata, MetadataValue } from '../storage/repository.ts'
-import { parseXml, withoutSections } from '../xml.ts'
 import { BadItem } from './item.ts'
 
 /** Of all of an item's metadata as JSON, which is how a store keeps them. */

@@ -1,4 +1,4 @@
-import type { ReaderRule, Readers } from '../storage/audiences.ts'
+import type { ReaderRule, Readers } from '../model/readers.ts'
 import { BadItem } from './item.ts'
 
 /**

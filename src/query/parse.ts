@@ -7,7 +7,7 @@ import {
   quote,
   singleParameters,
 } from '../http/parameters.ts'
-import type { Problem } from '../problems.ts'
+import type { Problem } from '../http/problems.ts'
 import type { Entity, Order, Page } from '../storage/storage.ts'
 
 /**

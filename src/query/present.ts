@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
+import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
-import { Problem } from '../problems.ts'
-import { csvHeader } from '../shapes.ts'
+import { csvHeader } from '../model/record-format.ts'
 import type { Entity, Listing, Page, Shape } from '../storage/storage.ts'
 
 /** From a listing to an answer: media type, headers, and a body that goes out at the client's pace (Q5, Q8–Q10). */

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
-import { goneOf } from '../http/gone.ts'
+import { goneOf } from '../http/client-signal.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
+import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/storage.ts'
-import { viewerOf } from '../viewer.ts'
-import { mayRead, readable } from './access.ts'
 import { parsePage } from './parse.ts'
 import { chooseShape, present } from './present.ts'
+import { mayRead, readable } from './readable.ts'
 
 interface Parts {
   readonly addresses: Addresses

@@ -1,5 +1,5 @@
-import type { Readers } from './audiences.ts'
-import type { AuditEvent } from './audit.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Readers } from '../model/readers.ts'
 import type { Awaitable } from './storage.ts'
 
 /** Items and their bitstreams (contract section 7). Who may read them is not asked here: `readers` say it. */

@@ -1,8 +1,8 @@
-import type { Eperson, Group, Session } from '../caller.ts'
-import type { Viewer } from './audiences.ts'
-import type { AuditEvent } from './audit.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Eperson, Group, Session } from '../model/caller.ts'
+import type { Viewer } from '../model/readers.ts'
+import type { ProviderSession, SignOn } from './identities.ts'
 import type { Repository } from './repository.ts'
-import type { ProviderSession, SignOn } from './sign-on.ts'
 
 /**
  * The storage interface (docs/decisions/0002). An engine implements it whole; features know only this file.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from '../support/engines.ts'
-import { exchange, head } from '../support/raw.ts'
-import { passwordOf, type Service, startService } from '../support/service.ts'
+import { exchange, head } from '../support/clients/raw.ts'
+import { test } from '../support/service/engines.ts'
+import { passwordOf, type Service, startService } from '../support/service/service.ts'
 
 const ui = 'https://ui.example.edu'
 

@@ -6,19 +6,25 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
-import { anyText, rawEntity } from '../support/arbitrary-records.ts'
-import { assertCounts, filesIn, ingest, withoutBar, writeLetters } from '../support/archives.ts'
-import { atEnd } from '../support/at-end.ts'
-import type { Client } from '../support/client.ts'
-import { withSpecialGroups } from '../support/configuration.ts'
-import { createDatabase, runSql } from '../support/databases.ts'
-import { importText, until } from '../support/imports.ts'
-import { secretsOf, spellingsOf } from '../support/jwt.ts'
-import { list, listPath, queryPath } from '../support/listings.ts'
-import { lockTable } from '../support/nodes.ts'
-import { asNewItem } from '../support/policies.ts'
-import { carrel, cleanEnvironment, type Finished, repository } from '../support/process.ts'
-import { hashOf, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
+import type { Client } from '../support/clients/client.ts'
+import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
+import { list, listPath, queryPath } from '../support/clients/listings.ts'
+import { anyText, rawEntity } from '../support/data/arbitrary-records.ts'
+import { assertCounts, filesIn, ingest, withoutBar, writeLetters } from '../support/data/archives.ts'
+import { importText, until } from '../support/data/imports.ts'
+import { asNewItem } from '../support/data/policies.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { withSpecialGroups } from '../support/service/configuration.ts'
+import { createDatabase, runSql } from '../support/service/databases.ts'
+import { lockTable } from '../support/service/nodes.ts'
+import { carrel, cleanEnvironment, type Finished, repository } from '../support/service/process.ts'
+import {
+  hashOf,
+  passwordOf,
+  type Service,
+  startService,
+  temporaryFolder,
+} from '../support/service/service.ts'
 
 /** `carrel copy` carries an embedded store into PostgreSQL: whoever was there before sees no difference. */
 

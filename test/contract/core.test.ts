@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { assertProblem, assertUnauthorized } from '../support/answers.ts'
-import type { Client } from '../support/client.ts'
-import { test, testOn } from '../support/engines.ts'
-import { dayIn } from '../support/policies.ts'
-import { addItem, everybody, membersOf, titled } from '../support/repository.ts'
-import { baseUrl, startService } from '../support/service.ts'
+import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
+import type { Client } from '../support/clients/client.ts'
+import { dayIn } from '../support/data/policies.ts'
+import { addItem, everybody, membersOf, titled } from '../support/data/repository.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { baseUrl, startService } from '../support/service/service.ts'
 
 const core = `${baseUrl}/api/core`
 const nowhere = '00000000-0000-4000-8000-000000000000'

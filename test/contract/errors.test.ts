@@ -2,13 +2,19 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
-import { type ProblemCode, problems } from '../../src/problems.ts'
-import { atEnd } from '../support/at-end.ts'
-import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/engines.ts'
-import { serve } from '../support/process.ts'
-import { exchange, head, type RawAnswer } from '../support/raw.ts'
-import { contentOf, everybody, putItem } from '../support/repository.ts'
-import { baseUrl, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
+import { type ProblemCode, problems } from '../../src/http/problems.ts'
+import { exchange, head, type RawAnswer } from '../support/clients/raw.ts'
+import { contentOf, everybody, putItem } from '../support/data/repository.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/service/engines.ts'
+import { serve } from '../support/service/process.ts'
+import {
+  baseUrl,
+  passwordOf,
+  type Service,
+  startService,
+  temporaryFolder,
+} from '../support/service/service.ts'
 
 interface Body {
   readonly type: string

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { buildApp } from '../../src/app.ts'
 import { openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
-import { hideDatabase, runSqlIn, storeSettings, test, testOn } from '../support/engines.ts'
-import { serve } from '../support/process.ts'
-import { startService, temporaryFolder } from '../support/service.ts'
+import { hideDatabase, runSqlIn, storeSettings, test, testOn } from '../support/service/engines.ts'
+import { serve } from '../support/service/process.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
 
 test('D5 live and ready are 200 without a login, and leave no cookie', async t => {
   const service = await startService(t)

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { commandEvent } from '../../src/cli/store.ts'
 import { ImportError } from '../../src/import/source.ts'
-import { engineIn, test, testOn } from '../support/engines.ts'
-import { importText, leftoversIn, ndjson, realData } from '../support/imports.ts'
-import { bodyOf, list, listPath, queryPath, readCsv } from '../support/listings.ts'
-import { carrel } from '../support/process.ts'
-import { type Service, startService, temporaryFolder } from '../support/service.ts'
+import { bodyOf, list, listPath, queryPath, readCsv } from '../support/clients/listings.ts'
+import { importText, leftoversIn, ndjson, realData } from '../support/data/imports.ts'
+import { engineIn, test, testOn } from '../support/service/engines.ts'
+import { carrel } from '../support/service/process.ts'
+import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 const books = [
   {

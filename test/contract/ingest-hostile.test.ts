@@ -12,11 +12,11 @@ import {
   withoutBar,
   writeFiles,
   writeLetters,
-} from '../support/archives.ts'
-import { test } from '../support/engines.ts'
-import { asNewItem } from '../support/policies.ts'
-import { carrel } from '../support/process.ts'
-import { startService, temporaryFolder } from '../support/service.ts'
+} from '../support/data/archives.ts'
+import { asNewItem } from '../support/data/policies.ts'
+import { test } from '../support/service/engines.ts'
+import { carrel } from '../support/service/process.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
 
 /** Sources that a stranger has made, and commands that were given the wrong store. */
 

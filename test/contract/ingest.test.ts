@@ -11,10 +11,10 @@ import {
   withoutBar,
   writeFiles,
   writeLetters,
-} from '../support/archives.ts'
-import { test } from '../support/engines.ts'
-import { carrel } from '../support/process.ts'
-import { startService, temporaryFolder } from '../support/service.ts'
+} from '../support/data/archives.ts'
+import { test } from '../support/service/engines.ts'
+import { carrel } from '../support/service/process.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
 
 const sha256 = (content: string) => createHash('sha256').update(content).digest('hex')
 const pathOf = (hash: string) => join(hash.slice(0, 2), hash.slice(2, 4), hash)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from '../support/engines.ts'
-import { eventsOf } from '../support/events.ts'
-import { ruthEmail, startWithRuthLoggedIn } from '../support/ruth.ts'
-import { baseUrl, startService } from '../support/service.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { ruthEmail, startWithRuthLoggedIn } from '../support/data/ruth.ts'
+import { test } from '../support/service/engines.ts'
+import { baseUrl, startService } from '../support/service/service.ts'
 
 const logout = '/api/authn/logout'
 const logoutPage = 'https://ui.example.edu/goodbye?from=carrel'

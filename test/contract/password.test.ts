@@ -4,15 +4,15 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { assertProblem, assertUnauthorized, pairOf, wholeAnswer } from '../support/answers.ts'
-import { bearerOf, Client } from '../support/client.ts'
-import { test, testOn } from '../support/engines.ts'
-import { eventsOf } from '../support/events.ts'
-import { derivedKey, ownHeader, secretsOf, signed } from '../support/jwt.ts'
-import { serve } from '../support/process.ts'
-import { exchange, head } from '../support/raw.ts'
-import { contentOf, everybody, putItem } from '../support/repository.ts'
-import { ruthEmail } from '../support/ruth.ts'
+import { assertProblem, assertUnauthorized, pairOf, wholeAnswer } from '../support/clients/answers.ts'
+import { bearerOf, Client } from '../support/clients/client.ts'
+import { derivedKey, ownHeader, secretsOf, signed } from '../support/clients/jwt.ts'
+import { exchange, head } from '../support/clients/raw.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { contentOf, everybody, putItem } from '../support/data/repository.ts'
+import { ruthEmail } from '../support/data/ruth.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { serve } from '../support/service/process.ts'
 import {
   baseUrl,
   hashOf,
@@ -20,7 +20,7 @@ import {
   type Service,
   startService,
   temporaryFolder,
-} from '../support/service.ts'
+} from '../support/service/service.ts'
 
 const adminEmail = 'admin@example.org'
 const nobody = '00000000-0000-4000-8000-000000000000'

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import type { Client } from '../support/client.ts'
-import { from, withSpecialGroups } from '../support/configuration.ts'
-import { engines } from '../support/engines.ts'
-import { list, listPath, problemOf, queryPath } from '../support/listings.ts'
-import { asNewItem } from '../support/policies.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Client } from '../support/clients/client.ts'
+import { list, listPath, problemOf, queryPath } from '../support/clients/listings.ts'
+import { asNewItem } from '../support/data/policies.ts'
+import { from, withSpecialGroups } from '../support/service/configuration.ts'
+import { engines } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 const rules = { open: 'anonymous', shared: 'eperson', readers: 'group:Readers', closed: 'admin' } as const
 /** Everybody may read these, and sees in them what is there for them. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '../support/engines.ts'
-import { listPath, problemOf, queryPath } from '../support/listings.ts'
-import { exchange, head } from '../support/raw.ts'
-import { type Service, startService } from '../support/service.ts'
+import { listPath, problemOf, queryPath } from '../support/clients/listings.ts'
+import { exchange, head } from '../support/clients/raw.ts'
+import { engines } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 const fields = ['id', 'title', 'artist']
 

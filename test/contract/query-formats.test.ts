@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '../support/engines.ts'
-import { importText } from '../support/imports.ts'
-import { bodyOf, linksOf, listPath, problemOf, queryPath, readCsv } from '../support/listings.ts'
-import { type Service, startService } from '../support/service.ts'
+import { bodyOf, linksOf, listPath, problemOf, queryPath, readCsv } from '../support/clients/listings.ts'
+import { importText } from '../support/data/imports.ts'
+import { engines } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 const json = 'application/json'
 const lines = 'application/x-ndjson'

@@ -8,11 +8,11 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
-import { openDatabase } from '../../src/storage/sqlite/open.ts'
-import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/engines.ts'
-import { until } from '../support/imports.ts'
-import { bodyOf, list, listPath, readCsv } from '../support/listings.ts'
-import { type Service, startService } from '../support/service.ts'
+import { openDatabase } from '../../src/storage/sqlite/driver.ts'
+import { bodyOf, list, listPath, readCsv } from '../support/clients/listings.ts'
+import { until } from '../support/data/imports.ts'
+import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** Much more than what the sockets of both sides hold. */
 const largeRecords = 1_500

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { engines } from '../support/engines.ts'
-import { importText } from '../support/imports.ts'
-import { bodyOf, linksOf, list, listPath, queryPath } from '../support/listings.ts'
-import { baseUrl, type Service, startService } from '../support/service.ts'
+import { bodyOf, linksOf, list, listPath, queryPath } from '../support/clients/listings.ts'
+import { importText } from '../support/data/imports.ts'
+import { engines } from '../support/service/engines.ts'
+import { baseUrl, type Service, startService } from '../support/service/service.ts'
 
 for (const engine of engines)
   describe(`queries on ${engine}`, () => {

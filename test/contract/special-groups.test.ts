@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { bearerOf } from '../support/client.ts'
-import { from, withSpecialGroups } from '../support/configuration.ts'
-import { test } from '../support/engines.ts'
-import { eventsOf } from '../support/events.ts'
-import { claimsOf } from '../support/jwt.ts'
-import { exchange, head } from '../support/raw.ts'
-import { startService } from '../support/service.ts'
+import { bearerOf } from '../support/clients/client.ts'
+import { claimsOf } from '../support/clients/jwt.ts'
+import { exchange, head } from '../support/clients/raw.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { from, withSpecialGroups } from '../support/service/configuration.ts'
+import { test } from '../support/service/engines.ts'
+import { startService } from '../support/service/service.ts'
 
 const email = 'ruth@example.org'
 const campus = { ip: [{ group: 'Campus', ranges: ['10.0.0.0/8'] }] }

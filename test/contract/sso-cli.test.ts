@@ -10,14 +10,18 @@ import { checkSignOn, type Finding } from '../../src/authn/sso/check.ts'
 import { commandEvent } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { addressesOf } from '../../src/http/addresses.ts'
-import { atEnd } from '../support/at-end.ts'
-import { identity } from '../support/certificates.ts'
-import { test } from '../support/engines.ts'
-import { withSingleSignOn } from '../support/openid-flow.ts'
-import { clientSecretVariable, type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
-import { carrel } from '../support/process.ts'
-import { startSamlProvider } from '../support/saml-provider.ts'
-import { baseUrl, startService, temporaryFolder } from '../support/service.ts'
+import { identity } from '../support/providers/certificates.ts'
+import { withSingleSignOn } from '../support/providers/openid-flow.ts'
+import {
+  clientSecretVariable,
+  type OpenIdProvider,
+  startOpenIdProvider,
+} from '../support/providers/openid-provider.ts'
+import { startSamlProvider } from '../support/providers/saml-provider.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { test } from '../support/service/engines.ts'
+import { carrel } from '../support/service/process.ts'
+import { baseUrl, startService, temporaryFolder } from '../support/service/service.ts'
 
 let shared: Promise<OpenIdProvider> | undefined
 const openId = () => {

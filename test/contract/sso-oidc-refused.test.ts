@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
-import { problems } from '../../src/problems.ts'
-import { assertProblem } from '../support/answers.ts'
-import { bearerOf } from '../support/client.ts'
-import { cookieOf } from '../support/cookie-jar.ts'
-import { testOn } from '../support/engines.ts'
+import { problems } from '../../src/http/problems.ts'
+import { assertProblem } from '../support/clients/answers.ts'
+import { bearerOf } from '../support/clients/client.ts'
+import { cookieOf } from '../support/clients/cookie-jar.ts'
 import {
   callbackLies,
   discoveryLies,
@@ -20,7 +19,7 @@ import {
   tokenEndpointLies,
   userInfoFailures,
   userInfoLies,
-} from '../support/lying-provider.ts'
+} from '../support/providers/lying-provider.ts'
 import {
   authenticate,
   Browser,
@@ -34,10 +33,11 @@ import {
   trade,
   userInterface,
   withSingleSignOn,
-} from '../support/openid-flow.ts'
-import { clientSecret, type OpenIdSettings } from '../support/openid-provider.ts'
-import { type Served, serve } from '../support/process.ts'
-import { baseUrl, type Service, startService, temporaryFolder } from '../support/service.ts'
+} from '../support/providers/openid-flow.ts'
+import { clientSecret, type OpenIdSettings } from '../support/providers/openid-provider.ts'
+import { testOn } from '../support/service/engines.ts'
+import { type Served, serve } from '../support/service/process.ts'
+import { baseUrl, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** A provider that lies, and next to it one that doesn't; the service has to tell them apart. */
 const providers = await startLyingProviders()

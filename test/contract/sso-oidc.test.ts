@@ -4,13 +4,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, type TestContext } from 'node:test'
 import type { AccountClaims } from 'oidc-provider'
 import { commandEvent } from '../../src/cli/store.ts'
-import { assertProblem } from '../support/answers.ts'
-import { bearerOf, type Status } from '../support/client.ts'
-import { cookieOf, readCookie } from '../support/cookie-jar.ts'
-import { databaseOf, runSqlIn, test, testOn } from '../support/engines.ts'
-import { eventsOf } from '../support/events.ts'
-import { claimsOf } from '../support/jwt.ts'
-import { adminOf, quickLogin } from '../support/nodes.ts'
+import { assertProblem } from '../support/clients/answers.ts'
+import { bearerOf, type Status } from '../support/clients/client.ts'
+import { cookieOf, readCookie } from '../support/clients/cookie-jar.ts'
+import { claimsOf } from '../support/clients/jwt.ts'
+import { eventsOf } from '../support/data/events.ts'
 import {
   authenticate,
   Browser,
@@ -25,9 +23,21 @@ import {
   trade,
   userInterface,
   withSingleSignOn,
-} from '../support/openid-flow.ts'
-import { type OpenIdSettings, providerPasswordOf, startOpenIdProvider } from '../support/openid-provider.ts'
-import { baseUrl, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
+} from '../support/providers/openid-flow.ts'
+import {
+  type OpenIdSettings,
+  providerPasswordOf,
+  startOpenIdProvider,
+} from '../support/providers/openid-provider.ts'
+import { databaseOf, runSqlIn, test, testOn } from '../support/service/engines.ts'
+import { adminOf, quickLogin } from '../support/service/nodes.ts'
+import {
+  baseUrl,
+  passwordOf,
+  type Service,
+  startService,
+  temporaryFolder,
+} from '../support/service/service.ts'
 
 const secureUrl = 'https://repo.example.edu/server'
 

@@ -5,14 +5,20 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { bearerOf, Client, type Status } from '../support/client.ts'
-import { test, testOn } from '../support/engines.ts'
-import { eventsOf } from '../support/events.ts'
-import { claimsOf } from '../support/jwt.ts'
-import { Browser, trade } from '../support/openid-flow.ts'
-import { serve } from '../support/process.ts'
-import { type Attributes, bytes, startReverseProxy } from '../support/reverse-proxy.ts'
-import { baseUrl, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
+import { bearerOf, Client, type Status } from '../support/clients/client.ts'
+import { claimsOf } from '../support/clients/jwt.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { Browser, trade } from '../support/providers/openid-flow.ts'
+import { type Attributes, bytes, startReverseProxy } from '../support/providers/reverse-proxy.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { serve } from '../support/service/process.ts'
+import {
+  baseUrl,
+  passwordOf,
+  type Service,
+  startService,
+  temporaryFolder,
+} from '../support/service/service.ts'
 
 /** A test of what the store has no part in. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
-import { assertProblem } from '../support/answers.ts'
-import { identity } from '../support/certificates.ts'
-import { bearerOf } from '../support/client.ts'
-import { cookieOf } from '../support/cookie-jar.ts'
-import { test, testOn } from '../support/engines.ts'
-import { startNodes } from '../support/nodes.ts'
-import { serve } from '../support/process.ts'
+import { assertProblem } from '../support/clients/answers.ts'
+import { bearerOf } from '../support/clients/client.ts'
+import { cookieOf } from '../support/clients/cookie-jar.ts'
+import { identity } from '../support/providers/certificates.ts'
 import {
   type Attempt,
   about,
@@ -18,7 +15,7 @@ import {
   notBegun,
   response,
   send,
-} from '../support/saml-attempt.ts'
+} from '../support/providers/saml-attempt.ts'
 import {
   introduce,
   locationOf,
@@ -27,10 +24,13 @@ import {
   startWithProvider,
   Visitor,
   withSaml,
-} from '../support/saml-flow.ts'
-import { logoutRequestXml, newId, responseXml, signed, signedQuery } from '../support/saml-forge.ts'
-import { person, startSamlProvider } from '../support/saml-provider.ts'
-import { baseUrl, temporaryFolder } from '../support/service.ts'
+} from '../support/providers/saml-flow.ts'
+import { logoutRequestXml, newId, responseXml, signed, signedQuery } from '../support/providers/saml-forge.ts'
+import { person, startSamlProvider } from '../support/providers/saml-provider.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { startNodes } from '../support/service/nodes.ts'
+import { serve } from '../support/service/process.ts'
+import { baseUrl, temporaryFolder } from '../support/service/service.ts'
 
 const foreign = identity('somebody else')
 

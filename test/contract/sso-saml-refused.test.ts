@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { SPMetadata } from 'samlify'
-import { assertProblem } from '../support/answers.ts'
-import { bodyOf, identity, pemOf } from '../support/certificates.ts'
-import { cookieOf } from '../support/cookie-jar.ts'
-import { claimsOf } from '../support/jwt.ts'
+import { assertProblem } from '../support/clients/answers.ts'
+import { cookieOf } from '../support/clients/cookie-jar.ts'
+import { claimsOf } from '../support/clients/jwt.ts'
+import { bodyOf, identity, pemOf } from '../support/providers/certificates.ts'
 import {
   type Attempt,
   about,
@@ -22,8 +22,8 @@ import {
   response,
   type Signed,
   send,
-} from '../support/saml-attempt.ts'
-import { introduce, pages, startSignOn, Visitor, withSaml } from '../support/saml-flow.ts'
+} from '../support/providers/saml-attempt.ts'
+import { introduce, pages, startSignOn, Visitor, withSaml } from '../support/providers/saml-flow.ts'
 import {
   assertionXml,
   deflated,
@@ -38,9 +38,9 @@ import {
   signed,
   signedQuery,
   wrappings,
-} from '../support/saml-forge.ts'
-import { nameIdFormats, startSamlProvider } from '../support/saml-provider.ts'
-import { baseUrl, type Service, startService } from '../support/service.ts'
+} from '../support/providers/saml-forge.ts'
+import { nameIdFormats, startSamlProvider } from '../support/providers/saml-provider.ts'
+import { baseUrl, type Service, startService } from '../support/service/service.ts'
 
 const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
 const victim = 'admin@example.org'

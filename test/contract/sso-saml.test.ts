@@ -3,14 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { test as nodeTest } from 'node:test'
 import { SPMetadata } from 'samlify'
 import { commandEvent } from '../../src/cli/store.ts'
-import { assertProblem } from '../support/answers.ts'
-import { bodyOf, identity } from '../support/certificates.ts'
-import { bearerOf } from '../support/client.ts'
-import { cookieOf } from '../support/cookie-jar.ts'
-import { test } from '../support/engines.ts'
-import { eventsOf } from '../support/events.ts'
-import { until } from '../support/imports.ts'
-import { claimsOf } from '../support/jwt.ts'
+import { assertProblem } from '../support/clients/answers.ts'
+import { bearerOf } from '../support/clients/client.ts'
+import { cookieOf } from '../support/clients/cookie-jar.ts'
+import { claimsOf } from '../support/clients/jwt.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { until } from '../support/data/imports.ts'
+import { bodyOf, identity } from '../support/providers/certificates.ts'
 import {
   finishSignOn,
   introduce,
@@ -23,16 +22,17 @@ import {
   startWithProvider,
   Visitor,
   withSaml,
-} from '../support/saml-flow.ts'
-import { inflated } from '../support/saml-forge.ts'
+} from '../support/providers/saml-flow.ts'
+import { inflated } from '../support/providers/saml-forge.ts'
 import {
   attributeNames,
   nameIdFormats,
   person,
   type SamlProvider,
   startSamlProvider,
-} from '../support/saml-provider.ts'
-import { baseUrl, type Service, startService } from '../support/service.ts'
+} from '../support/providers/saml-provider.ts'
+import { test } from '../support/service/engines.ts'
+import { baseUrl, type Service, startService } from '../support/service/service.ts'
 
 const email = 'ada@example.org'
 const scheme = '/api/authn/shibboleth'

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Ajv } from 'ajv'
 import { toConfig } from '../../src/config/config.ts'
-import { identity } from '../support/certificates.ts'
-import { repository } from '../support/process.ts'
-import { temporaryFolder } from '../support/service.ts'
+import { identity } from '../support/providers/certificates.ts'
+import { repository } from '../support/service/process.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 const oidc = { id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' }
 const saml = { id: 'uni', kind: 'saml', metadata: 'idp.xml' }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { assertProblem, assertUnauthorized } from '../support/answers.ts'
-import { from, withSpecialGroups } from '../support/configuration.ts'
-import { test } from '../support/engines.ts'
-import { baseUrl, startService } from '../support/service.ts'
+import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
+import { from, withSpecialGroups } from '../support/service/configuration.ts'
+import { test } from '../support/service/engines.ts'
+import { baseUrl, startService } from '../support/service/service.ts'
 
 const email = 'ruth@example.org'
 const status = '/api/authn/status'

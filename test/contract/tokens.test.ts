@@ -5,10 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { jwtVerify } from 'jose'
 import { commandEvent } from '../../src/cli/store.ts'
-import { assertUnauthorized } from '../support/answers.ts'
-import { bearerOf, type Client } from '../support/client.ts'
-import { test, testOn } from '../support/engines.ts'
-import { until } from '../support/imports.ts'
+import { assertUnauthorized } from '../support/clients/answers.ts'
+import { bearerOf, type Client } from '../support/clients/client.ts'
 import {
   base64url,
   claimsOf,
@@ -19,12 +17,14 @@ import {
   secretsOf,
   signed,
   signedParts,
-} from '../support/jwt.ts'
-import { serve } from '../support/process.ts'
-import { exchange, head } from '../support/raw.ts'
-import { ruthEmail, startWithRuthLoggedIn } from '../support/ruth.ts'
-import { hashOf, passwordOf, startService, temporaryFolder } from '../support/service.ts'
-import { assertAcceptedUntil } from '../support/waiting.ts'
+} from '../support/clients/jwt.ts'
+import { exchange, head } from '../support/clients/raw.ts'
+import { until } from '../support/data/imports.ts'
+import { ruthEmail, startWithRuthLoggedIn } from '../support/data/ruth.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { serve } from '../support/service/process.ts'
+import { hashOf, passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
+import { assertAcceptedUntil } from '../support/service/waiting.ts'
 
 /** What a valid token of the eperson would say, for forging. */
 const freshClaims = (eid: string) => ({ eid, sg: [], exp: Date.now() / 1000 + 600 })

@@ -4,13 +4,8 @@ import { truncateSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Client } from '../support/client.ts'
-import { test, testOn } from '../support/engines.ts'
-import { until } from '../support/imports.ts'
-import { type Served, serve } from '../support/process.ts'
-import { openSocket } from '../support/raw.ts'
-import { anyEperson, contentOf, everybody, putItem } from '../support/repository.ts'
-import { startService, temporaryFolder } from '../support/service.ts'
+import { Client } from '../support/clients/client.ts'
+import { openSocket } from '../support/clients/raw.ts'
 import {
   begin,
   cutAfter,
@@ -19,7 +14,12 @@ import {
   openOn,
   residentOf,
   untilHeldUp,
-} from '../support/transfers.ts'
+} from '../support/clients/transfers.ts'
+import { until } from '../support/data/imports.ts'
+import { anyEperson, contentOf, everybody, putItem } from '../support/data/repository.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { type Served, serve } from '../support/service/process.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
 
 /** Files on their way to clients that break off, dawdle or go away, and from a service that stops (F1–F3, D4). */
 

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { bearerOf, Client } from '../support/client.ts'
-import type { Event } from '../support/events.ts'
+import { bearerOf, Client } from '../support/clients/client.ts'
+import { list } from '../support/clients/listings.ts'
+import type { Event } from '../support/data/events.ts'
+import { ndjson, until } from '../support/data/imports.ts'
 import {
   carrelProgram,
   eventCounts,
@@ -12,11 +14,9 @@ import {
   type SmallDisk,
   smallDisk,
   withoutProgress,
-} from '../support/faults.ts'
-import { ndjson, until } from '../support/imports.ts'
-import { list } from '../support/listings.ts'
-import { cleanEnvironment, type Finished, run, serve } from '../support/process.ts'
-import { passwordOf, temporaryFolder } from '../support/service.ts'
+} from '../support/service/faults.ts'
+import { cleanEnvironment, type Finished, run, serve } from '../support/service/process.ts'
+import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
 /** The embedded store on a disk without room: what is there can be read, nothing that was acknowledged is lost. */
 

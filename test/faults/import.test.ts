@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Client } from '../support/client.ts'
-import { runSql } from '../support/databases.ts'
+import { Client } from '../support/clients/client.ts'
+import { list } from '../support/clients/listings.ts'
+import { ndjson, until } from '../support/data/imports.ts'
+import { runSql } from '../support/service/databases.ts'
 import {
   type Command,
   type FragilePostgres,
@@ -13,11 +15,9 @@ import {
   startCommand,
   withClient,
   withoutProgress,
-} from '../support/faults.ts'
-import { ndjson, until } from '../support/imports.ts'
-import { list } from '../support/listings.ts'
-import { serve } from '../support/process.ts'
-import { temporaryFolder } from '../support/service.ts'
+} from '../support/service/faults.ts'
+import { serve } from '../support/service/process.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 /** An import into PostgreSQL that is broken off where it hurts most: whole or not at all, and nothing left behind. */
 

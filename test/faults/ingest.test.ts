@@ -12,12 +12,12 @@ import {
   withoutBar,
   writeFiles,
   writeLetters,
-} from '../support/archives.ts'
-import { storeSettings, test } from '../support/engines.ts'
-import { carrelProgram, fill, smallDisk, startCommand } from '../support/faults.ts'
-import { until } from '../support/imports.ts'
-import { carrel, cleanEnvironment, run } from '../support/process.ts'
-import { type Service, startService, temporaryFolder } from '../support/service.ts'
+} from '../support/data/archives.ts'
+import { until } from '../support/data/imports.ts'
+import { storeSettings, test } from '../support/service/engines.ts'
+import { carrelProgram, fill, smallDisk, startCommand } from '../support/service/faults.ts'
+import { carrel, cleanEnvironment, run } from '../support/service/process.ts'
+import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** An ingest that is broken off, and what goes on beside one: nothing is lost, nothing is there twice. */
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { bearerOf, Client, type Status } from '../support/client.ts'
-import { createDatabase } from '../support/databases.ts'
-import type { Event } from '../support/events.ts'
-import { eventCounts, fill, letters } from '../support/faults.ts'
-import { list } from '../support/listings.ts'
-import { type Served, serve } from '../support/process.ts'
-import { passwordOf, temporaryFolder } from '../support/service.ts'
+import { bearerOf, Client, type Status } from '../support/clients/client.ts'
+import { list } from '../support/clients/listings.ts'
+import type { Event } from '../support/data/events.ts'
+import { createDatabase } from '../support/service/databases.ts'
+import { eventCounts, fill, letters } from '../support/service/faults.ts'
+import { type Served, serve } from '../support/service/process.ts'
+import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
 const rounds = 3
 const epersons = ['a', 'b', 'c', 'd'].map(name => `${name}@example.org`)

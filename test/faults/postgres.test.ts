@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bearerOf, Client, type Status } from '../support/client.ts'
-import { runSql } from '../support/databases.ts'
-import type { Event } from '../support/events.ts'
+import { bearerOf, Client, type Status } from '../support/clients/client.ts'
+import { list } from '../support/clients/listings.ts'
+import type { Event } from '../support/data/events.ts'
+import { until } from '../support/data/imports.ts'
+import { runSql } from '../support/service/databases.ts'
 import {
   eventCounts,
   type FragilePostgres,
@@ -11,11 +13,9 @@ import {
   fragilePostgres,
   letters,
   withClient,
-} from '../support/faults.ts'
-import { until } from '../support/imports.ts'
-import { list } from '../support/listings.ts'
-import { serve } from '../support/process.ts'
-import { passwordOf, temporaryFolder } from '../support/service.ts'
+} from '../support/service/faults.ts'
+import { serve } from '../support/service/process.ts'
+import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
 /** A PostgreSQL that goes away under load and comes back: 503 with Retry-After within 5 s, and then as before. */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Client } from '../support/client.ts'
-import { createDatabase, runSql } from '../support/databases.ts'
-import { list } from '../support/listings.ts'
-import { carrel, serve } from '../support/process.ts'
-import { passwordOf, temporaryFolder } from '../support/service.ts'
+import { Client } from '../support/clients/client.ts'
+import { list } from '../support/clients/listings.ts'
+import { createDatabase, runSql } from '../support/service/databases.ts'
+import { carrel, serve } from '../support/service/process.ts'
+import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
 const rounds = 3
 const nodes = 4

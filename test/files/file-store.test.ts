@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileStore } from '../../src/files/file-store.ts'
-import { filesIn } from '../support/archives.ts'
-import { temporaryFolder } from '../support/service.ts'
+import { filesIn } from '../support/data/archives.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 const sha256 = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
 const pathOf = (hash: string) => join(hash.slice(0, 2), hash.slice(2, 4), hash)

@@ -16,8 +16,8 @@ import { graceMilliseconds } from '../../src/files/layout.ts'
 import { claim, OtherStore } from '../../src/files/owner.ts'
 import { sweep } from '../../src/files/sweep.ts'
 import type { Content } from '../../src/storage/repository.ts'
-import { filesIn } from '../support/archives.ts'
-import { temporaryFolder } from '../support/service.ts'
+import { filesIn } from '../support/data/archives.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 const hour = graceMilliseconds + 1_000
 /** What a store says that has these contents. */

@@ -5,10 +5,10 @@ import { type TestContext, test } from 'node:test'
 import { referencePath, references } from '../../scripts/reference.ts'
 import { providerSchemas } from '../../src/config/provider-schemas.ts'
 import { settings, structuredSettings } from '../../src/config/settings.ts'
-import { signOnSchema } from '../../src/config/sign-on-schema.ts'
-import { problems } from '../../src/problems.ts'
-import { carrel, repository } from '../support/process.ts'
-import { startService, temporaryFolder } from '../support/service.ts'
+import { signOnSchema } from '../../src/config/single-sign-on-schema.ts'
+import { problems } from '../../src/http/problems.ts'
+import { carrel, repository } from '../support/service/process.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
 
 /** What the code has, `docs/reference` describes; each thing in the spelling that these tests look for. */
 const reference = (name: string) => readFileSync(join(repository, 'docs/reference', name), 'utf8')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
-import { repository } from '../support/process.ts'
+import { repository } from '../support/service/process.ts'
 
 /** The import rules (docs: habits of the house), read off the sources. */
 const files = globSync('src/**/*.ts', { cwd: repository }).toSorted()
@@ -20,94 +20,63 @@ function importsOf(file: string, text: string): string[] {
   })
 }
 
-/** Every import of files under `folder` that `forbidden` finds. */
-const violations = (folder: string, forbidden: (imported: string) => boolean): string[] =>
-  [...imports]
-    .filter(([file]) => file.startsWith(`src/${folder}/`))
-    .flatMap(([file, list]) => list.filter(forbidden).map(one => `${file} imports ${one}`))
+/** What every room but these two may import besides itself. */
+const floor = ['lib', 'model']
 
-const isIn = (imported: string, ...folders: readonly string[]) =>
-  folders.some(folder => imported.startsWith(`src/${folder}/`))
+/** What each room may import besides the floor and itself: a room with all its files, or a single file of one. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  model: ['http/problems.ts', 'storage/storage.ts'],
+  config: [],
+  http: ['config', 'storage/storage.ts'],
+  storage: [],
+  'storage/shared': ['storage'],
+  'storage/sqlite': ['storage', 'storage/shared'],
+  'storage/postgres': ['storage', 'storage/shared'],
+  'storage/copy': ['storage', 'storage/sqlite', 'storage/postgres'],
+  query: ['http', 'storage'],
+  dspace: ['config', 'http', 'storage'],
+  authn: ['config', 'http', 'storage', 'dspace/epersons.ts'],
+  'authn/sso': ['config', 'http', 'storage', 'authn'],
+  files: ['storage'],
+  downloads: ['config', 'http', 'storage', 'files', 'authn'],
+  import: ['storage', 'storage/sqlite/driver.ts'],
+  ingest: ['storage', 'files', 'import'],
+}
 
-test('the imports of every file are found', () => {
-  assert.ok(files.length > 30)
-  assert.ok(imports.get('src/app.ts')?.includes('src/authn/login.ts'))
-  assert.ok(imports.get('src/app.ts')?.includes('fastify'))
-  for (const list of imports.values())
-    for (const one of list) if (one.startsWith('src/')) assert.ok(sources.has(one), one)
+/** The rooms that the wiring and the command line may look into: all. */
+const doors = ['app.ts', 'cli']
+
+const roomOf = (file: string) => dirname(file).replace(/^src\/?/, '') || basename(file)
+
+test('every room imports only what it may', () => {
+  const wrong = [...imports].flatMap(([file, list]) => {
+    const room = roomOf(file)
+    if (doors.includes(room)) return []
+    const listed = allowed[room]
+    if (!listed) return [`${file} is in a room that has no rule`]
+    const may = room === 'lib' ? listed : [...listed, ...(room === 'model' ? ['lib'] : floor)]
+    return list
+      .filter(one => one.startsWith('src/'))
+      .filter(one => {
+        const to = roomOf(one)
+        return to !== room && !may.includes(to) && !may.includes(one.replace(/^src\//, ''))
+      })
+      .map(one => `${file} imports ${one}`)
+  })
+  assert.deepEqual(wrong, [])
 })
 
-test('authn and query never import each other', () => {
-  assert.deepEqual(
-    violations('authn', one => isIn(one, 'query')),
-    [],
-  )
-  assert.deepEqual(
-    violations('query', one => isIn(one, 'authn')),
-    [],
-  )
-})
-
-test('authn, authz, core and query import the shared floor only: caller, http, problems and the interface of storage', () => {
-  // Settings and keys belong to no feature.
-  const floor = [
-    'src/caller.ts',
-    'src/problems.ts',
-    'src/storage/storage.ts',
-    'src/storage/sign-on.ts',
-    'src/storage/repository.ts',
-    'src/storage/audiences.ts',
-    'src/storage/audit.ts',
-    'src/viewer.ts',
-    'src/config/config.ts',
-    'src/config/sign-on.ts',
-    'src/keys.ts',
-    'src/shapes.ts',
-    'src/turnstile.ts',
-    'src/xml.ts',
-  ]
-  for (const feature of ['authn', 'authz', 'core', 'query'])
-    assert.deepEqual(
-      violations(
-        feature,
-        one => one.startsWith('src/') && !isIn(one, feature, 'http') && !floor.includes(one),
-      ),
-      [],
-      feature,
+test('every rule is needed', () => {
+  const unused = Object.entries(allowed).flatMap(([room, may]) => {
+    const used = new Set(
+      [...imports]
+        .filter(([file]) => roomOf(file) === room)
+        .flatMap(([, list]) => list.flatMap(one => [one.replace(/^src\//, ''), roomOf(one)])),
     )
-})
-
-test('storage imports nothing of http, authn, query and the command line', () => {
-  assert.deepEqual(
-    violations('storage', one => isIn(one, 'http', 'authn', 'query', 'cli') || one === 'src/app.ts'),
-    [],
-  )
-})
-
-test('http imports nothing of authn and query, and only the interface of storage', () => {
-  assert.deepEqual(
-    violations(
-      'http',
-      one =>
-        isIn(one, 'authn', 'query', 'cli', 'import') ||
-        (isIn(one, 'storage') && one !== 'src/storage/storage.ts'),
-    ),
-    [],
-  )
-})
-
-test('the interface of storage imports no engine, and features never see one', () => {
-  const parts = ['storage', 'sign-on', 'repository', 'audiences', 'audit'].map(
-    name => `src/storage/${name}.ts`,
-  )
-  for (const part of parts)
-    assert.ok(!imports.get(part)?.some(one => isIn(one, 'storage') && !parts.includes(one)))
-  const users = [...imports]
-    .filter(([file]) => !file.startsWith('src/storage/'))
-    .filter(([, list]) => list.some(one => isIn(one, 'storage/sqlite', 'storage/postgres')))
-    .map(([file]) => file)
-  // The command line opens the store; an import sorts in a scratch database of its own.
-  for (const file of users) assert.match(file, /^src\/(cli|import)\//)
+    return may.filter(one => !used.has(one)).map(one => `${room}: ${one}`)
+  })
+  assert.deepEqual(unused, [])
 })
 
 test('nothing imports the wiring but the process', () => {

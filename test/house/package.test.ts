@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Client } from '../support/client.ts'
-import { storeSettings } from '../support/engines.ts'
-import { environmentWithNode, type Finished, repository, run, serve } from '../support/process.ts'
-import { temporaryFolder } from '../support/service.ts'
+import { Client } from '../support/clients/client.ts'
+import { storeSettings } from '../support/service/engines.ts'
+import { environmentWithNode, type Finished, repository, run, serve } from '../support/service/process.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 interface Packed {
   readonly filename: string

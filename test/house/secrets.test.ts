@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { bearerOf, Client } from '../support/client.ts'
-import { test } from '../support/engines.ts'
-import { secretsOf, spellingsOf } from '../support/jwt.ts'
-import { serve } from '../support/process.ts'
-import { exchange, head } from '../support/raw.ts'
-import { passwordOf, startService, temporaryFolder } from '../support/service.ts'
+import { bearerOf, Client } from '../support/clients/client.ts'
+import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
+import { exchange, head } from '../support/clients/raw.ts'
+import { test } from '../support/service/engines.ts'
+import { serve } from '../support/service/process.ts'
+import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
 const ruth = 'ruth@example.org'
 const password = passwordOf(ruth)

@@ -8,8 +8,8 @@ import { createFileStore } from '../../src/files/file-store.ts'
 import { BadItem, mostFiles } from '../../src/ingest/item.ts'
 import { keepFile } from '../../src/ingest/keep-file.ts'
 import { findFiles, openFound } from '../../src/ingest/read-file.ts'
-import { writeFiles } from '../support/archives.ts'
-import { temporaryFolder } from '../support/service.ts'
+import { writeFiles } from '../support/data/archives.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 const listed = (...paths: string[]) =>
   paths.map(path => ({ path, bundle: 'ORIGINAL', description: null, readers: null }))

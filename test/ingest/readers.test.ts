@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BadItem } from '../../src/ingest/item.ts'
 import { parseDay, parseReaders } from '../../src/ingest/readers.ts'
-import type { Readers } from '../../src/storage/audiences.ts'
+import type { Readers } from '../../src/model/readers.ts'
 
 const groups = new Set(['Campus', 'My Group', 'a from b', "Ruth's", 'until:dawn'])
 

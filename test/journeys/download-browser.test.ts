@@ -6,12 +6,12 @@ import { type AddressInfo, connect, createServer as createLine, type Socket } fr
 import type { TestContext } from 'node:test'
 import { crc32, deflateSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
-import { atEnd } from '../support/at-end.ts'
-import { openBrowser } from '../support/browser.ts'
-import { type test, testOn } from '../support/engines.ts'
-import { until } from '../support/imports.ts'
-import { anyEperson, contentOf, everybody, type PlannedFile, putItem } from '../support/repository.ts'
-import { passwordOf, type Service, startService } from '../support/service.ts'
+import { openBrowser } from '../support/clients/browser.ts'
+import { until } from '../support/data/imports.ts'
+import { anyEperson, contentOf, everybody, type PlannedFile, putItem } from '../support/data/repository.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { type test, testOn } from '../support/service/engines.ts'
+import { passwordOf, type Service, startService } from '../support/service/service.ts'
 
 /** Files in a real browser, from a page on another origin that has nothing but a two-second token to open them (F1–F3). */
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { DspaceInterface } from '../support/dspace-interface.ts'
-import { test } from '../support/engines.ts'
-import { addItem, membersOf } from '../support/repository.ts'
-import { passwordOf, type Service, startService } from '../support/service.ts'
+import { DspaceInterface } from '../support/clients/dspace-interface.ts'
+import { addItem, membersOf } from '../support/data/repository.ts'
+import { test } from '../support/service/engines.ts'
+import { passwordOf, type Service, startService } from '../support/service/service.ts'
 
 /** Another site than the service's: nothing is shared but what the service allows. */
 const origin = 'https://ui.example.net'

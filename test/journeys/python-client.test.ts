@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { assertProblem } from '../support/answers.ts'
-import { test } from '../support/engines.ts'
-import { PythonClient } from '../support/python-client.ts'
-import { addItem, membersOf, titled } from '../support/repository.ts'
-import { passwordOf, type Service, startService } from '../support/service.ts'
+import { assertProblem } from '../support/clients/answers.ts'
+import { PythonClient } from '../support/clients/python-client.ts'
+import { addItem, membersOf, titled } from '../support/data/repository.ts'
+import { test } from '../support/service/engines.ts'
+import { passwordOf, type Service, startService } from '../support/service/service.ts'
 
 async function started(t: TestContext) {
   const service = await startService(t, { env: { CARREL_BASE_URL: 'http://repo.example.edu/server' } })

@@ -3,23 +3,28 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
-import { atEnd } from '../support/at-end.ts'
-import { openBrowser, openPage } from '../support/browser.ts'
-import { identity } from '../support/certificates.ts'
-import { Client } from '../support/client.ts'
-import { test, testOn } from '../support/engines.ts'
-import { eventsOf } from '../support/events.ts'
+import { openBrowser, openPage } from '../support/clients/browser.ts'
+import { Client } from '../support/clients/client.ts'
+import { heard, press, shownOn, startUserInterface, tokenOn } from '../support/clients/user-interface.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { identity } from '../support/providers/certificates.ts'
 import {
   clientSecret,
   clientSecretVariable,
   providerPasswordOf,
   startOpenIdProvider,
-} from '../support/openid-provider.ts'
-import { type ReverseProxy, startReverseProxy } from '../support/reverse-proxy.ts'
-import { introduce } from '../support/saml-flow.ts'
-import { attributeNames, person, type SamlProvider, startSamlProvider } from '../support/saml-provider.ts'
-import { passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
-import { heard, press, shownOn, startUserInterface, tokenOn } from '../support/user-interface.ts'
+} from '../support/providers/openid-provider.ts'
+import { type ReverseProxy, startReverseProxy } from '../support/providers/reverse-proxy.ts'
+import { introduce } from '../support/providers/saml-flow.ts'
+import {
+  attributeNames,
+  person,
+  type SamlProvider,
+  startSamlProvider,
+} from '../support/providers/saml-provider.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { passwordOf, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** The whole way in a real browser, from a page of DSpace's kind to the provider and back (X1). */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { atEnd } from '../support/at-end.ts'
-import { runSql } from '../support/databases.ts'
-import { until } from '../support/imports.ts'
-import { listPath, type Parameters } from '../support/listings.ts'
+import { listPath, type Parameters } from '../support/clients/listings.ts'
+import { until } from '../support/data/imports.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { runSql } from '../support/service/databases.ts'
 import {
   addEvents,
   adminOf,
@@ -19,7 +19,7 @@ import {
   startNode,
   times,
   untilReading,
-} from '../support/nodes.ts'
+} from '../support/service/nodes.ts'
 
 /** A client that goes away ends its query in the database. Here a query would take a minute for each event. */
 const minute = 60

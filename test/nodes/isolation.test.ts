@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Changed } from '../../src/storage/storage.ts'
-import { runSql } from '../support/databases.ts'
-import { secretsOf } from '../support/jwt.ts'
-import { listPath } from '../support/listings.ts'
+import { secretsOf } from '../support/clients/jwt.ts'
+import { listPath } from '../support/clients/listings.ts'
+import { runSql } from '../support/service/databases.ts'
 import {
   anyOf,
   ask,
@@ -16,8 +16,8 @@ import {
   quickLogin,
   startNodes,
   times,
-} from '../support/nodes.ts'
-import { passwordOf, type Service, startService } from '../support/service.ts'
+} from '../support/service/nodes.ts'
+import { passwordOf, type Service, startService } from '../support/service/service.ts'
 
 /**
  * Changes that come at once from several nodes, under what PostgreSQL has by default and under what some engines have

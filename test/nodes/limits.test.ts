@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { until } from '../support/imports.ts'
-import { listPath } from '../support/listings.ts'
+import { listPath } from '../support/clients/listings.ts'
+import { until } from '../support/data/imports.ts'
 import {
   type Answered,
   addEvents,
@@ -22,7 +22,7 @@ import {
   times,
   untilReading,
   waiting,
-} from '../support/nodes.ts'
+} from '../support/service/nodes.ts'
 
 /** What there is too much of is refused, with a word when to come again, and nothing else suffers from it. */
 const small = { CARREL_DATABASE_POOL_SIZE: '1', CARREL_DATABASE_QUEUE: '2' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { listPath } from '../support/listings.ts'
+import { listPath } from '../support/clients/listings.ts'
 import {
   anyOf,
   ask,
@@ -13,8 +13,8 @@ import {
   quickLogin,
   startNodes,
   times,
-} from '../support/nodes.ts'
-import type { Service } from '../support/service.ts'
+} from '../support/service/nodes.ts'
+import type { Service } from '../support/service/service.ts'
 
 /** Zero stale window: from the moment of the 204 on, whichever node is asked, whatever it remembers. */
 const people = 8

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { on } from 'node:events'
 import { test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { runSql } from '../support/databases.ts'
-import { until } from '../support/imports.ts'
+import { until } from '../support/data/imports.ts'
+import { runSql } from '../support/service/databases.ts'
 import {
   adminOf,
   ask,
@@ -15,8 +15,8 @@ import {
   startNode,
   times,
   waiting,
-} from '../support/nodes.ts'
-import type { Service } from '../support/service.ts'
+} from '../support/service/nodes.ts'
+import type { Service } from '../support/service/service.ts'
 
 /**
  * Look-ups are shared (docs/decisions/0007). Here each one counts itself, and waits, having its view of the database

@@ -2,12 +2,17 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, type TestContext, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { atEnd } from '../support/at-end.ts'
-import type { Client } from '../support/client.ts'
-import { runSql } from '../support/databases.ts'
-import { list, listPath, problemOf } from '../support/listings.ts'
-import { caughtUp, pauseReplay, type ReplicatedPostgres, startReplicated } from '../support/replica.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Client } from '../support/clients/client.ts'
+import { list, listPath, problemOf } from '../support/clients/listings.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { runSql } from '../support/service/databases.ts'
+import {
+  caughtUp,
+  pauseReplay,
+  type ReplicatedPostgres,
+  startReplicated,
+} from '../support/service/replica.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** Query endpoints may read from a replica, which may be behind; nothing else does (D3, docs/deployment.md). */
 

@@ -3,9 +3,9 @@ import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
-import { until } from '../support/imports.ts'
-import { derivedKey, keyOf, partsOf, secretsOf, signed } from '../support/jwt.ts'
-import { listPath } from '../support/listings.ts'
+import { derivedKey, keyOf, partsOf, secretsOf, signed } from '../support/clients/jwt.ts'
+import { listPath } from '../support/clients/listings.ts'
+import { until } from '../support/data/imports.ts'
 import {
   type Answered,
   anyOf,
@@ -18,8 +18,8 @@ import {
   pairIn,
   quickLogin,
   startNodes,
-} from '../support/nodes.ts'
-import { type Service, startService } from '../support/service.ts'
+} from '../support/service/nodes.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** All nodes share the secrets, and none is ever ahead of the others (T7). */
 const email = 'ruth@example.org'

@@ -5,14 +5,22 @@ import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
-import { openDatabase } from '../../src/storage/sqlite/open.ts'
-import { anyText, pageOf, pagePlan, rawEntity, text } from '../support/arbitrary-records.ts'
-import { importText, realData } from '../support/imports.ts'
-import { keyOf, ownHeader, signed } from '../support/jwt.ts'
-import { listPath } from '../support/listings.ts'
-import { type Answered, anyOf, ask, bearer, connectTo, startNode, startNodes } from '../support/nodes.ts'
-import type { RawField } from '../support/oracle.ts'
-import { type Service, startService } from '../support/service.ts'
+import { openDatabase } from '../../src/storage/sqlite/driver.ts'
+import { keyOf, ownHeader, signed } from '../support/clients/jwt.ts'
+import { listPath } from '../support/clients/listings.ts'
+import { anyText, pageOf, pagePlan, rawEntity, text } from '../support/data/arbitrary-records.ts'
+import { importText, realData } from '../support/data/imports.ts'
+import type { RawField } from '../support/data/oracle.ts'
+import {
+  type Answered,
+  anyOf,
+  ask,
+  bearer,
+  connectTo,
+  startNode,
+  startNodes,
+} from '../support/service/nodes.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** Whatever is asked, both engines give the same bytes (Q6), the same total (Q5) and the same links (Q9). */
 interface Both {

@@ -4,12 +4,18 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
-import { pageOf, pagePlan } from '../support/arbitrary-records.ts'
-import { engines } from '../support/engines.ts'
-import { listPath } from '../support/listings.ts'
-import { type RawField, type RawRecord, recordText, sorted } from '../support/oracle.ts'
-import { asNewItem, mayReadBy, type PlannedItem, plannedItems, type Somebody } from '../support/policies.ts'
-import { type Service, startService, temporaryFolder } from '../support/service.ts'
+import { listPath } from '../support/clients/listings.ts'
+import { pageOf, pagePlan } from '../support/data/arbitrary-records.ts'
+import { type RawField, type RawRecord, recordText, sorted } from '../support/data/oracle.ts'
+import {
+  asNewItem,
+  mayReadBy,
+  type PlannedItem,
+  plannedItems,
+  type Somebody,
+} from '../support/data/policies.ts'
+import { engines } from '../support/service/engines.ts'
+import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** What an item or a bitstream is known by in the plan. */
 interface Planned {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { anyString } from '../support/arbitrary-records.ts'
-import { test } from '../support/engines.ts'
-import { exchange, head, openSocket, type RawAnswer } from '../support/raw.ts'
-import { type Service, startService } from '../support/service.ts'
+import { exchange, head, openSocket, type RawAnswer } from '../support/clients/raw.ts'
+import { anyString } from '../support/data/arbitrary-records.ts'
+import { test } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** Whatever bytes come: never a 5xx, never a hang, and the service still answers afterwards (E2, T8, L7). */
 

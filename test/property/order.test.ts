@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
+import { bodyOf, list, listPath, queryPath, readCsv } from '../support/clients/listings.ts'
 import {
   anyText,
   pageOf,
@@ -10,13 +11,19 @@ import {
   type RawPage,
   rawEntity,
   text,
-} from '../support/arbitrary-records.ts'
-import { engines } from '../support/engines.ts'
-import { importText } from '../support/imports.ts'
-import { bodyOf, list, listPath, queryPath, readCsv } from '../support/listings.ts'
-import { cellOf, fieldsOf, type RawField, type RawRecord, recordText, sorted } from '../support/oracle.ts'
-import { asNewItem } from '../support/policies.ts'
-import { type Service, startService } from '../support/service.ts'
+} from '../support/data/arbitrary-records.ts'
+import { importText } from '../support/data/imports.ts'
+import {
+  cellOf,
+  fieldsOf,
+  type RawField,
+  type RawRecord,
+  recordText,
+  sorted,
+} from '../support/data/oracle.ts'
+import { asNewItem } from '../support/data/policies.ts'
+import { engines } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** Whatever the records and whatever the order: the answer is that of a plain sort in memory (support/oracle.ts). */
 for (const engine of engines)

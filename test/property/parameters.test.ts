@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { anyString } from '../support/arbitrary-records.ts'
-import { engines } from '../support/engines.ts'
-import { listPath, problemOf, queryPath } from '../support/listings.ts'
-import { exchange, head } from '../support/raw.ts'
-import { type Service, startService } from '../support/service.ts'
+import { listPath, problemOf, queryPath } from '../support/clients/listings.ts'
+import { exchange, head } from '../support/clients/raw.ts'
+import { anyString } from '../support/data/arbitrary-records.ts'
+import { engines } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** Whatever a client sends: what is right is answered, everything else is refused with the reason, and no 5xx. */
 for (const engine of engines)

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readRanges } from '../../src/files/ranges.ts'
-import { contentOf, everybody, putItem } from '../support/repository.ts'
-import { type Service, startService } from '../support/service.ts'
+import { readRanges } from '../../src/downloads/ranges.ts'
+import { contentOf, everybody, putItem } from '../support/data/repository.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** Any header Range over any small file, held against RFC 9110 §14 as it is written. */
 

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
-import { bearerOf, Client } from '../support/client.ts'
-import { test } from '../support/engines.ts'
-import { claimsOf, secretsOf } from '../support/jwt.ts'
-import { serve } from '../support/process.ts'
-import { ruthEmail, startWithRuthLoggedIn, weakHashOf } from '../support/ruth.ts'
-import { hashOf, passwordOf, type Service, startService, temporaryFolder } from '../support/service.ts'
+import { bearerOf, Client } from '../support/clients/client.ts'
+import { claimsOf, secretsOf } from '../support/clients/jwt.ts'
+import { ruthEmail, startWithRuthLoggedIn, weakHashOf } from '../support/data/ruth.ts'
+import { test } from '../support/service/engines.ts'
+import { serve } from '../support/service/process.ts'
+import {
+  hashOf,
+  passwordOf,
+  type Service,
+  startService,
+  temporaryFolder,
+} from '../support/service/service.ts'
 
 /** A client that has its CSRF pair already, so that its next POST is one request. */
 async function ready(service: Service): Promise<Client> {

@@ -5,11 +5,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
-import { storeSettings, test } from '../support/engines.ts'
-import { importText, ndjson } from '../support/imports.ts'
-import { bodyOf, linksOf, list, listPath } from '../support/listings.ts'
-import { carrel, cleanEnvironment, repository } from '../support/process.ts'
-import { type Service, startService } from '../support/service.ts'
+import { bodyOf, linksOf, list, listPath } from '../support/clients/listings.ts'
+import { importText, ndjson } from '../support/data/imports.ts'
+import { storeSettings, test } from '../support/service/engines.ts'
+import { carrel, cleanEnvironment, repository } from '../support/service/process.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 interface Versioned {
   readonly id: number

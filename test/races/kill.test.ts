@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { bearerOf, Client } from '../support/client.ts'
-import { test } from '../support/engines.ts'
-import { type Served, serve } from '../support/process.ts'
-import { passwordOf, startService, temporaryFolder } from '../support/service.ts'
+import { bearerOf, Client } from '../support/clients/client.ts'
+import { test } from '../support/service/engines.ts'
+import { type Served, serve } from '../support/service/process.ts'
+import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** SIGKILL at any moment loses nothing that was acknowledged (D4, T4). */
 

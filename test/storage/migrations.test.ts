@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
-import { migrations as postgresMigrations } from '../../src/storage/postgres/schema.ts'
+import { migrations as postgresMigrations } from '../../src/storage/postgres/migrations.ts'
 import { migrations as sqliteMigrations } from '../../src/storage/sqlite/migrations.ts'
-import { createDatabase, runSql } from '../support/databases.ts'
-import { engines } from '../support/engines.ts'
-import { temporaryFolder } from '../support/service.ts'
+import { createDatabase, runSql } from '../support/service/databases.ts'
+import { engines } from '../support/service/engines.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 /** A store as the version before items and bitstreams left it. */
 const older = {

@@ -7,7 +7,7 @@ import {
   type ProxyConfig,
   type SamlConfig,
   type SignOnConfig,
-} from '../../config/sign-on.ts'
+} from '../../config/providers.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { boundedFetch, clockTolerance, createOidcClient } from './oidc-client.ts'
 import { Refused, Unavailable } from './protocol.ts'

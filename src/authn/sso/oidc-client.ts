@@ -1,5 +1,5 @@
 import * as client from 'openid-client'
-import { isLoopback, type OidcConfig } from '../../config/sign-on.ts'
+import { isLoopback, type OidcConfig } from '../../config/providers.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
 /** The one file that knows the OpenID Connect library: what Carrel asks of a provider, and what its errors mean. */

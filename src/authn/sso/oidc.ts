@@ -1,4 +1,4 @@
-import type { OidcConfig } from '../../config/sign-on.ts'
+import type { OidcConfig } from '../../config/providers.ts'
 import { attributesOf } from './identity.ts'
 import { createLogoutTokens, type LogoutToken } from './logout-token.ts'
 import { createOidcClient } from './oidc-client.ts'

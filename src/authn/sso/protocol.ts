@@ -1,5 +1,5 @@
-import type { ProviderConfig } from '../../config/sign-on.ts'
-import type { ProviderSession } from '../../storage/sign-on.ts'
+import type { ProviderConfig } from '../../config/providers.ts'
+import type { ProviderSession } from '../../storage/identities.ts'
 
 /** What every protocol comes down to (docs/decisions/0010): a provider vouches for somebody. */
 export interface Vouched {

@@ -6,7 +6,7 @@ import type {
   SamlConfig,
   SamlServiceProvider,
   SignOnConfig,
-} from '../../config/sign-on.ts'
+} from '../../config/providers.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { createOidc, type Oidc } from './oidc.ts'
 import { createProxy, type TrustedProxy } from './proxy.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
-import { allowedAddress } from '../../config/sign-on.ts'
+import { allowedAddress } from '../../config/providers.ts'
 import { quote } from '../../http/parameters.ts'
-import { Problem } from '../../problems.ts'
+import { Problem } from '../../http/problems.ts'
 
 /** @returns what reads a `redirectUrl` as it will be sent, and throws Problem 400 for one that isn't allowed */
 export const createRedirects =

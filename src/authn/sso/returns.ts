@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SignOnConfig } from '../../config/sign-on.ts'
+import type { SignOnConfig } from '../../config/providers.ts'
 import { readForm } from '../../http/form.ts'
-import { methodNotAllowed } from '../../http/methods.ts'
+import { methodNotAllowed } from '../../http/method-not-allowed.ts'
 import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import type { Attempts } from './attempts.ts'
+import type { SignOnPath } from './finish-login.ts'
+import type { Attempts } from './pending-logins.ts'
 import type { Attempt, Vouched } from './protocol.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
 import { notBegun, refusalOf, type WaysOn } from './refusals.ts'
 import { serviceProviderMetadata } from './saml-metadata.ts'
-import type { SignOnPath } from './sign-on.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses

@@ -1,4 +1,4 @@
-import type { SamlConfig } from '../../config/sign-on.ts'
+import type { SamlConfig } from '../../config/providers.ts'
 import { Refused, type Vouched } from './protocol.ts'
 import type { IdpMetadata } from './saml-idp.ts'
 import type { MessageHead } from './saml-xml.ts'

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import type { SamlConfig } from '../../config/sign-on.ts'
+import type { SamlConfig } from '../../config/providers.ts'
 import { Unavailable } from './protocol.ts'
 import { all, children, namespaces, parse } from './saml-xml.ts'
 

@@ -1,5 +1,5 @@
-import type { SamlServiceProvider } from '../../config/sign-on.ts'
-import { escapeHtml } from '../../http/page.ts'
+import type { SamlServiceProvider } from '../../config/providers.ts'
+import { escapeHtml } from '../../http/html-page.ts'
 import type { SignOnAddresses } from './addresses.ts'
 
 /** What an identity provider needs to know about Carrel (SAML 2.0 Metadata §2.4.4). */

@@ -1,4 +1,4 @@
-import { parseXml, serializeXml } from '../../xml.ts'
+import { parseXml, serializeXml } from '../../lib/xml.ts'
 import { Refused } from './protocol.ts'
 
 /** Reading SAML's XML, and what a message says before anything in it is believed. */

@@ -1,4 +1,4 @@
-import type { SamlConfig, SamlServiceProvider } from '../../config/sign-on.ts'
+import type { SamlConfig, SamlServiceProvider } from '../../config/providers.ts'
 import { type Attempt, type Protocol, Refused, type Vouched } from './protocol.ts'
 import { confirm, unspecified, vouched } from './saml-assertion.ts'
 import type { IdpMetadata } from './saml-idp.ts'

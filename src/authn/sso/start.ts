@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SignOnConfig } from '../../config/sign-on.ts'
-import { escapeHtml, sendPage } from '../../http/page.ts'
+import type { SignOnConfig } from '../../config/providers.ts'
+import { escapeHtml, sendPage } from '../../http/html-page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../../http/parameters.ts'
-import { Problem } from '../../problems.ts'
+import { Problem } from '../../http/problems.ts'
 import { clientAddress } from '../special-groups.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import type { Attempts } from './attempts.ts'
+import type { SignOnPath } from './finish-login.ts'
+import type { Attempts } from './pending-logins.ts'
 import { Refused } from './protocol.ts'
 import type { Provider, ProxyProvider } from './providers.ts'
 import { refusalOf } from './refusals.ts'
-import type { SignOnPath } from './sign-on.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses

@@ -1,5 +1,5 @@
-import type { Group, Session } from '../../caller.ts'
-import { configuredGroupEvent, emailKey } from '../built-in.ts'
+import { configuredGroupEvent, emailKey } from '../../model/built-in-entities.ts'
+import type { Group, Session } from '../../model/caller.ts'
 import type { Accounts } from '../storage.ts'
 import {
   addEperson,
@@ -12,9 +12,8 @@ import {
   recordLogin,
   setEnabled,
   setPassword,
-} from './changes.ts'
+} from './account-changes.ts'
 import type { Pool } from './driver.ts'
-import type { Look } from './look.ts'
 import {
   type EpersonRow,
   epersonColumns,
@@ -23,6 +22,7 @@ import {
   toEperson,
   toSession,
 } from './rows.ts'
+import type { Look } from './session-lookup.ts'
 
 /** Sessions that are remembered; whether one is still true is asked each time. */
 const mostSessions = 10_000

@@ -1,5 +1,5 @@
-import { createAudiences, readReaders, type Viewer } from '../audiences.ts'
-import { counterOf, gatherFirst, type RowsSeen, rowsSeen } from '../rows-seen.ts'
+import { createAudiences, readReaders, type Viewer } from '../../model/readers.ts'
+import { counterOf, gatherFirst, type RowsSeen, rowsSeen } from '../shared/row-visibility.ts'
 import type { Page, TableSource } from '../storage.ts'
 import type { RowsFound } from './compile.ts'
 import type { Pool, Queries } from './driver.ts'

@@ -1,4 +1,4 @@
-import type { RowsSeen } from '../rows-seen.ts'
+import type { RowsSeen } from '../shared/row-visibility.ts'
 import type { Entity, Page } from '../storage.ts'
 import type { Value } from './driver.ts'
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { builtInEntities } from '../built-in.ts'
-import { createRecords, type RecordEntity, type RecordSource } from '../records/records.ts'
-import { seenThrough } from '../rows-seen.ts'
+import { builtInEntities } from '../../model/built-in-entities.ts'
+import { createRecords, type RecordEntity, type RecordSource } from '../shared/record-listings.ts'
+import { seenThrough } from '../shared/row-visibility.ts'
 import {
   type Entities,
   type Entity,
@@ -13,14 +13,14 @@ import {
   type Source,
   StoreUnavailable,
 } from '../storage.ts'
+import { noteEvent } from './account-changes.ts'
 import type { PostgresAudiences } from './audiences.ts'
-import { noteEvent } from './changes.ts'
 import { quoteName, type RowsFound, type TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { letReaderRead, tableExists } from './expose.ts'
-import type { Look } from './look.ts'
-import { recordTable, writeVersion } from './record-tables.ts'
-import type { ListTable } from './tables.ts'
+import { recordTable, writeVersion } from './record-versions.ts'
+import type { Look } from './session-lookup.ts'
+import type { ListTable } from './table-listings.ts'
 
 /** A version that is no longer the entity's stays this long for those who have just looked it up, in seconds. */
 const graceForReaders = 60

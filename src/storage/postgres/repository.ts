@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { AuditEvent } from '../audit.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import type { NewItem, PutOutcome, Repository } from '../repository.ts'
 import {
   type BitstreamChanges,
@@ -19,9 +19,9 @@ import {
   readersOf,
   toBitstream,
   toItem,
-} from '../repository-rows.ts'
+} from '../shared/item-rows.ts'
+import { noteEvent, now } from './account-changes.ts'
 import type { PostgresAudiences } from './audiences.ts'
-import { noteEvent, now } from './changes.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 
 /** From the tables, where JSON is text as in the embedded store; the views have it as JSON. */

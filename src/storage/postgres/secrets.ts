@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../storage.ts'
-import { noteEvent } from './changes.ts'
+import { noteEvent } from './account-changes.ts'
 import type { Pool, Queries } from './driver.ts'
 
 /** A secret that went out of use longer ago than this is dropped at the next rotation, in days. */

@@ -1,10 +1,10 @@
-import type { Group } from '../../caller.ts'
-import { configuredGroupEvent, emailKey } from '../built-in.ts'
+import { configuredGroupEvent, emailKey } from '../../model/built-in-entities.ts'
+import type { Group } from '../../model/caller.ts'
 import type { Accounts } from '../storage.ts'
-import type { Database } from './open.ts'
-import type { ReadTurn } from './read-turn.ts'
+import type { Database } from './driver.ts'
+import type { Write } from './engine.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
-import type { Write } from './sqlite.ts'
+import type { ReadTurn } from './shared-snapshot.ts'
 
 interface Parts {
   readonly db: Database

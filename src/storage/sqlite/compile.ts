@@ -1,4 +1,4 @@
-import { counterOf, gatherFirst, type RowsSeen, seenThrough } from '../rows-seen.ts'
+import { counterOf, gatherFirst, type RowsSeen, seenThrough } from '../shared/row-visibility.ts'
 import type { Entity, Field, Page, TableSource } from '../storage.ts'
 
 /** From a plan to SQL, for entities that are tables. Pure: names come from the entity's own list, values are bound. */

@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../storage.ts'
-import { type Database, transaction } from './open.ts'
+import { type Database, transaction } from './driver.ts'
 
 /** Forward only: entry n brings a store of version n to n + 1. Never edit one that was released. */
 export const migrations: readonly string[] = [

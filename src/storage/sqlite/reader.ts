@@ -1,11 +1,11 @@
-import { csvLines, joinPieces, separators } from '../../shapes.ts'
-import { sortRecords } from '../records/order.ts'
-import type { Numbers, SortField } from '../records/records.ts'
+import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
+import type { Numbers, SortField } from '../shared/record-listings.ts'
+import { sortRecords } from '../shared/sort-records.ts'
+import { serveThread, stepBack } from '../shared/thread.ts'
 import type { Field, Shape } from '../storage.ts'
-import { serveThread, stepBack } from '../thread.ts'
 import { choosePage, type TablePlan } from './compile.ts'
-import { type Database, openDatabase } from './open.ts'
-import { packRecords, recordsBetween, recordsNumbered } from './record-file.ts'
+import { type Database, openDatabase } from './driver.ts'
+import { packRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
 
 /**
  * Reads that take long, away from the thread that answers requests: sorting, listings, everything on tables.

@@ -8,9 +8,9 @@ import {
   mostHolders,
   toBitstream,
   toItem,
-} from '../repository-rows.ts'
-import type { Database } from './open.ts'
-import type { Write } from './sqlite.ts'
+} from '../shared/item-rows.ts'
+import type { Database } from './driver.ts'
+import type { Write } from './engine.ts'
 
 /** Items and bitstreams on the embedded store: reads at once on the caller's thread, writes through the one writer. */
 export const sqliteRepository = ({ db, write }: { db: Database; write: Write }): Repository => ({

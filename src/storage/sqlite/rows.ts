@@ -1,5 +1,5 @@
-import { administratorGroup, type Eperson, type Group, type Session } from '../../caller.ts'
-import type { Database } from './open.ts'
+import { administratorGroup, type Eperson, type Group, type Session } from '../../model/caller.ts'
+import type { Database } from './driver.ts'
 
 /** How rows of the store become what the features know. Shared by the readers and the writer. */
 export const epersonColumns = 'uuid, email, first_name, last_name, enabled'

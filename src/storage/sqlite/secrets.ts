@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type Secrets, StoreUnavailable } from '../storage.ts'
-import type { Write } from './sqlite.ts'
+import type { Write } from './engine.ts'
 
 /** Secrets that went out of use longer ago than this are dropped at the next rotation. */
 const keepOld = 90 * 24 * 3600 * 1000

@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads'
-import { serveThread } from '../thread.ts'
-import { writes } from './all-writes.ts'
-import { openDatabase, transaction } from './open.ts'
+import { serveThread } from '../shared/thread.ts'
+import { writes } from './changes.ts'
+import { openDatabase, transaction } from './driver.ts'
 
 /**
  * The one writer. Calls that gathered while the last commit was on its way share the next one, so that a disk which

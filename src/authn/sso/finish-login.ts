@@ -1,0 +1,177 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../../http/problems.ts'
+import type { ProviderSession, SignOn } from '../../storage/identities.ts'
+import type { Accounts } from '../../storage/storage.ts'
+import { loginEvent } from '../audit.ts'
+import type { Trade } from '../login.ts'
+import type { SpecialGroups } from '../special-groups.ts'
+import type { Tickets } from '../tickets.ts'
+import type { Verified } from '../tokens.ts'
+import type { SignOnAddresses } from './addresses.ts'
+import { isClean, readIdentity } from './identity.ts'
+import type { SignOnCookies } from './pending-logins.ts'
+import type { Vouched } from './protocol.ts'
+import { hasLogout, type Provider } from './providers.ts'
+import { noteRefusal, refusals } from './refusals.ts'
+
+/** What all protocols share once a provider has vouched for somebody (X2, X3; docs/decisions/0010). */
+export interface SignOnPath {
+  readonly trade: Trade
+  /**
+   * Finds who it is, makes a session ready for this browser, and sends it on its way.
+   * @param redirectUrl known to be allowed
+   * @throws Problem 403 when there is no eperson for this identity
+   */
+  admit(
+    vouched: Vouched,
+    redirectUrl: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply>
+  /** After a logout here of a session that began by the method: a cookie and a link for the provider's own. */
+  offerLogout(session: ProviderSession, method: string, reply: FastifyReply): Promise<void>
+  /** @returns the session whose logout was offered to this browser, once */
+  takeLogout(request: FastifyRequest, reply: FastifyReply): Promise<ProviderSession | undefined>
+}
+
+interface Parts {
+  readonly accounts: Accounts
+  readonly addresses: SignOnAddresses
+  readonly cookies: SignOnCookies
+  readonly providers: readonly Provider[]
+  readonly signOn: SignOn
+  readonly specialGroups: SpecialGroups
+  readonly tickets: Tickets
+}
+
+/** A session that waits to be picked up, as its ticket holds it. */
+interface Waiting {
+  readonly uuid: string
+  /** In base64: a logout meanwhile has replaced it. */
+  readonly sessionKey: string
+  readonly method: string
+  readonly sg: readonly string[]
+  readonly session: ProviderSession
+}
+
+/** Seconds that a finished login, or an offered logout, waits for the browser. */
+const patience = 60
+const tradeCookie = 'CARREL-SSO'
+const logoutCookie = 'CARREL-SSO-LOGOUT'
+
+export function createSignOnPath(parts: Parts): SignOnPath {
+  const { accounts, addresses, cookies, signOn, specialGroups, tickets } = parts
+
+  async function admit(
+    vouched: Vouched,
+    redirectUrl: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { provider } = vouched
+    // The provider knows this browser, and would send the same person again.
+    const ways = addresses.waysOn(provider.scheme, redirectUrl)
+    const members = { ...ways, begin: `${ways.begin}&provider=${provider.id}&anew=1` }
+    const event = (uuid: string | null, outcome: 'success' | 'failure') =>
+      loginEvent(request, uuid, provider.scheme, outcome, provider.id)
+    const { name, sid } = vouched.session
+    const read =
+      isClean(name) && isClean(sid ?? '')
+        ? readIdentity(provider, vouched.attributes)
+        : 'the name of the session is not clean Unicode'
+    if (typeof read === 'string') {
+      noteRefusal(request.log, provider.id, read)
+      await accounts.recordEvent(event(null, 'failure'))
+      throw new Problem(
+        'account-refused',
+        `With what ${provider.name} says of you, you may not log in here.`,
+        { members },
+      )
+    }
+    const { identity, groups, emailIgnored } = read
+    const matching = { byEmail: provider.email.match, create: provider.create }
+    const found = await signOn.recognize(identity, matching, event(null, 'success'))
+    const session = found.eperson && (await accounts.session(found.eperson.uuid))
+    if (found.kind === 'refused' || !session) {
+      const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
+      noteRefusal(
+        request.log,
+        provider.id,
+        emailIgnored === null ? why : `${why}; e-mail address ignored: ${emailIgnored}`,
+      )
+      await accounts.recordEvent(event(found.eperson?.uuid ?? null, 'failure'))
+      throw new Problem(
+        'account-refused',
+        `${provider.name} knows you, but there is no account for you here, or it may not be used.`,
+        { members },
+      )
+    }
+    const waiting: Waiting = {
+      uuid: session.eperson.uuid,
+      sessionKey: Buffer.from(session.sessionKey).toString('base64'),
+      method: provider.scheme,
+      sg: specialGroups.ofLogin(provider.scheme, groups),
+      session: { provider: provider.id, ...vouched.session },
+    }
+    cookies.set(reply, tradeCookie, await tickets.issue('trade', waiting, patience), patience)
+    return reply.redirect(redirectUrl, 303)
+  }
+
+  const providerOf = ({ provider }: ProviderSession) =>
+    parts.providers.find(one => one.config.id === provider)
+  const isOffered = ({ method, session }: Waiting) => providerOf(session)?.config.scheme === method
+  const given = (request: FastifyRequest, name: string) => {
+    const [value = ''] = cookies.read(request, name)
+    return /^[\w-]{43}$/.test(value) ? value : undefined
+  }
+
+  const trade: Trade = {
+    waiting: async request => {
+      const name = given(request, tradeCookie)
+      const waiting = name && (await tickets.read<Waiting>('trade', name))
+      const session = waiting && (await accounts.session(waiting.uuid))
+      if (!session || !isOffered(waiting) || !isSameKey(session.sessionKey, waiting)) return undefined
+      return { session, method: waiting.method, sg: waiting.sg }
+    },
+    pickUp: async (request, reply): Promise<Verified | undefined> => {
+      const name = given(request, tradeCookie)
+      if (name === undefined) return undefined
+      cookies.set(reply, tradeCookie, '', 0)
+      const waiting = await tickets.take<Waiting>('trade', name)
+      if (!waiting || !isOffered(waiting)) return undefined
+      const { uuid, method, sg } = waiting
+      const session = await signOn.begin(
+        { uuid, sessionKey: Buffer.from(waiting.sessionKey, 'base64'), session: waiting.session },
+        loginEvent(request, uuid, method, 'success', waiting.session.provider),
+      )
+      return session && { session, method, sg }
+    },
+    drop: async (request, reply) => {
+      const name = given(request, tradeCookie)
+      if (name === undefined) return
+      cookies.set(reply, tradeCookie, '', 0)
+      await tickets.take('trade', name)
+    },
+  }
+
+  return {
+    admit,
+    trade,
+    offerLogout: async (session, method, reply) => {
+      const provider = providerOf(session)
+      // The last session at a provider may be that of another device.
+      if (provider?.config.scheme !== method || !hasLogout(provider)) return
+      cookies.set(reply, logoutCookie, await tickets.issue('logout', session, patience), patience)
+      reply.header('link', `<${addresses.logoutPage}>; rel="logout"`)
+    },
+    takeLogout: async (request, reply) => {
+      const name = given(request, logoutCookie)
+      if (name === undefined) return undefined
+      cookies.set(reply, logoutCookie, '', 0)
+      return tickets.take<ProviderSession>('logout', name)
+    },
+  }
+}
+
+const isSameKey = (key: Uint8Array, { sessionKey }: Waiting) =>
+  Buffer.from(key).toString('base64') === sessionKey

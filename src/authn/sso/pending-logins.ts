@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { cookieNames, cookiesOf, setCookie } from '../../http/cookies.ts'
+import { deriveKey, type Keyring, type Mac, sameText } from '../../model/keys.ts'
+import type { Attempt } from './protocol.ts'
+
+/**
+ * Attempts to log in live in the browser that makes them, in a cookie that only the nodes can write: a start costs the
+ * store nothing, and what comes back counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
+ */
+export interface Attempts {
+  create(provider: string, redirectUrl: string): Attempt
+  /** Gives the browser the attempt's cookie, and takes the oldest away where there are many. */
+  keep(request: FastifyRequest, reply: FastifyReply, attempt: Attempt): void
+  /** Takes the attempt's cookie away. @returns undefined when this browser has no such attempt, or it is too old */
+  resume(request: FastifyRequest, reply: FastifyReply, state: string): Attempt | undefined
+}
+
+/** Seconds that somebody may take at the provider. */
+const lifetime = 15 * 60
+/** Attempts that a browser may have under way, such as in several tabs. */
+const mostAttempts = 5
+const prefix = 'CARREL-SSO-'
+const nothing = new Uint8Array()
+
+/** The cookies of single sign-on, by the protection that the public address allows. */
+export function signOnCookies(baseUrl: string) {
+  const secure = baseUrl.startsWith('https:')
+  const attributes = `Path=/; HttpOnly; ${secure ? 'Secure; SameSite=None' : 'SameSite=Lax'}`
+  // __Host-: no neighbouring host can plant one (RFC 6265bis §4.1.3.2).
+  const nameOf = (name: string) => (secure ? `__Host-${name}` : name)
+  return {
+    read: (request: FastifyRequest, name: string) => cookiesOf(request, nameOf(name)),
+    /** Of those that came, oldest first, as browsers send them (RFC 6265 §5.4). */
+    names: (request: FastifyRequest) =>
+      cookieNames(request)
+        .filter(name => name.startsWith(nameOf('')))
+        .map(name => name.slice(nameOf('').length)),
+    /** @param seconds 0: away with it */
+    set: (reply: FastifyReply, name: string, value: string, seconds: number) =>
+      setCookie(reply, nameOf(name), `${value}; Max-Age=${seconds}; ${attributes}`),
+  }
+}
+export type SignOnCookies = ReturnType<typeof signOnCookies>
+
+type Content = readonly [state: string, provider: string, redirectUrl: string, begun: number]
+
+export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attempts {
+  const keys = () => keyring().map(secret => deriveKey(secret, 'sign-on', nothing))
+  function signingKey(): Mac {
+    const [key] = keys()
+    if (!key) throw new Error('there is no secret to sign with')
+    return key
+  }
+  const signature = (key: Mac, content: string) => key(`cookie/${content}`).toString('base64url')
+  const cookieName = (state: string) => `${prefix}${state.slice(0, 8)}`
+  const toAttempt = (key: Mac, state: string, provider: string, redirectUrl: string): Attempt => ({
+    state,
+    provider,
+    redirectUrl,
+    secret: purpose => key(`${purpose}/${state}`).toString('base64url'),
+  })
+
+  function read(value: string): Attempt | undefined {
+    const [content = '', mac = ''] = value.split('.')
+    const key = keys().find(one => sameText(signature(one, content), mac))
+    if (!key) return undefined
+    const json = Buffer.from(content, 'base64url').toString()
+    const [state, provider, redirectUrl, begun] = JSON.parse(json) as Content
+    return Date.now() < begun + lifetime * 1000 ? toAttempt(key, state, provider, redirectUrl) : undefined
+  }
+
+  return {
+    create: (provider, redirectUrl) =>
+      toAttempt(signingKey(), randomBytes(32).toString('base64url'), provider, redirectUrl),
+    keep: (request, reply, { state, provider, redirectUrl }) => {
+      // Another page could have begun any number of them, until the browser's headers are too long for anybody.
+      const older = cookies
+        .names(request)
+        .filter(name => name.startsWith(prefix) && name.length === prefix.length + 8)
+      for (const name of older.slice(0, Math.max(0, older.length + 1 - mostAttempts)))
+        cookies.set(reply, name, '', 0)
+      const content: Content = [state, provider, redirectUrl, Date.now()]
+      const text = Buffer.from(JSON.stringify(content)).toString('base64url')
+      cookies.set(reply, cookieName(state), `${text}.${signature(signingKey(), text)}`, lifetime)
+    },
+    resume: (request, reply, state) => {
+      if (!/^[\w-]{43}$/.test(state)) return undefined
+      const given = cookies.read(request, cookieName(state))
+      if (given.length > 0) cookies.set(reply, cookieName(state), '', 0)
+      return given.map(read).find(attempt => attempt !== undefined && sameText(attempt.state, state))
+    },
+  }
+}

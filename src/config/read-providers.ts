@@ -1,0 +1,216 @@
+import { createRequire } from 'node:module'
+import { dirname, resolve } from 'node:path'
+import type * as ajvModule from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import { administratorGroup, passwordMethod } from '../model/caller.ts'
+import { providerSchemas, takenSchemes } from './provider-schemas.ts'
+import {
+  allowedAddress,
+  type Condition,
+  type GroupRule,
+  isLoopback,
+  type OidcConfig,
+  type ProviderConfig,
+  type ProxyConfig,
+  type SamlConfig,
+  type SignOnConfig,
+} from './providers.ts'
+import {
+  type Complain,
+  readSaml,
+  readSecret,
+  type SamlBlock,
+  type SecretPlace,
+  type Surroundings,
+} from './read-secrets.ts'
+import { isRange } from './settings.ts'
+import { signOnSchema } from './single-sign-on-schema.ts'
+
+/** The block as it is in the file, once the schema has let it through and filled in the defaults. */
+interface Block {
+  readonly methods?: readonly string[]
+  readonly defaultRedirectUrl?: string
+  readonly saml: SamlBlock
+  readonly providers: readonly unknown[]
+}
+
+type InFileRule<T extends Condition> = Omit<T, 'matches'> & {
+  readonly value?: string
+  readonly pattern?: string
+}
+type InFile<T extends ProviderConfig> = Omit<T, 'groups' | 'require' | 'secret' | 'clientSecret' | 'name'> & {
+  readonly name?: string
+  readonly require: readonly InFileRule<Condition>[]
+  readonly groups: readonly InFileRule<GroupRule>[]
+  readonly secret?: SecretPlace
+  readonly clientSecret?: SecretPlace
+}
+type ProviderBlock = InFile<SamlConfig> | InFile<OidcConfig> | InFile<ProxyConfig>
+
+/** Loaded and compiled where there is a block to check: it takes longer than most commands do, and 10 MB. */
+function compile() {
+  const { Ajv } = createRequire(import.meta.url)('ajv') as typeof ajvModule
+  const ajv = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
+  ajv.addFormat('regex', { type: 'string', validate: isPattern })
+  return {
+    isBlock: ajv.compile(signOnSchema) as ValidateFunction<Block>,
+    isProvider: new Map(
+      Object.entries(providerSchemas).map(([kind, schema]) => [kind, ajv.compile<ProviderBlock>(schema)]),
+    ),
+  }
+}
+
+/** @returns the ways to log in, in their order, and single sign-on; null where the file has none */
+export function readSignOn(
+  given: unknown,
+  surroundings: Surroundings,
+): { readonly methods: readonly string[]; readonly signOn: SignOnConfig | null } {
+  if (given === undefined) return { methods: [passwordMethod], signOn: null }
+  const { baseUrl, allowedOrigins, complain } = surroundings
+  const { isBlock, isProvider } = compile()
+  if (!isBlock(given)) throw schemaError(isBlock, '', complain)
+  const providers = given.providers.map((one, at) => {
+    const where = `providers[${at}]`
+    const kind = (one as { kind?: unknown } | null)?.kind
+    const validate = typeof kind === 'string' ? isProvider.get(kind) : undefined
+    if (!validate) throw complain(`${where}.kind`, `must be one of ${[...isProvider.keys()].join(', ')}`)
+    if (!validate(one)) throw schemaError(validate, where, complain)
+    return readProvider(one, where, surroundings)
+  })
+  for (const [at, { id }] of providers.entries())
+    if (providers.findIndex(one => one.id === id) !== at)
+      throw complain(`providers[${at}].id`, `${id} is there twice`)
+
+  const schemes = [...new Set(providers.map(({ scheme }) => scheme))]
+  const known = [passwordMethod, ...schemes]
+  const methods = given.methods ?? known
+  const unknown = methods.find(method => !known.includes(method))
+  if (unknown !== undefined)
+    throw complain('methods', `${JSON.stringify(unknown)} is none of ${known.join(', ')}`)
+
+  const defaultRedirectUrl = given.defaultRedirectUrl ?? `${allowedOrigins[0] ?? baseUrl}/`
+  if (allowedAddress(defaultRedirectUrl, { allowedOrigins, baseUrl }) === undefined)
+    throw complain(
+      'defaultRedirectUrl',
+      `${JSON.stringify(defaultRedirectUrl)} must be a plain address of an origin in CARREL_ALLOWED_ORIGINS`,
+    )
+  const saml = readSaml(given.saml, surroundings)
+  // A scheme that is switched off has no door.
+  const [offered, off] = [true, false].map(isOffered =>
+    providers.filter(({ scheme }) => methods.includes(scheme) === isOffered),
+  )
+  const switchedOff = off?.map(({ id }) => id) ?? []
+  return { methods, signOn: { defaultRedirectUrl, saml, providers: offered ?? [], switchedOff } }
+}
+
+function readProvider(given: ProviderBlock, where: string, surroundings: Surroundings): ProviderConfig {
+  const { complain } = surroundings
+  const { groups, require, secret, clientSecret, ...block } = given
+  const common = {
+    name: given.id,
+    ...block,
+    require: require.map((rule, at) => readCondition(rule, `${where}.require[${at}]`, complain)),
+    groups: readRules(groups, `${where}.groups`, complain),
+  }
+  if (takenSchemes.includes(common.scheme.toLowerCase()))
+    throw complain(`${where}.scheme`, `${common.scheme} is a name that is taken`)
+  if (common.email.verified === 'claim' && common.attributes.emailVerified === undefined)
+    throw complain(`${where}.email.verified`, 'is claim: attributes.emailVerified must name what says so')
+  const secretAt = (place: SecretPlace | undefined, name: string) =>
+    place === undefined ? null : readSecret(place, `${where}.${name}`, surroundings)
+  switch (common.kind) {
+    case 'saml':
+      return { ...common, metadata: resolve(dirname(surroundings.file), common.metadata) } as SamlConfig
+    case 'oidc':
+      if (!common.issuer.startsWith('https:') && !isLoopback(common.issuer))
+        throw complain(`${where}.issuer`, 'must begin with https://; http is for providers on this machine')
+      return { ...common, clientSecret: secretAt(clientSecret, 'clientSecret') } as OidcConfig
+    case 'proxy':
+      return readProxy(common, secretAt(secret, 'secret') ?? '', where, complain)
+  }
+}
+
+/** Headers that clients send themselves, and that no proxy should say who somebody is by. */
+const headersOfClients =
+  /^(authorization|cookie|host|origin|referer|user-agent|accept.*|content-.*|x-forwarded-(for|host|proto|port)|x-xsrf-token|x-on-behalf-of.*)$/
+
+function readProxy(
+  given: Omit<ProxyConfig, 'secret'>,
+  secret: string,
+  where: string,
+  complain: Complain,
+): ProxyConfig {
+  for (const address of given.addresses) {
+    if (!isRange(address)) throw complain(`${where}.addresses`, `${address} is no address or network`)
+    if (address.endsWith('/0')) throw complain(`${where}.addresses`, `${address} is everybody`)
+  }
+  if (!/^[!-~][ -~]{14,}[!-~]$/.test(secret))
+    throw complain(
+      `${where}.secret`,
+      'must have 16 characters or more of printable ASCII, no space at its ends',
+    )
+  const secretHeader = given.secretHeader.toLowerCase()
+  for (const header of [
+    ...Object.values(given.attributes),
+    ...[...given.groups, ...given.require].map(one => one.attribute),
+  ]) {
+    const name = header.toLowerCase()
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
+      throw complain(`${where}.attributes`, `${JSON.stringify(header)} is no name of a header`)
+    if (name === secretHeader || headersOfClients.test(name))
+      throw complain(`${where}.attributes`, `${header} is a header of another meaning`)
+  }
+  return { ...given, secret, secretHeader }
+}
+
+function readRules(rules: readonly InFileRule<GroupRule>[], where: string, complain: Complain): GroupRule[] {
+  return rules.map(({ group, ...rule }, at) => {
+    // A way of arriving must never make an administrator.
+    if (group.trim().toLowerCase() === administratorGroup.toLowerCase())
+      throw complain(`${where}[${at}].group`, `may not be ${administratorGroup}`)
+    return { group, ...readCondition(rule, `${where}[${at}]`, complain) }
+  })
+}
+
+function readCondition(
+  { attribute, value, pattern }: InFileRule<Condition>,
+  where: string,
+  complain: Complain,
+): Condition {
+  if (value !== undefined && pattern === undefined) return { attribute, matches: one => one === value }
+  if (pattern === undefined || value !== undefined) throw complain(where, 'needs either a value or a pattern')
+  const whole = new RegExp(`^(?:${pattern})$`, 'u')
+  return { attribute, matches: one => whole.test(one) }
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    new RegExp(`^(?:${pattern})$`, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The first thing that the schema has against it, in words and without the value, which may be a secret in the wrong place. */
+function schemaError(validate: ValidateFunction, where: string, complain: Complain): Error {
+  const [error] = validate.errors ?? []
+  if (!error) throw new Error('a schema refused something without saying why')
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join('')
+  return complain(`${where}${path}`.replace(/^\./, ''), describe(error))
+}
+
+function describe({ keyword, params, message = 'is not valid', parentSchema }: ErrorObject): string {
+  const known = Object.keys((parentSchema?.properties ?? {}) as object).join(', ')
+  if (keyword === 'additionalProperties')
+    return `${params.additionalProperty} is not known; known are ${known}`
+  if (keyword === 'type' && known === 'env, file')
+    return 'must say where the secret is: {"env": "NAME"} or {"file": "path"}'
+  if (keyword === 'enum') return `must be one of ${(params.allowedValues as string[]).join(', ')}`
+  if (keyword === 'not') return 'is a name that is taken'
+  return message
+}

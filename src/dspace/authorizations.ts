@@ -1,0 +1,206 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage, single, withParameters } from '../http/hal.ts'
+import { badParameter, type Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { readUuid, uuidPattern } from '../lib/uuids.ts'
+import { type Caller, isAdministrator, requireEperson } from '../model/caller.ts'
+import { viewerOf, viewerOfSession } from '../model/viewer.ts'
+import type { Accounts } from '../storage/storage.ts'
+import {
+  type Feature,
+  type FeatureParts,
+  features,
+  type Resource,
+  type ResourceType,
+  type Who,
+} from './features.ts'
+
+interface Parts extends FeatureParts {
+  readonly accounts: Accounts
+  readonly addresses: Addresses
+}
+
+/** `[<eperson>_]<feature>_<type>_<uuid>` */
+const authorizationId = new RegExp(`^(?:(${uuidPattern})_)?([A-Za-z]+)_([a-z]+)_(${uuidPattern})$`)
+
+/** The kinds of things, by where they are below `/api`; a thing is at such an address and its uuid. */
+const places: Readonly<Record<ResourceType, string>> = {
+  site: '/core/sites/',
+  eperson: '/eperson/epersons/',
+  group: '/eperson/groups/',
+  bitstream: '/core/bitstreams/',
+}
+/** That many look-ups one request may cause. */
+const mostResources = 200
+
+const types = Object.keys(places) as ResourceType[]
+
+/**
+ * `GET /api/authz/…` (B1: «checked against the site»): what an eperson may do with something. Every authorization that
+ * holds is listed, none that doesn't; a feature or an address that nobody knows has none.
+ */
+export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts }: Parts): void {
+  const { accounts } = parts
+  const authz = `${addresses.api}/authz`
+  const authorizations = `${authz}/authorizations`
+  const featureHref = (id: string) => `${authz}/features/${id}`
+  const hrefOf = ({ type, uuid }: Resource) => `${addresses.api}${places[type]}${uuid}`
+
+  function resourceAt(href: string): Resource[] {
+    return types.flatMap(type => {
+      const start = hrefOf({ type, uuid: '' })
+      const uuid = href.startsWith(start) ? readUuid(href.slice(start.length)) : undefined
+      return uuid === undefined ? [] : [{ type, uuid }]
+    })
+  }
+
+  /** Of `uuid` and `type`, such as `core.bitstream` or `core.bitstreams`, the other way to say what is asked about. */
+  function resourcesOf(query: Query): Resource[] {
+    const name = single(query, 'type')
+      ?.toLowerCase()
+      .replace(/^\w+\.|s$/g, '')
+    const type = types.find(one => one === name)
+    const uuids = (query.values.get('uuid') ?? []).flatMap(one => readUuid(one) ?? [])
+    return type === undefined ? [] : uuids.map(uuid => ({ type, uuid }))
+  }
+
+  const featureBody = ({ id, description, resourcetypes }: Feature) => ({
+    id,
+    description,
+    resourcetypes,
+    type: 'feature',
+    _links: { self: { href: featureHref(id) } },
+  })
+
+  const authorizationBody = (feature: Feature, resource: Resource, eperson: string | undefined) => {
+    const id = [...(eperson === undefined ? [] : [eperson]), feature.id, resource.type, resource.uuid].join(
+      '_',
+    )
+    return {
+      id,
+      type: 'authorization',
+      _links: {
+        ...(eperson === undefined ? {} : { eperson: { href: addresses.eperson(eperson) } }),
+        feature: { href: featureHref(feature.id) },
+        object: { href: hrefOf(resource) },
+        self: { href: `${authorizations}/${id}` },
+      },
+      _embedded: { feature: featureBody(feature) },
+    }
+  }
+
+  /** @param eperson whose rights; a client may ask about itself, an administrator about anybody */
+  async function rightsOf(caller: Caller, eperson: string | undefined): Promise<Who> {
+    // Of a stranger, what is known of its address counts.
+    if (eperson === undefined)
+      return {
+        administrator: false,
+        self: null,
+        viewer: caller.kind === 'anonymous' ? viewerOf(caller) : viewerOfSession(undefined),
+      }
+    const asking = requireEperson(caller)
+    if (eperson === asking.session.eperson.uuid)
+      return {
+        administrator: isAdministrator(caller),
+        self: caller.kind === 'acting' ? null : asking.session.eperson,
+        viewer: viewerOf(caller),
+      }
+    if (!isAdministrator(caller))
+      throw new Problem(
+        'access-denied',
+        'An eperson may ask about its own rights; others are for administrators.',
+      )
+    const session = await accounts.session(eperson)
+    return {
+      administrator: session?.administrator === true,
+      self: session?.eperson ?? null,
+      viewer: viewerOfSession(session),
+    }
+  }
+
+  /** @param wanted names of features; none: all */
+  async function holding(
+    caller: Caller,
+    eperson: string | undefined,
+    resources: readonly Resource[],
+    wanted: readonly string[],
+  ) {
+    const who = await rightsOf(caller, eperson)
+    const asked = features.filter(({ id }) => wanted.length === 0 || wanted.includes(id))
+    const held: ReturnType<typeof authorizationBody>[] = []
+    for (const resource of resources)
+      for (const feature of asked)
+        if (feature.resourcetypes.includes(resource.type) && (await feature.may(who, resource, parts)))
+          held.push(authorizationBody(feature, resource, eperson))
+    return held
+  }
+
+  /** @param name of the search @param resources that are asked about */
+  async function searched({ caller, query }: FastifyRequest, name: string, resources: readonly Resource[]) {
+    const asked = query as Query
+    const eperson = single(asked, 'eperson')?.toLowerCase()
+    const found = await holding(caller, eperson, resources, asked.values.get('feature') ?? [])
+    const self = withParameters(`${authorizations}/search/${name}`, asked, searchParameters)
+    return halPage('authorizations', found, readPage(asked), self)
+  }
+  const searchParameters = ['uri', 'uuid', 'type', 'feature', 'eperson']
+
+  app.get('/authz/authorizations/search/object', async request => {
+    const query = request.query as Query
+    const uri = single(query, 'uri')
+    if (!uri) throw badParameter('uri', '', 'The parameter uri must be the address of what is asked about.')
+    single(query, 'feature')
+    return searched(request, 'object', resourceAt(uri))
+  })
+
+  app.get('/authz/authorizations/search/objects', async request => {
+    const query = request.query as Query
+    const uris = query.values.get('uri') ?? []
+    if (uris.length === 0 && !query.values.has('uuid'))
+      throw badParameter(
+        'uri',
+        '',
+        'What is asked about must be said: addresses as uri, or a type and each uuid, once or more often.',
+      )
+    const wanted = [...uris.flatMap(resourceAt), ...resourcesOf(query)]
+    if (wanted.length > mostResources)
+      throw badParameter(
+        'uuid',
+        String(wanted.length),
+        `At most ${mostResources} things can be asked about at once.`,
+      )
+    return searched(request, 'objects', wanted)
+  })
+
+  app.get<{ Params: { id: string } }>('/authz/authorizations/:id', async ({ caller, params }) => {
+    const [, eperson, feature = '', type, uuid = ''] = authorizationId.exec(params.id) ?? []
+    const resources = types.filter(one => one === type).map(one => ({ type: one, uuid }))
+    const [held] = await holding(caller, eperson, resources, [feature])
+    if (!held) throw new Problem('not-found', 'There is no such authorization.')
+    return held
+  })
+
+  app.get('/authz/authorizations', async () => ({
+    _links: {
+      search: { href: `${authorizations}/search` },
+      self: { href: authorizations },
+    },
+  }))
+  app.get('/authz/authorizations/search', async () => ({
+    _links: {
+      object: { href: `${authorizations}/search/object` },
+      objects: { href: `${authorizations}/search/objects` },
+      self: { href: `${authorizations}/search` },
+    },
+  }))
+
+  app.get('/authz/features', async request =>
+    halPage('features', features.map(featureBody), readPage(request.query as Query), `${authz}/features`),
+  )
+  app.get<{ Params: { id: string } }>('/authz/features/:id', async request => {
+    const feature = features.find(({ id }) => id === request.params.id)
+    if (!feature) throw new Problem('not-found', 'There is no feature of this name.')
+    return featureBody(feature)
+  })
+}

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { mayRead } from '../model/viewer.ts'
+import type { Repository } from '../storage/repository.ts'
+import type { Entities } from '../storage/storage.ts'
+import { bundleOf, readableBitstream, readableBundle, readableItem } from './access.ts'
+import {
+  accessStatusBody,
+  bitstreamBody,
+  bundleBody,
+  itemBody,
+  type ShownBitstream,
+  thumbnailOf,
+} from './bodies.ts'
+import { allFormats, formatBody, formatOfId } from './formats.ts'
+import { listPage } from './list.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly entities: Entities
+  readonly repository: Repository
+}
+type Route = { Params: { uuid: string } }
+
+/**
+ * `GET /api/core/bitstreams…`, `/bundles…` and `/bitstreamformats…`: what files are, and what DSpace's clients find from
+ * there. Their content is not here. Who may not read a file learns nothing of what is known about it either.
+ */
+export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, repository }: Parts): void {
+  const core = `${addresses.api}/core`
+  const url = '/core/bitstreams/:uuid'
+  const bundle = '/core/bundles/:uuid'
+  const formats = '/core/bitstreamformats'
+
+  app.get('/core/bitstreams', async (request, reply) =>
+    listPage<ShownBitstream>(
+      entities,
+      { name: 'bitstreams', self: `${core}/bitstreams`, body: row => bitstreamBody(row, core) },
+      request,
+      reply,
+    ),
+  )
+  app.get<Route>(url, async ({ caller, params }) =>
+    bitstreamBody(await readableBitstream(repository, caller, params.uuid), core),
+  )
+  app.get<Route>(`${url}/bundle`, async ({ caller, params }) => {
+    const bitstream = await readableBitstream(repository, caller, params.uuid)
+    return bundleBody(await bundleOf(repository, caller, bitstream), core)
+  })
+  app.get<Route>(`${url}/format`, async ({ caller, params }) => {
+    const { mimeType } = await readableBitstream(repository, caller, params.uuid)
+    return formatBody(mimeType, core)
+  })
+  app.get<Route>(`${url}/thumbnail`, async ({ caller, params }, reply) => {
+    const bitstream = await readableBitstream(repository, caller, params.uuid)
+    const picture = thumbnailOf(bitstream, await repository.bitstreamsOf(bitstream.item))
+    if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
+    return bitstreamBody(picture, core)
+  })
+  app.get<Route>(`${url}/accessStatus`, async ({ caller, params }) => {
+    const { uuid, readers } = await readableBitstream(repository, caller, params.uuid)
+    return accessStatusBody(readers, `${core}/bitstreams/${uuid}/accessStatus`)
+  })
+
+  app.get<Route>(bundle, async ({ caller, params }) =>
+    bundleBody(await readableBundle(repository, caller, params.uuid), core),
+  )
+  app.get<Route>(`${bundle}/bitstreams`, async ({ caller, params, query }) => {
+    const { uuid, bitstreams } = await readableBundle(repository, caller, params.uuid)
+    const bodies = bitstreams
+      .filter(({ readers }) => mayRead(caller, readers))
+      .map(one => bitstreamBody(one, core))
+    return halPage('bitstreams', bodies, readPage(query as Query), `${core}/bundles/${uuid}/bitstreams`)
+  })
+  app.get<Route>(`${bundle}/item`, async ({ caller, params }) => {
+    const { item } = await readableBundle(repository, caller, params.uuid)
+    return itemBody(await readableItem(repository, caller, item), core)
+  })
+  // No file is marked as the one to begin with.
+  app.get<Route>(`${bundle}/primaryBitstream`, async ({ caller, params }, reply) => {
+    await readableBundle(repository, caller, params.uuid)
+    return reply.code(204).send()
+  })
+
+  app.get(formats, async request =>
+    halPage(
+      'bitstreamformats',
+      allFormats(core),
+      readPage(request.query as Query),
+      `${core}/bitstreamformats`,
+    ),
+  )
+  app.get<{ Params: { id: string } }>(`${formats}/:id`, async ({ params }) => {
+    const format = formatOfId(params.id, core)
+    if (!format) throw new Problem('not-found', 'There is no format with this id.')
+    return format
+  })
+}

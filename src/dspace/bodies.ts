@@ -1,0 +1,155 @@
+import { admits, type Readers, today } from '../model/readers.ts'
+import type { Bitstream, Item, Metadata } from '../storage/repository.ts'
+import { bundleUuid } from './bundle-uuid.ts'
+
+/** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
+
+/** What a list of items shows of one is what a single one shows. */
+export type ShownItem = Pick<Item, 'uuid' | 'identifier' | 'metadata' | 'modified'>
+export type ShownBitstream = Pick<Bitstream, 'uuid' | 'bundle' | 'name' | 'description' | 'size' | 'sha256'>
+
+/** Files of one item that lie together, in their order; never empty. */
+export interface Bundle {
+  readonly uuid: string
+  readonly name: string
+  readonly bitstreams: readonly Bitstream[]
+}
+
+export function bundlesOf(bitstreams: readonly Bitstream[]): readonly Bundle[] {
+  const byName = Map.groupBy(bitstreams, ({ bundle }) => bundle)
+  return [...byName].map(([name, members]) => ({
+    uuid: bundleUuid(members[0]?.uuid ?? ''),
+    name,
+    bitstreams: members,
+  }))
+}
+
+/** Below an item; each leads to an answer, if only to that there is nothing (`src/dspace/items.ts`). */
+const itemLinks = [
+  'accessStatus',
+  'bundles',
+  'identifiers',
+  'mappedCollections',
+  'owningCollection',
+  'relationships',
+  'templateItemOf',
+  'thumbnail',
+  'version',
+] as const
+
+export function itemBody({ uuid, identifier, metadata, modified }: ShownItem, core: string) {
+  const self = `${core}/items/${uuid}`
+  return {
+    id: uuid,
+    uuid,
+    name: metadata['dc.title']?.[0]?.value ?? null,
+    handle: identifier,
+    metadata: metadataBody(metadata),
+    // Carrel has no drafts, nothing withdrawn and nothing that only those find who know the address.
+    inArchive: true,
+    discoverable: true,
+    withdrawn: false,
+    lastModified: modified,
+    entityType: metadata['dspace.entity.type']?.[0]?.value ?? null,
+    type: 'item',
+    _links: {
+      ...Object.fromEntries(itemLinks.map(name => [name, { href: `${self}/${name}` }])),
+      self: { href: self },
+    },
+  }
+}
+
+export function bundleBody({ uuid, name }: Bundle, core: string) {
+  const self = `${core}/bundles/${uuid}`
+  return {
+    id: uuid,
+    uuid,
+    name,
+    handle: null,
+    metadata: metadataBody({ 'dc.title': [{ value: name, language: null }] }),
+    type: 'bundle',
+    _links: {
+      bitstreams: { href: `${self}/bitstreams` },
+      item: { href: `${self}/item` },
+      primaryBitstream: { href: `${self}/primaryBitstream` },
+      self: { href: self },
+    },
+  }
+}
+
+export function bitstreamBody(bitstream: ShownBitstream, core: string) {
+  const { uuid, name, description } = bitstream
+  const self = `${core}/bitstreams/${uuid}`
+  return {
+    id: uuid,
+    uuid,
+    name,
+    handle: null,
+    metadata: metadataBody({
+      'dc.title': [{ value: name, language: null }],
+      ...(description === null ? {} : { 'dc.description': [{ value: description, language: null }] }),
+    }),
+    bundleName: bitstream.bundle,
+    sizeBytes: bitstream.size,
+    checkSum: { checkSumAlgorithm: 'SHA-256', value: bitstream.sha256 },
+    // A number that DSpace's addresses before version 7 had; nothing here goes by it.
+    sequenceId: null,
+    type: 'bitstream',
+    _links: {
+      accessStatus: { href: `${self}/accessStatus` },
+      bundle: { href: `${self}/bundle` },
+      content: { href: `${self}/content` },
+      format: { href: `${self}/format` },
+      self: { href: self },
+      thumbnail: { href: `${self}/thumbnail` },
+    },
+  }
+}
+
+const metadataBody = (metadata: Metadata) =>
+  Object.fromEntries(
+    Object.entries(metadata).map(([key, values]) => [
+      key,
+      values.map(({ value, language }, place) => ({
+        value,
+        language,
+        authority: null,
+        confidence: -1,
+        place,
+      })),
+    ]),
+  )
+
+const stranger = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
+
+/** What somebody who is not logged in can do with files that these may read. @param readers undefined: there is no file */
+export function accessStatusBody(readers: Readers | undefined, self: string) {
+  const day = today()
+  const opens = (readers ?? [])
+    .flatMap(({ reader, from }) => (reader === 'anonymous' && from !== undefined && from > day ? [from] : []))
+    .toSorted()[0]
+  const status =
+    readers === undefined
+      ? 'metadata.only'
+      : admits(readers, stranger, day)
+        ? 'open.access'
+        : opens === undefined
+          ? 'restricted'
+          : 'embargo'
+  return {
+    status,
+    embargoDate: status === 'embargo' ? opens : null,
+    type: 'accessStatus',
+    _links: { self: { href: self } },
+  }
+}
+
+/** The picture that stands for a file: named after it, in the bundle of pictures. */
+export const thumbnailOf = ({ name }: Bitstream, bitstreams: readonly Bitstream[]): Bitstream | undefined =>
+  bitstreams.find(one => one.bundle === 'THUMBNAIL' && one.name.startsWith(`${name}.`))
+
+export const identifiersBody = ({ uuid, identifier }: ShownItem, core: string) => ({
+  identifiers: [{ value: identifier, identifierType: 'handle', identifierStatus: null, type: 'identifier' }],
+  type: 'identifiers',
+  _links: { self: { href: `${core}/items/${uuid}/identifiers` } },
+})

@@ -1,0 +1,82 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
+import { mayRead } from '../model/viewer.ts'
+import type { Repository } from '../storage/repository.ts'
+import type { Entities } from '../storage/storage.ts'
+import { readableItem } from './access.ts'
+import {
+  accessStatusBody,
+  bitstreamBody,
+  bundleBody,
+  bundlesOf,
+  identifiersBody,
+  itemBody,
+  type ShownItem,
+  thumbnailOf,
+} from './bodies.ts'
+import { listPage } from './list.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly entities: Entities
+  readonly repository: Repository
+}
+type Route = { Params: { uuid: string } }
+
+/** What an item of DSpace leads to and one of Carrel never has: a list of it is empty, a single one is 204. */
+const emptyLists = ['mappedCollections', 'relationships'] as const
+const absent = ['owningCollection', 'templateItemOf', 'version'] as const
+
+/** `GET /api/core/items…`: items and what DSpace's clients find from there. */
+export function itemRoutes(app: FastifyInstance, { addresses, entities, repository }: Parts): void {
+  const core = `${addresses.api}/core`
+  const items = `${core}/items`
+  const url = '/core/items/:uuid'
+
+  app.get('/core/items', async (request, reply) =>
+    listPage<ShownItem>(
+      entities,
+      { name: 'items', self: items, body: row => itemBody(row, core) },
+      request,
+      reply,
+    ),
+  )
+  app.get<Route>(url, async ({ caller, params }) =>
+    itemBody(await readableItem(repository, caller, params.uuid), core),
+  )
+
+  app.get<Route>(`${url}/bundles`, async ({ caller, params, query }) => {
+    const { uuid } = await readableItem(repository, caller, params.uuid)
+    const bodies = bundlesOf(await repository.bitstreamsOf(uuid)).map(one => bundleBody(one, core))
+    return halPage('bundles', bodies, readPage(query as Query), `${items}/${uuid}/bundles`)
+  })
+  app.get<Route>(`${url}/thumbnail`, async ({ caller, params }, reply) => {
+    const { uuid } = await readableItem(repository, caller, params.uuid)
+    const all = await repository.bitstreamsOf(uuid)
+    const original = all.find(({ bundle }) => bundle === 'ORIGINAL')
+    const picture = original && thumbnailOf(original, all)
+    if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
+    return bitstreamBody(picture, core)
+  })
+  app.get<Route>(`${url}/accessStatus`, async ({ caller, params }) => {
+    const { uuid } = await readableItem(repository, caller, params.uuid)
+    const original = (await repository.bitstreamsOf(uuid)).find(({ bundle }) => bundle === 'ORIGINAL')
+    return accessStatusBody(original?.readers, `${items}/${uuid}/accessStatus`)
+  })
+  app.get<Route>(`${url}/identifiers`, async ({ caller, params }) =>
+    identifiersBody(await readableItem(repository, caller, params.uuid), core),
+  )
+
+  for (const name of emptyLists)
+    app.get<Route>(`${url}/${name}`, async ({ caller, params, query }) => {
+      const { uuid } = await readableItem(repository, caller, params.uuid)
+      return halPage(name, [], readPage(query as Query), `${items}/${uuid}/${name}`)
+    })
+  for (const name of absent)
+    app.get<Route>(`${url}/${name}`, async ({ caller, params }, reply) => {
+      await readableItem(repository, caller, params.uuid)
+      return reply.code(204).send()
+    })
+}

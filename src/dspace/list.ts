@@ -1,0 +1,46 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { goneOf } from '../http/client-signal.ts'
+import { halPart, readPage } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
+import { viewerOf } from '../model/viewer.ts'
+import type { Entities } from '../storage/storage.ts'
+
+interface Listed<Row> {
+  /** Of the entity, and of the one key in `_embedded`. */
+  readonly name: string
+  readonly self: string
+  readonly body: (row: Row) => object
+}
+
+/** Of records with metadata, each of which may be long; clients that want more follow `next`. */
+const mostRecords = 100
+
+/** A page of the records of an entity that the caller sees (Q11), in the order of the key. */
+export async function listPage<Row>(
+  entities: Entities,
+  { name, self, body }: Listed<Row>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const page = readPage(request.query as Query, mostRecords)
+  const entity = (await entities.all()).get(name)
+  if (!entity) throw new Error(`there is no entity ${name}`)
+  const offset = Math.min(page.number * page.size, Number.MAX_SAFE_INTEGER)
+  const listing = await entities.list(
+    entity,
+    { order: [], offset, limit: page.size, total: true },
+    viewerOf(request.caller),
+    'json',
+    () => goneOf(reply.raw),
+  )
+  const rows = await recordsIn<Row>(listing.body)
+  return halPart(name, rows.map(body), listing.total ?? rows.length, page, self)
+}
+
+/** @param body records with commas between them, in pieces or not */
+async function recordsIn<Row>(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Row[]> {
+  const pieces: string[] = []
+  for await (const piece of body instanceof Uint8Array ? [body] : body)
+    pieces.push(Buffer.from(piece).toString())
+  return JSON.parse(`[${pieces.join()}]`) as Row[]
+}

@@ -1,0 +1,47 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import type { Csrf } from '../http/csrf.ts'
+import { absentLinks } from './empty-answers.ts'
+
+/** Where a client starts: the HAL root, the root of authentication, and the CSRF pair (P4, C3). */
+export function rootRoutes(
+  app: FastifyInstance,
+  { addresses, csrf }: { addresses: Addresses; csrf: Csrf },
+): void {
+  const link = (href: string) => ({ href })
+  const root = {
+    type: 'root',
+    _links: {
+      ...absentLinks(addresses),
+      authn: link(addresses.authn),
+      authorizations: link(`${addresses.api}/authz/authorizations`),
+      bitstreamformats: link(`${addresses.api}/core/bitstreamformats`),
+      bitstreams: link(`${addresses.api}/core/bitstreams`),
+      csrf: link(addresses.csrf),
+      epersons: link(`${addresses.api}/eperson/epersons`),
+      features: link(`${addresses.api}/authz/features`),
+      groups: link(`${addresses.api}/eperson/groups`),
+      items: link(`${addresses.api}/core/items`),
+      problems: link(`${addresses.api}/problems`),
+      query: link(addresses.query),
+      sites: link(`${addresses.api}/core/sites`),
+      self: link(addresses.api),
+    },
+  }
+  const authn = {
+    type: 'authn',
+    _links: {
+      login: link(`${addresses.authn}/login`),
+      logout: link(`${addresses.authn}/logout`),
+      status: link(`${addresses.authn}/status`),
+      shortlivedtokens: link(`${addresses.authn}/shortlivedtokens`),
+      self: link(addresses.authn),
+    },
+  }
+  app.get('/', async () => root)
+  app.get('/authn', async () => authn)
+  app.get('/security/csrf', async (request, reply) => {
+    csrf.issue(request, reply)
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,49 @@
+import { METHODS } from 'node:http'
+import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
+import { pathOf } from './addresses.ts'
+import { Problem } from './problems.ts'
+
+/** Every method that Node's parser knows, but CONNECT, which never becomes a request. */
+const every = METHODS.filter(method => method !== 'CONNECT') as readonly HTTPMethods[]
+
+/** The order of `Allow`. */
+const common = ['GET', 'HEAD', 'POST', 'PATCH']
+
+/**
+ * Where an address answers some methods, every other one is a 405 with `Allow` (RFC 9110 §15.5.6), and no 404.
+ * @returns to be called for each request, before its body is looked at: whatever comes along, the method is what is wrong
+ */
+export function refuseOtherMethods(app: FastifyInstance): (request: FastifyRequest) => void {
+  // Methods that HTTP has and the framework doesn't know.
+  for (const method of every) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+
+  const routes = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = routes.get(url) ?? { pattern: patternOf(url), methods: new Set() }
+    for (const one of [method].flat()) known.methods.add(one)
+    routes.set(url, known)
+  })
+
+  return request => {
+    if (!request.is404) return
+    const path = decodeURI(pathOf(request.url))
+    const found = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+    if (found.length === 0) return
+    const allowed = new Set(found.flatMap(({ methods }) => [...methods]))
+    throw methodNotAllowed(
+      request,
+      common.filter(method => allowed.has(method)),
+    )
+  }
+}
+
+export function methodNotAllowed({ method }: FastifyRequest, allowed: readonly string[]): Problem {
+  const allow = allowed.join(', ')
+  return new Problem('method-not-allowed', `${method} is not allowed here; allowed: ${allow}.`, {
+    headers: { allow },
+  })
+}
+
+/** As the router has it: a parameter is one segment, and a slash at the end changes nothing. */
+const patternOf = (url: string) =>
+  new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')}/?$`)

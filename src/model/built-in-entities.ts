@@ -1,0 +1,105 @@
+import type { Entity, Field, FieldType, ReadRule, RowRule } from '../storage/storage.ts'
+import type { AuditEvent } from './audit-events.ts'
+
+type FieldWord = FieldType | `!${FieldType}`
+
+/**
+ * The entities that are always there (Q13). Each is a view of the store of the same name whose columns are the
+ * fields: what is not listed here is not shown. `!` in front of a type: never null.
+ */
+const table = (
+  name: string,
+  key: string,
+  [read, rows]: readonly [ReadRule, RowRule],
+  fields: Readonly<Record<string, FieldWord>>,
+): Entity => ({
+  name,
+  key,
+  read,
+  fields: Object.entries(fields).map(
+    ([field, type]): Field => ({
+      name: field,
+      type: type.replace('!', '') as FieldType,
+      nullable: !type.startsWith('!'),
+    }),
+  ),
+  source: { kind: 'table', table: name, rows },
+})
+
+export const builtInEntities: readonly Entity[] = [
+  table('epersons', 'uuid', ['admin', 'all'], {
+    uuid: '!text',
+    email: '!text',
+    first_name: 'text',
+    last_name: 'text',
+    enabled: '!boolean',
+    has_password: '!boolean',
+    groups: '!json',
+    created: '!date-time',
+    last_login: 'date-time',
+  }),
+  table('groups', 'uuid', ['admin', 'all'], {
+    uuid: '!text',
+    name: '!text',
+    members: '!integer',
+    created: '!date-time',
+  }),
+  // Everybody sees who acted as them, when and why (B4).
+  table('events', 'id', ['eperson', 'own'], {
+    id: '!integer',
+    time: '!date-time',
+    event: '!text',
+    outcome: '!text',
+    eperson: 'text',
+    actor: 'text',
+    actor_email: 'text',
+    client_ip: 'text',
+    method: 'text',
+    object: 'text',
+    reason: 'text',
+  }),
+  table('items', 'uuid', ['anonymous', 'audience'], {
+    uuid: '!text',
+    identifier: '!text',
+    title: 'text',
+    authors: '!json',
+    issued: 'text',
+    type: 'text',
+    metadata: '!json',
+    collections: '!json',
+    // For administrators; others see null: which groups there are is not for everybody.
+    readers: 'json',
+    created: '!date-time',
+    modified: '!date-time',
+  }),
+  table('bitstreams', 'uuid', ['anonymous', 'audience'], {
+    uuid: '!text',
+    item: '!text',
+    bundle: '!text',
+    name: '!text',
+    description: 'text',
+    mime_type: '!text',
+    size: '!integer',
+    sha256: '!text',
+    readers: 'json',
+    created: '!date-time',
+  }),
+]
+
+/** Names that an import can't take. */
+export const reservedEntities: ReadonlySet<string> = new Set(builtInEntities.map(entity => entity.name))
+
+/** E-mail addresses are compared without regard to case (L2). */
+export const emailKey = (email: string) => email.toLowerCase()
+
+/** Groups that the configuration names come into being at the start. */
+export const configuredGroupEvent: AuditEvent = {
+  event: 'group.add',
+  outcome: 'success',
+  eperson: null,
+  actor: null,
+  clientIp: null,
+  method: null,
+  object: null,
+  reason: null,
+}

@@ -1,0 +1,34 @@
+import { parseExact } from '../lib/json.ts'
+import type { Field, Shape } from '../storage/storage.ts'
+
+/** How records follow each other in each shape. CSV is made from a JSON array, so its records are joined as such. */
+export const separators: Readonly<Record<Shape, ',' | '\n'>> = { json: ',', ndjson: '\n', csv: ',' }
+
+export const joinPieces = (json: readonly string[], separator: string): Uint8Array<ArrayBuffer> =>
+  new TextEncoder().encode(json.join(separator))
+
+/**
+ * CSV by RFC 4180 §2, a line for each record, without the last line end.
+ * @param json records as JSON, joined by commas
+ */
+export function csvLines(json: string, fields: readonly Field[]): Uint8Array<ArrayBuffer> {
+  const records = parseExact(`[${json}]`) as Record<string, unknown>[]
+  return new TextEncoder().encode(
+    records
+      .map(record =>
+        fields.map(field => csvCell(Object.hasOwn(record, field.name) ? record[field.name] : null)).join(','),
+      )
+      .join('\r\n'),
+  )
+}
+
+/** The first line: the names of the fields. */
+export const csvHeader = (fields: readonly Field[]): string =>
+  fields.map(field => csvCell(field.name)).join(',')
+
+/** null is an empty cell, an empty text is "", so that the two can be told apart. */
+function csvCell(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

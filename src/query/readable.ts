@@ -1,0 +1,33 @@
+import { nearestMember, quote } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
+import type { Entity, ReadRule } from '../storage/storage.ts'
+
+/** Who may read an entity (Q11). Administrators read everything. */
+export function mayRead(caller: Caller, rule: ReadRule): boolean {
+  if (rule === 'anonymous' || isAdministrator(caller)) return true
+  if (rule === 'eperson') return caller.kind !== 'anonymous'
+  return rule !== 'admin' && isMember(caller, rule.slice('group:'.length))
+}
+
+/**
+ * @returns the entity, when the caller may read it
+ * @throws Problem 404 for an unknown one; 401 or 403 for one that the caller may not read
+ */
+export function readable(entities: ReadonlyMap<string, Entity>, name: string, caller: Caller): Entity {
+  const entity = entities.get(name)
+  if (!entity) {
+    const legal = [...entities.values()].filter(one => mayRead(caller, one.read)).map(one => one.name)
+    throw new Problem(
+      'unknown-entity',
+      `There is no entity ${quote(name)}; readable are: ${legal.join(', ') || 'none'}.`,
+      {
+        members: { legal, ...nearestMember(name, legal) },
+      },
+    )
+  }
+  if (mayRead(caller, entity.read)) return entity
+  if (caller.kind === 'anonymous')
+    throw new Problem('authentication-required', `Reading ${name} needs a login.`)
+  throw new Problem('access-denied', `You may not read ${name}.`)
+}

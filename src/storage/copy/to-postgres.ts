@@ -1,0 +1,199 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { noteEvent } from '../postgres/account-changes.ts'
+import { type Connection, connect } from '../postgres/driver.ts'
+import { migrate } from '../postgres/migrate.ts'
+import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
+import { StoreUnavailable } from '../storage.ts'
+import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './from-sqlite.ts'
+
+/** What was carried over and read back: of each part the rows, and the SHA-256 of all of them, the same on both sides. */
+export interface Loaded {
+  readonly part: string
+  readonly rows: number
+  readonly sha256: string
+}
+
+/** @param part what is at work @param share of it that is done, 0 to 1 */
+export type LoadProgress = (part: string, share: number) => void
+
+/** Rows that are read back at once. */
+const readStep = 10_000
+
+/**
+ * Carries a whole embedded store into an empty database, in one transaction: whatever goes wrong, nothing is there.
+ * @throws CopyError when the database is in use already, when what arrived is not what was sent, or when the store was
+ *   changed meanwhile
+ */
+export async function loadDump(
+  url: string,
+  dump: Dump,
+  event: AuditEvent,
+  progress: LoadProgress,
+): Promise<readonly Loaded[]> {
+  const options = { url, statementTimeout: 0, patience: 0, begin: '' }
+  await migrate(options)
+  const db = await connect(options)
+  try {
+    await db.exec('BEGIN')
+    await refuseUsed(db)
+    // What a new store is given at its start; this one brings its own.
+    await db.exec('DELETE FROM carrel.epersongroup; DELETE FROM carrel.secret')
+    const loaded: Loaded[] = []
+    for (const table of dump.tables) loaded.push(await loadTable(db, table, progress))
+    for (const { secret, made } of dump.secrets)
+      await db.run(
+        'INSERT INTO carrel.secret (secret, made) VALUES ($1, CAST($2 AS TIMESTAMPTZ))',
+        secret,
+        made,
+      )
+    for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
+    await goOnCounting(db)
+    if (dump.hasChanged())
+      throw new CopyError('the store was changed while it was copied; stop the service and copy again')
+    await noteEvent(db, event)
+    await db.run('UPDATE carrel.state SET store = $1', dump.storeId)
+    // Before the end: of two stores with one id either would clear away what only the other has. Where this fails
+    // behind it, neither clears anything (docs/deployment.md has the mend).
+    dump.becomeAnother()
+    await db.exec('COMMIT')
+    return loaded
+  } finally {
+    // Without COMMIT everything is taken back.
+    await db.close()
+  }
+}
+
+async function refuseUsed(db: Connection): Promise<void> {
+  // Nodes that have started on it meanwhile wait here, and then see what was copied.
+  await db.run('UPDATE carrel.state SET entities = entities + 1, secrets = secrets + 1')
+  const [found] = await db.rows<{ used: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM carrel.eperson) OR EXISTS (SELECT 1 FROM carrel.entity)
+       OR EXISTS (SELECT 1 FROM carrel.event) OR EXISTS (SELECT 1 FROM carrel.item) AS used`,
+  )
+  if (found?.used)
+    throw new CopyError('the database holds epersons, entities, items or events already; copy into a new one')
+}
+
+async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgress): Promise<Loaded> {
+  const { name, columns, key, booleans, count } = table
+  const sent = createHash('sha256')
+  let rows = 0
+  const isBoolean = columns.map(column => booleans.includes(column))
+  function* lines() {
+    for (const row of table.rows()) {
+      const line = `${row.map((value, at) => copyValue(value, isBoolean[at] === true)).join('\t')}\n`
+      sent.update(line)
+      if (++rows % readStep === 0) progress(name, rows / count / 2)
+      yield line
+    }
+  }
+  await db.copyIn(`carrel.${name} (${columns.join(', ')})`, inChunks(lines()))
+
+  const arrived = createHash('sha256')
+  let back = 0
+  await db.run(
+    `DECLARE copied NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM carrel.${name} ORDER BY ${key.join(', ')}`,
+  )
+  for (;;) {
+    const some = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${readStep} FROM copied`)
+    if (some.length === 0) break
+    for (const row of some)
+      arrived.update(
+        `${columns.map((column, at) => copyValue(row[column] ?? null, isBoolean[at] === true)).join('\t')}\n`,
+      )
+    back += some.length
+    progress(name, 0.5 + back / count / 2)
+  }
+  await db.exec('CLOSE copied')
+  return same(name, { rows, sha256: sent.digest('hex') }, { rows: back, sha256: arrived.digest('hex') })
+}
+
+async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadProgress): Promise<Loaded> {
+  const { name, key, read, fields, count } = entity
+  const version = randomBytes(16).toString('hex')
+  const sent = createHash('sha256')
+  function* records() {
+    let n = 0
+    for (const json of entity.records()) {
+      sent.update(json).update('\n')
+      if (++n % readStep === 0) progress(name, n / count / 2)
+      yield json
+    }
+  }
+  function ranks(field: number) {
+    const column = entity.ranks(field)
+    sent.update(bytesOf(column))
+    return column
+  }
+  try {
+    const written = await writeVersion(db, { version, fields: fields.length, ranks, records: records() })
+    const definition = { key, read, fields, source: { kind: 'records', version, ...written } }
+    await db.run(
+      'INSERT INTO carrel.entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)',
+      name,
+      JSON.stringify(definition),
+      version,
+      new Date().toISOString(),
+    )
+    const arrived = await readBack(db, entity, version, progress)
+    return same(name, { rows: count, sha256: sent.digest('hex') }, arrived)
+  } finally {
+    entity.close()
+  }
+}
+
+async function readBack(
+  db: Connection,
+  { name, fields, count }: DumpedEntity,
+  version: string,
+  progress: LoadProgress,
+): Promise<Omit<Loaded, 'part'>> {
+  const arrived = createHash('sha256')
+  const sql = `SELECT json FROM ${recordTable(version)} WHERE n >= $1 AND n < $2 ORDER BY n`
+  let rows = 0
+  for (let from = 0; from < count; from += readStep) {
+    const some = await db.rows<{ json: string }>(sql, from, from + readStep)
+    for (const { json } of some) arrived.update(json).update('\n')
+    rows += some.length
+    progress(name, 0.5 + rows / count / 2)
+  }
+  for (let field = 0; field < fields.length; field++)
+    for (let part = 0; part * partLength < count; part++) {
+      const sqlOfPart = 'SELECT ranks FROM carrel.rank WHERE version = $1 AND field = $2 AND part = $3'
+      const [row] = await db.rows<{ ranks: Uint8Array }>(sqlOfPart, version, field, part)
+      if (row) arrived.update(row.ranks)
+    }
+  return { rows, sha256: arrived.digest('hex') }
+}
+
+function same(part: string, sent: Omit<Loaded, 'part'>, arrived: Omit<Loaded, 'part'>): Loaded {
+  if (sent.rows !== arrived.rows || sent.sha256 !== arrived.sha256)
+    throw new CopyError(
+      `${part}: ${arrived.rows} of ${sent.rows} rows arrived, or not as they were sent; nothing was kept`,
+    )
+  return { part, ...arrived }
+}
+
+/** New stamps and ids go on behind those that were brought. */
+async function goOnCounting(db: Connection): Promise<void> {
+  await db.exec(`
+    UPDATE carrel.state SET audiences = coalesce((SELECT max(id) FROM carrel.audience), 0);
+    SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));
+    SELECT setval(pg_get_serial_sequence('carrel.provider_session', 'id'),
+      greatest((SELECT max(id) FROM carrel.provider_session), 1));
+    SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event), 1))`)
+}
+
+/** A value in the text format of COPY (https://www.postgresql.org/docs/current/sql-copy.html). */
+function copyValue(value: DumpedValue | boolean, isBoolean: boolean): string {
+  if (value === null) return '\\N'
+  if (isBoolean) return value === 1 || value === true ? 't' : 'f'
+  if (value instanceof Uint8Array) return `\\\\x${Buffer.from(value).toString('hex')}`
+  if (typeof value !== 'string') return String(value)
+  if (value.includes('\0'))
+    throw new StoreUnavailable('a text with a NUL character can not be kept by PostgreSQL; change it first')
+  return value.replace(/[\\\t\n\r]/g, one => escapes[one] ?? one)
+}
+
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }

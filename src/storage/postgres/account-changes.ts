@@ -1,0 +1,235 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { emailKey } from '../../model/built-in-entities.ts'
+import { administratorGroup, type Eperson, type Group, type Session } from '../../model/caller.ts'
+import { type ProviderSession, type SessionColumns, toProviderSession } from '../identities.ts'
+import type { Changed, Checked, Login, NewEperson } from '../storage.ts'
+import type { Pool, Queries, Value } from './driver.ts'
+import {
+  type EpersonRow,
+  epersonColumns,
+  type SessionRow,
+  sessionColumns,
+  toEperson,
+  toSession,
+} from './rows.ts'
+
+/**
+ * Everything that changes accounts. What happens on requests is one statement, and so one way to the database and back;
+ * what an operator does is a transaction. Each change of an eperson gives it a new stamp, so that no node goes on with
+ * what it remembered.
+ */
+
+export const now = () => new Date().toISOString()
+
+export const insertEvent = (values: string) =>
+  `INSERT INTO carrel.event (time, event, outcome, eperson, actor, client_ip, method, object, reason) ${values}`
+
+export const eventValues = (event: AuditEvent): readonly Value[] => [
+  now(),
+  event.event,
+  event.outcome,
+  event.eperson,
+  event.actor,
+  event.clientIp,
+  event.method,
+  storable(event.object),
+  storable(event.reason),
+]
+
+/** PostgreSQL's text has no NUL. */
+export const storable = (text: string | null) => text?.replaceAll('\0', '\uFFFD') ?? null
+
+const nineValues = 'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)'
+
+export async function noteEvent(db: Queries, event: AuditEvent): Promise<void> {
+  await db.run(insertEvent(nineValues), ...eventValues(event))
+}
+
+/** @returns undefined when the eperson is not what it was when its password was looked up */
+export async function recordLogin(
+  db: Queries,
+  login: Login,
+  event: AuditEvent,
+): Promise<Session | undefined> {
+  const [row] = await db.rows<SessionRow>(
+    `WITH changed AS (
+       UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($10, password_hash)
+       WHERE uuid = $11 AND password_stamp = $12 AND enabled RETURNING ${sessionColumns}
+     ), noted AS (
+       ${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE 'failure' END, $4, CASE WHEN found THEN $5 END, $6, $7, $8, $9
+       FROM (SELECT EXISTS (SELECT 1 FROM changed) AS found) one
+     )
+     SELECT * FROM changed`,
+    ...eventValues(event),
+    login.renewedHash,
+    login.uuid,
+    login.passwordStamp,
+  )
+  return row && toSession(row)
+}
+
+export const newSession = "session_key = $1, stamp = nextval('carrel.stamp')"
+
+export async function logout(
+  db: Queries,
+  uuid: string,
+  event: AuditEvent,
+): Promise<ProviderSession | undefined> {
+  const [last] = await db.rows<SessionColumns>(
+    `WITH ended AS (UPDATE carrel.eperson SET session_key = $10, stamp = nextval('carrel.stamp') WHERE uuid = $11),
+       noted AS (${insertEvent(nineValues)}),
+       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $11 RETURNING id, provider, name, sid, detail)
+     SELECT provider, name, sid, detail FROM sessions ORDER BY id DESC LIMIT 1`,
+    ...eventValues(event),
+    randomBytes(32),
+    uuid,
+  )
+  return last && toProviderSession(last)
+}
+
+export const addEperson = (pool: Pool, eperson: NewEperson, event: AuditEvent) =>
+  pool.transaction(async db => {
+    const added = await insertEperson(db, eperson, event)
+    if (added === 'exists') return added
+    if (eperson.administrator)
+      await changeMembership(db, 'join', administratorGroup, eperson.email, { ...event, event: 'group.join' })
+    return added
+  })
+
+export async function insertEperson(
+  db: Queries,
+  eperson: Omit<NewEperson, 'administrator'>,
+  event: AuditEvent,
+): Promise<Eperson | 'exists'> {
+  const uuid = randomUUID()
+  const [added] = await db.rows<EpersonRow>(
+    `INSERT INTO carrel.eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp,
+         session_key, stamp, created)
+       VALUES ($1, $2, $3, $4, $5, true, $6, 0, $7, nextval('carrel.stamp'), $8)
+       ON CONFLICT (email_key) DO NOTHING RETURNING ${epersonColumns}`,
+    uuid,
+    eperson.email,
+    emailKey(eperson.email),
+    storable(eperson.firstName),
+    storable(eperson.lastName),
+    eperson.passwordHash,
+    randomBytes(32),
+    now(),
+  )
+  if (!added) return 'exists'
+  await noteEvent(db, { ...event, eperson: uuid })
+  return toEperson(added)
+}
+
+export const setEnabled = (
+  pool: Pool,
+  email: string,
+  enabled: boolean,
+  event: AuditEvent,
+): Promise<Changed> =>
+  changeEperson(pool, email, event, async (db, eperson) => {
+    if (eperson.enabled === enabled) return 'unchanged'
+    const sql = `UPDATE carrel.eperson SET enabled = $2, ${newSession} WHERE uuid = $3`
+    await db.run(sql, randomBytes(32), enabled, eperson.uuid)
+    return 'changed'
+  })
+
+export const setPassword = (
+  pool: Pool,
+  email: string,
+  hash: string,
+  event: AuditEvent,
+  checked?: Checked,
+): Promise<Changed> =>
+  changeEperson(pool, email, event, async (db, { uuid }) => {
+    if (checked && checked.uuid !== uuid) return 'unchanged'
+    const sql = `UPDATE carrel.eperson SET password_hash = $2, password_stamp = nextval('carrel.stamp'), ${newSession}
+       WHERE uuid = $3 AND password_stamp = coalesce($4, password_stamp)`
+    const changed = await db.run(sql, randomBytes(32), hash, uuid, checked?.passwordStamp ?? null)
+    return changed === 0 ? 'unchanged' : 'changed'
+  })
+
+export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Promise<Changed> =>
+  changeEperson(pool, email, event, async (db, { uuid }) => {
+    await db.run('DELETE FROM carrel.eperson WHERE uuid = $1', uuid)
+    return 'changed'
+  })
+
+/** Changes one eperson, which nobody else changes meanwhile. */
+export const changeEperson = (
+  pool: Pool,
+  email: string,
+  event: AuditEvent,
+  change: (db: Queries, eperson: EpersonRow) => Promise<Changed>,
+): Promise<Changed> =>
+  pool.transaction(async db => {
+    const eperson = await lockEperson(db, email)
+    if (!eperson) return 'no-eperson'
+    const changed = await change(db, eperson)
+    if (changed === 'changed') await noteEvent(db, { ...event, eperson: eperson.uuid })
+    return changed
+  })
+
+const lockEperson = async (db: Queries, email: string) =>
+  (
+    await db.rows<EpersonRow>(
+      `SELECT ${epersonColumns} FROM carrel.eperson WHERE email_key = $1 FOR UPDATE`,
+      emailKey(email),
+    )
+  )[0]
+
+export const addGroup = (pool: Pool, name: string, event: AuditEvent): Promise<Group | 'exists'> =>
+  pool.transaction(db => insertGroup(db, name, event))
+
+async function insertGroup(db: Queries, name: string, event: AuditEvent): Promise<Group | 'exists'> {
+  const group = { uuid: randomUUID(), name }
+  const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING'
+  if ((await db.run(sql, group.uuid, name, now())) === 0) return 'exists'
+  await noteEvent(db, { ...event, object: name })
+  return group
+}
+
+export const ensureGroups = (pool: Pool, names: readonly string[], event: AuditEvent): Promise<Group[]> =>
+  pool.transaction(async db => {
+    const groups: Group[] = []
+    for (const name of names) {
+      await insertGroup(db, name, event)
+      const known = await groupNamed(db, name)
+      if (known) groups.push({ uuid: known.uuid, name })
+    }
+    return groups
+  })
+
+export const joinOrLeave = (
+  pool: Pool,
+  way: 'join' | 'leave',
+  group: string,
+  email: string,
+  event: AuditEvent,
+): Promise<Changed | 'no-group'> => pool.transaction(db => changeMembership(db, way, group, email, event))
+
+const membershipChanges = {
+  join: 'INSERT INTO carrel.membership (epersongroup, eperson) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+  leave: 'DELETE FROM carrel.membership WHERE epersongroup = $1 AND eperson = $2',
+}
+
+async function changeMembership(
+  db: Queries,
+  way: 'join' | 'leave',
+  group: string,
+  email: string,
+  event: AuditEvent,
+): Promise<Changed | 'no-group'> {
+  const known = await groupNamed(db, group)
+  if (!known) return 'no-group'
+  const eperson = await lockEperson(db, email)
+  if (!eperson) return 'no-eperson'
+  if ((await db.run(membershipChanges[way], known.uuid, eperson.uuid)) === 0) return 'unchanged'
+  await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp') WHERE uuid = $1", eperson.uuid)
+  await noteEvent(db, { ...event, eperson: eperson.uuid, object: group })
+  return 'changed'
+}
+
+const groupNamed = async (db: Queries, name: string) =>
+  (await db.rows<{ uuid: string }>('SELECT uuid FROM carrel.epersongroup WHERE name = $1', name))[0]

@@ -1,0 +1,62 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { administratorGroup } from '../../model/caller.ts'
+import { StoreUnavailable } from '../storage.ts'
+import { type Connection, type ConnectionOptions, connect } from './driver.ts'
+import { untilNoConflict } from './errors.ts'
+import { migrations } from './migrations.ts'
+
+/** Random values are made here: not every engine has functions for them. */
+async function firstRows(db: Connection): Promise<void> {
+  await db.run(
+    'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3)',
+    randomUUID(),
+    administratorGroup,
+    new Date().toISOString(),
+  )
+  await db.run('INSERT INTO carrel.secret (secret, made) VALUES ($1, now())', randomBytes(32))
+}
+
+/**
+ * Brings the database to this version's schema. Nodes that start together wait for each other at one row, an ordinary
+ * lock that every engine has; whoever comes second finds the work done.
+ * @throws StoreUnavailable when a newer Carrel wrote it
+ */
+export async function migrate(options: ConnectionOptions): Promise<void> {
+  const db = await connect({ ...options, statementTimeout: 0, patience: 0 })
+  try {
+    await untilNoConflict(async () => {
+      // After a conflict the connection is still in the transaction that failed.
+      await db.exec('ROLLBACK')
+      await migrateOnce(db)
+    })
+  } finally {
+    await db.close()
+  }
+}
+
+async function migrateOnce(db: Connection): Promise<void> {
+  const [known] = await db.rows<{ known: boolean }>(
+    "SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = 'carrel' AND table_name = 'schema_version') AS known",
+  )
+  if (!known?.known) {
+    await db.exec('CREATE SCHEMA IF NOT EXISTS carrel')
+    await db.exec(
+      'CREATE TABLE IF NOT EXISTS carrel.schema_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
+    )
+    await db.exec('INSERT INTO carrel.schema_version VALUES (1, 0) ON CONFLICT DO NOTHING')
+  }
+  await db.exec('BEGIN')
+  const [row] = await db.rows<{ version: number }>('SELECT version FROM carrel.schema_version FOR UPDATE')
+  const from = row?.version ?? 0
+  if (from > migrations.length)
+    throw new StoreUnavailable(
+      `the database has schema version ${from}, this Carrel knows ${migrations.length}: use a newer Carrel`,
+    )
+  if (from < migrations.length) {
+    for (const sql of migrations.slice(from)) await db.exec(sql)
+    if (from === 0) await firstRows(db)
+    await db.run("UPDATE carrel.state SET store = $1 WHERE store = ''", randomUUID())
+    await db.run('UPDATE carrel.schema_version SET version = $1', migrations.length)
+  }
+  await db.exec('COMMIT')
+}

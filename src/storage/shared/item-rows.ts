@@ -1,0 +1,146 @@
+import { readersText, readReaders } from '../../model/readers.ts'
+import {
+  type Bitstream,
+  type Item,
+  type Metadata,
+  mostReadersBytes,
+  type NewBitstream,
+  type NewItem,
+  summaryOf,
+} from '../repository.ts'
+
+/** How items and bitstreams lie in tables, the same in every engine. */
+export type ItemRow = {
+  uuid: string
+  identifier: string
+  title: string | null
+  authors: string
+  issued: string | null
+  type: string | null
+  metadata: string
+  collections: string
+  readers: string
+  created: string
+  modified: string
+}
+
+export const itemColumns =
+  'uuid, identifier, title, authors, issued, type, metadata, collections, readers, created, modified'
+
+export const toItem = (row: ItemRow): Item => ({
+  ...row,
+  authors: JSON.parse(row.authors) as string[],
+  metadata: JSON.parse(row.metadata) as Metadata,
+  collections: JSON.parse(row.collections) as string[],
+  readers: readReaders(row.readers),
+})
+
+export type BitstreamRow = {
+  uuid: string
+  item: string
+  bundle: string
+  name: string
+  description: string | null
+  mime_type: string
+  size: number
+  sha256: string
+  readers: string
+  created: string
+}
+
+export const bitstreamColumns =
+  'uuid, item, bundle, name, description, mime_type, size, sha256, readers, created'
+
+export const toBitstream = ({ mime_type, readers, ...row }: BitstreamRow): Bitstream => ({
+  ...row,
+  mimeType: mime_type,
+  readers: readReaders(readers),
+})
+
+/** Of a content, the places where it is, and how many are named. */
+export const holderExpression = "identifier || ', ' || bundle || '/' || name"
+export const mostHolders = 3
+
+/** What an item has in its row besides its uuid, its audience and its times, in this order. */
+export const itemValueColumns = 'title, authors, issued, type, metadata, collections'
+
+export function itemValues({ metadata, collections }: NewItem): readonly (string | null)[] {
+  const { title, authors, issued, type } = summaryOf(metadata)
+  const plain = Object.fromEntries(
+    Object.entries(metadata).map(([key, values]) => [
+      key,
+      values.map(({ value, language }) => ({ value, language })),
+    ]),
+  )
+  return [title, JSON.stringify(authors), issued, type, JSON.stringify(plain), JSON.stringify(collections)]
+}
+
+/** The same of a bitstream, but for its uuid, its item and when it came; `bundle` and `name` say which it is. */
+export type BitstreamValues = Readonly<{
+  bundle: string
+  name: string
+  place: number
+  description: string | null
+  mime_type: string
+  size: number
+  sha256: string
+  audience: number
+}>
+
+/** What may change while a bitstream stays the same one. */
+const changing = ['place', 'description', 'mime_type', 'size', 'sha256', 'audience'] as const
+export const changingColumns = changing.join(', ')
+export const changingValues = (row: BitstreamValues): (string | number | null)[] =>
+  changing.map(column => row[column])
+
+export const bitstreamValues = (one: NewBitstream, place: number, audience: number): BitstreamValues => ({
+  bundle: one.bundle,
+  name: one.name,
+  place,
+  description: one.description,
+  mime_type: one.mimeType,
+  size: one.size,
+  sha256: one.sha256,
+  audience,
+})
+
+export interface BitstreamChanges {
+  /** uuids. */
+  readonly removed: readonly string[]
+  readonly changed: readonly (BitstreamValues & { readonly uuid: string })[]
+  readonly added: readonly BitstreamValues[]
+}
+
+/** What makes an item's bitstreams those that it is to have. */
+export function bitstreamChanges(
+  before: readonly (BitstreamValues & { readonly uuid: string })[],
+  wanted: readonly BitstreamValues[],
+): BitstreamChanges {
+  const keyOf = ({ bundle, name }: BitstreamValues) => JSON.stringify([bundle, name])
+  const known = new Map(before.map(row => [keyOf(row), row]))
+  const kept = new Set(wanted.map(keyOf))
+  return {
+    removed: before.filter(row => !kept.has(keyOf(row))).map(({ uuid }) => uuid),
+    changed: wanted.flatMap(row => {
+      const old = known.get(keyOf(row))
+      return old && changing.some(column => old[column] !== row[column]) ? { ...row, uuid: old.uuid } : []
+    }),
+    added: wanted.filter(row => !known.has(keyOf(row))),
+  }
+}
+
+/**
+ * The readers of an item and of each of its bitstreams, as the texts that tell audiences apart.
+ * @throws RangeError for one that is longer than every engine can keep, before anything is changed
+ */
+export function readersOf({ identifier, readers, bitstreams }: NewItem) {
+  const checked = (text: string) => {
+    if (Buffer.byteLength(text) <= mostReadersBytes) return text
+    throw new RangeError(`the readers of ${identifier} take more than ${mostReadersBytes} bytes`)
+  }
+  const item = checked(readersText(readers))
+  return {
+    item,
+    bitstreams: bitstreams.map(one => (one.readers === null ? item : checked(readersText(one.readers)))),
+  }
+}

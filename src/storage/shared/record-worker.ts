@@ -1,0 +1,26 @@
+import { csvLines } from '../../model/record-format.ts'
+import type { Field } from '../storage.ts'
+import { sortRecords } from './sort-records.ts'
+import { serveThread, stepBack } from './thread.ts'
+
+/** Work on records that takes long, away from the thread that answers requests. */
+stepBack(10)
+
+const handlers = {
+  /** @param ranks of each field, the most significant first */
+  sort(count: number, ranks: readonly (readonly [ranks: Uint32Array, descending: boolean])[]) {
+    return sortRecords(
+      count,
+      ranks.map(([column, descending]) => ({ ranks: column, descending })),
+    )
+  },
+
+  /** @param json records joined by commas */
+  csv(json: string, fields: readonly Field[]) {
+    return csvLines(json, fields)
+  },
+}
+
+export type WorkerHandlers = typeof handlers
+
+serveThread(handlers)

@@ -1,0 +1,115 @@
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { extname } from 'node:path'
+import { parentPort, Worker } from 'node:worker_threads'
+import { StoreUnavailable } from '../storage.ts'
+
+/** Calls between the main thread and a worker, typed by the worker's handlers. */
+export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>
+
+type Call = readonly [id: number, name: string, args: readonly unknown[]]
+type Reply =
+  | readonly [id: number, kind: 'result', result: unknown]
+  | readonly [id: number, kind: 'unavailable' | 'error', message: string]
+
+export interface Thread<H extends Handlers> {
+  call<K extends keyof H & string>(name: K, ...args: Parameters<H[K]>): Promise<Awaited<ReturnType<H[K]>>>
+  /** Calls that have no answer yet. */
+  readonly busy: number
+  /** It ended by a fault of its own; start another. */
+  readonly hasEnded: boolean
+  close(): Promise<void>
+}
+
+/**
+ * @param name the file below this folder, without its ending
+ * @param data handed to the worker
+ */
+export function startThread<H extends Handlers>(name: string, data: unknown): Thread<H> {
+  const file = new URL(`../${name}${extname(import.meta.url)}`, import.meta.url)
+  const worker = new Worker(file, { workerData: data, stdout: false, stderr: false })
+  const waiting = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>()
+  let next = 0
+  let ended: Error | undefined
+
+  worker.on('message', ([id, kind, value]: Reply) => {
+    const call = waiting.get(id)
+    waiting.delete(id)
+    if (waiting.size === 0) worker.unref()
+    if (kind === 'result') call?.resolve(value as never)
+    else call?.reject(kind === 'unavailable' ? new StoreUnavailable(value) : new Error(value))
+  })
+  const end = (error: Error) => {
+    ended = error
+    for (const call of waiting.values()) call.reject(error)
+    waiting.clear()
+  }
+  worker.on('error', error => end(new StoreUnavailable(`the ${name} thread failed`, { cause: error })))
+  worker.on('exit', () => end(ended ?? new StoreUnavailable(`the ${name} thread has ended`)))
+  // A thread that nobody waits for doesn't keep the process alive.
+  worker.unref()
+
+  return {
+    call: (method, ...args) => {
+      if (ended) return Promise.reject(ended)
+      const id = next++
+      return new Promise((resolve, reject) => {
+        if (waiting.size === 0) worker.ref()
+        waiting.set(id, { resolve: resolve as (result: never) => void, reject })
+        worker.postMessage([id, method, args] satisfies Call)
+      })
+    },
+    get busy() {
+      return waiting.size
+    },
+    get hasEnded() {
+      return ended !== undefined
+    },
+    close: async () => {
+      await worker.terminate()
+    },
+  }
+}
+
+/** The worker's side: answers calls in the order they come. Buffers of a result are handed over, not copied. */
+export function serveThread(handlers: Handlers): void {
+  const port = parentPort
+  if (!port) throw new Error('this file runs as a worker thread')
+  port.on('message', ([id, name, args]: Call) => {
+    let reply: Reply
+    try {
+      const handler = handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
+      if (!handler) throw new Error(`no handler ${name}`)
+      reply = [id, 'result', handler(...args)]
+    } catch (error) {
+      const kind = error instanceof StoreUnavailable ? 'unavailable' : 'error'
+      reply = [
+        id,
+        kind,
+        error instanceof Error
+          ? kind === 'error'
+            ? (error.stack ?? error.message)
+            : error.message
+          : String(error),
+      ]
+    }
+    const result = reply[2]
+    port.postMessage(
+      reply,
+      ArrayBuffer.isView(result) && result.buffer instanceof ArrayBuffer ? [result.buffer] : [],
+    )
+  })
+}
+
+/**
+ * Lets the calling thread step back behind the one that answers requests. On Linux a thread has a priority of its own.
+ * @param nice 0 (as any) to 19 (only what is left over)
+ */
+export function stepBack(nice: number): void {
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').pop())
+    if (Number.isInteger(thread)) setPriority(thread, nice)
+  } catch {
+    // Elsewhere it stays as it is: slower under load, never wrong.
+  }
+}

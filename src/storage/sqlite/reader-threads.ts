@@ -1,0 +1,34 @@
+import { startThread, type Thread } from '../shared/thread.ts'
+import { StoreUnavailable } from '../storage.ts'
+import type { ReaderHandlers } from './reader.ts'
+
+/** The reader threads: two at most, each started when it is first needed. */
+export interface Readers {
+  leastBusy(): Thread<ReaderHandlers>
+  close(): Promise<void>
+}
+
+export function createReaders(): Readers {
+  let threads: Thread<ReaderHandlers>[] = []
+  let closed = false
+  const start = () => {
+    const thread = startThread<ReaderHandlers>('sqlite/reader', null)
+    threads.push(thread)
+    return thread
+  }
+  return {
+    leastBusy: () => {
+      if (closed) throw new StoreUnavailable('the store is closed')
+      threads = threads.filter(thread => !thread.hasEnded)
+      const [first, second] = threads
+      if (!first) return start()
+      if (first.busy === 0) return first
+      if (!second) return start()
+      return second.busy < first.busy ? second : first
+    },
+    close: async () => {
+      closed = true
+      await Promise.all(threads.map(thread => thread.close()))
+    },
+  }
+}

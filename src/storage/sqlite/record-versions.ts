@@ -1,0 +1,108 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { unpackRecords } from '../shared/loaded-records.ts'
+import type { NewEntity } from '../storage.ts'
+import { type Database, openDatabase } from './driver.ts'
+
+/**
+ * The file of one version of an imported entity: each record's JSON by its number, and the ranks of each field.
+ * Once it has its name it never changes, so it is read without locks (`immutable`).
+ */
+
+/** @returns how many records there are, their bytes together, and those of the largest */
+export function writeRecordFile(file: string, entity: NewEntity, records: Iterable<string>) {
+  const temporary = `${file}.writing`
+  rmSync(temporary, { force: true })
+  const db = openDatabase(temporary, { mode: 'write' })
+  let count = 0
+  let bytes = 0
+  let largest = 0
+  try {
+    // Nobody knows the file before it is renamed: a crash leaves nothing but a file to remove.
+    db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE')
+    db.exec('CREATE TABLE record (n INTEGER PRIMARY KEY, json TEXT NOT NULL) STRICT')
+    db.exec('CREATE TABLE rank (field INTEGER PRIMARY KEY, ranks BLOB NOT NULL) STRICT')
+    db.exec('BEGIN')
+    const insert = db.prepare('INSERT INTO record VALUES (?, ?)')
+    for (const json of records) {
+      insert.run(count++, json)
+      const size = Buffer.byteLength(json)
+      bytes += size
+      largest = Math.max(largest, size)
+    }
+    for (const field of entity.fields.keys()) {
+      const ranks = entity.ranks(field)
+      db.run(
+        'INSERT INTO rank VALUES (?, ?)',
+        field,
+        new Uint8Array(ranks.buffer, ranks.byteOffset, ranks.byteLength),
+      )
+    }
+    db.exec('COMMIT')
+  } catch (error) {
+    db.close()
+    rmSync(temporary, { force: true })
+    throw error
+  }
+  db.close()
+  sync(temporary)
+  renameSync(temporary, file)
+  sync(dirname(file))
+  return { count, bytes, largest }
+}
+
+/** Everything written to the file, or the names in the folder, is on disk afterwards. */
+function sync(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/**
+ * Records of these numbers, in this order, joined. CAST spares the way through a JavaScript string. CROSS JOIN keeps
+ * SQLite's loops in the order written (https://sqlite.org/lang_select.html#crossjoin), so that no sort is needed.
+ */
+export function recordsNumbered(db: Database, numbers: Uint32Array, separator: string) {
+  return blob(
+    db.get(
+      `SELECT CAST(group_concat(json, ?) AS BLOB) json
+       FROM (SELECT r.json FROM json_each(?) wanted CROSS JOIN record r ON r.n = wanted.value)`,
+      separator,
+      `[${numbers.join()}]`,
+    ),
+  )
+}
+
+/** Records from one number to before another, in the order of the key, joined. */
+export function recordsBetween(db: Database, from: number, before: number, separator: string) {
+  return blob(
+    db.get(
+      'SELECT CAST(group_concat(json, ?) AS BLOB) json FROM (SELECT json FROM record WHERE n >= ? AND n < ? ORDER BY n)',
+      separator,
+      from,
+      before,
+    ),
+  )
+}
+
+const blob = (row: { json?: unknown } | undefined): Uint8Array<ArrayBuffer> =>
+  (row?.json as Uint8Array<ArrayBuffer> | null | undefined) ?? new Uint8Array()
+
+/** All records as `unpackRecords` takes them. */
+export function packRecords(db: Database, count: number, bytes: number): Uint8Array<ArrayBuffer> {
+  const packed = new Uint8Array((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes)
+  const { starts, json } = unpackRecords(packed, count)
+  let at = 0
+  let n = 0
+  for (const [record] of db.iterate('SELECT CAST(json AS BLOB) FROM record ORDER BY n') as IterableIterator<
+    [Uint8Array]
+  >) {
+    json.set(record, at)
+    at += record.length
+    starts[++n] = at
+  }
+  return packed
+}

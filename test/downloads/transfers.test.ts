@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { Socket } from 'node:net'
+import { test } from 'node:test'
+import Fastify from 'fastify'
+import { createTransfers } from '../../src/downloads/transfers.ts'
+import { Problem } from '../../src/http/problems.ts'
+import { sendPieces } from '../../src/http/send-pieces.ts'
+import { openSocket } from '../support/clients/raw.ts'
+
+test('F1 of one connection there is one transfer at a time, in the order of its requests, also when one fails', async () => {
+  const transfers = createTransfers()
+  const socket = new Socket()
+  const said: string[] = []
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const first = transfers.run(socket, async () => {
+    said.push('first begins')
+    await released
+    throw new Error('the first fails')
+  })
+  const second = transfers.run(socket, async () => said.push('second'))
+  const other = transfers.run(new Socket(), async () => said.push('another connection'))
+  await other
+  assert.deepEqual(said, ['first begins', 'another connection'])
+  release()
+  await assert.rejects(first, /the first fails/)
+  await second
+  assert.deepEqual(said, ['first begins', 'another connection', 'second'])
+})
+
+test('E2 beyond 2,000 transfers the next one is 503 with Retry-After, until one has ended', async () => {
+  const transfers = createTransfers()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const running = Array.from({ length: 2_000 }, () => transfers.run(new Socket(), () => released))
+  await new Promise(resolve => setImmediate(resolve))
+  await assert.rejects(
+    transfers.run(new Socket(), async () => {}),
+    (error: unknown) =>
+      error instanceof Problem && error.code === 'busy' && error.headers['retry-after'] === '5',
+  )
+  release()
+  await Promise.all(running)
+  assert.equal(await transfers.run(new Socket(), async () => 'goes on'), 'goes on')
+})
+
+test('F1 a client that takes nothing for as long as is waited for is cut off, and its pieces end', async t => {
+  const app = Fastify()
+  let ended = false
+  async function* pieces() {
+    try {
+      for (;;) yield new Uint8Array(256 * 1024)
+    } finally {
+      ended = true
+    }
+  }
+  app.get('/', (_request, reply) =>
+    sendPieces(reply, { before: '', between: '', behind: '', pieces: pieces() }, 200),
+  )
+  t.after(() => app.close())
+  const socket = openSocket(await app.listen({ host: '127.0.0.1', port: 0 }))
+  socket.on('error', () => {})
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nHost: service.test\r\n\r\n')
+  while (!ended) await new Promise(resolve => setTimeout(resolve, 20))
+  // What had been sent is read, and then the connection is gone.
+  await new Promise(resolve => socket.once('close', resolve).resume())
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Memory } from '../../../src/storage/shared/version-cache.ts'
+
+/** Makes values and counts how often. */
+function maker() {
+  const made: string[] = []
+  return {
+    made,
+    make: (value: string) => async () => {
+      made.push(value)
+      return value
+    },
+  }
+}
+
+test('Q10 what is in memory is not made again, and at last is there at once', async () => {
+  const memory = new Memory(100)
+  const { made, make } = maker()
+  const [first, second] = [memory.get('v', 'a', 10, make('a')), memory.get('v', 'a', 10, make('a again'))]
+  assert.equal(first, second, 'those who come meanwhile wait for the same')
+  assert.equal(await first, 'a')
+  assert.equal(memory.get('v', 'a', 10, make('a again')), 'a')
+  assert.deepEqual(made, ['a'])
+})
+
+test('Q10 what was not used for longest goes first', async () => {
+  const memory = new Memory(100)
+  const { made, make } = maker()
+  for (const name of ['a', 'b', 'c', 'a', 'd']) await memory.get('v', name, 30, make(name))
+  made.length = 0
+  for (const name of ['a', 'c', 'd']) await memory.get('v', name, 30, make(name))
+  assert.deepEqual(made, [])
+  await memory.get('v', 'b', 30, make('b'))
+  assert.deepEqual(made, ['b'])
+})
+
+test('Q10 a value larger than all of the memory is made and handed out, once', async () => {
+  const memory = new Memory(100)
+  const { made, make } = maker()
+  assert.equal(await memory.get('v', 'huge', 1_000, make('huge')), 'huge')
+  assert.equal(await memory.get('v', 'small', 10, make('small')), 'small')
+  assert.equal(await memory.get('v', 'small', 10, make('small')), 'small')
+  await memory.get('v', 'huge', 1_000, make('huge'))
+  assert.deepEqual(made, ['huge', 'small', 'huge'])
+  assert.equal(memory.hasRoomFor(50), true)
+  assert.equal(memory.hasRoomFor(51), false)
+})
+
+test('Q10 a failure is not kept', async () => {
+  const memory = new Memory(100)
+  const { make } = maker()
+  await assert.rejects(
+    async () => memory.get('v', 'a', 10, () => Promise.reject(new Error('no disk'))),
+    /no disk/,
+  )
+  assert.equal(await memory.get('v', 'a', 10, make('a')), 'a')
+})
+
+test('D2 what belongs to a replaced version is forgotten', async () => {
+  const memory = new Memory(100)
+  const { made, make } = maker()
+  await memory.get('old', 'a', 10, make('old'))
+  await memory.get('new', 'a', 10, make('new'))
+  memory.keepOnly(new Set(['new']))
+  assert.equal(await memory.get('new', 'a', 10, make('new')), 'new')
+  assert.equal(await memory.get('old', 'a', 10, make('old')), 'old')
+  assert.deepEqual(made, ['old', 'new', 'old'])
+})
+
+test('D2 forgetting while a value is being made loses no room', async () => {
+  const memory = new Memory(100)
+  const { made, make } = maker()
+  for (let round = 0; round < 20; round++) {
+    let refuse = (_: Error) => {}
+    const failing = memory.get(
+      `v${round}`,
+      'a',
+      90,
+      () => new Promise<string>((_, reject) => (refuse = reject)),
+    )
+    memory.keepOnly(new Set())
+    refuse(new Error('too late'))
+    await assert.rejects(async () => failing, /too late/)
+  }
+  // Three of thirty still fit.
+  for (const name of ['a', 'b', 'c', 'a', 'b', 'c']) await memory.get('v', name, 30, make(name))
+  assert.deepEqual(made, ['a', 'b', 'c'])
+})

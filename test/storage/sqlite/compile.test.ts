@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { choosePage, compileTable } from '../../../src/storage/sqlite/compile.ts'
+import type { Entity, Page, TableSource } from '../../../src/storage/storage.ts'
+
+const source: TableSource = { kind: 'table', table: 'people', rows: 'all' }
+const entity: Entity = {
+  name: 'people',
+  key: 'id',
+  read: 'admin',
+  fields: [
+    { name: 'id', type: 'integer', nullable: false },
+    { name: 'full name', type: 'text', nullable: true },
+    { name: 'enabled', type: 'boolean', nullable: false },
+    { name: 'groups', type: 'json', nullable: false },
+  ],
+  source,
+}
+const everything: Page = { order: [], offset: 0, limit: null, total: false }
+const columns = `'id', "id", 'full name', "full name", 'enabled', json(iif("enabled", 'true', 'false')), 'groups', json("groups")`
+const all = { kind: 'all' } as const
+
+test('Q6 a page without an order is in the order of the key', () => {
+  assert.deepEqual(compileTable(entity, source, everything, all), {
+    counts: null,
+    page: {
+      sql: `SELECT json_object(${columns}) AS json FROM "people"  ORDER BY "id" LIMIT ? OFFSET ?`,
+      values: [-1, 0],
+    },
+    gathered: null,
+    end: null,
+  })
+})
+
+test('Q2 Q3 Q4 Q5 Q6 a page has its order, then the key, its window as values, and the total is of the whole table', () => {
+  const page: Page = {
+    order: [
+      { field: 'full name', descending: true },
+      { field: 'enabled', descending: false },
+    ],
+    offset: 40,
+    limit: 20,
+    total: true,
+  }
+  const plan = compileTable(entity, source, page, all)
+  assert.deepEqual(plan.page, {
+    sql: `SELECT json_object(${columns}) AS json FROM "people"  ORDER BY "full name" IS NULL DESC, "full name" DESC, "enabled", "id" LIMIT ? OFFSET ?`,
+    values: [20, 40],
+  })
+  assert.deepEqual(plan.counts, { sql: 'SELECT count(*) AS seen, 0 AS "all" FROM "people" ', values: [] })
+  assert.equal(plan.end, 60)
+})
+
+test('Q7 quotes in names end no name', () => {
+  const odd: Entity = { ...entity, key: `a"b'c`, fields: [{ name: `a"b'c`, type: 'text', nullable: false }] }
+  assert.equal(
+    compileTable(odd, { ...source, table: 'x"y' }, everything, all).page.sql,
+    `SELECT json_object('a"b''c', "a""b'c") AS json FROM "x""y"  ORDER BY "a""b'c" LIMIT ? OFFSET ?`,
+  )
+})
+
+test('Q11 rows about somebody else are in neither the page nor the total', () => {
+  const page: Page = { ...everything, limit: 5 }
+  const plan = compileTable(entity, { ...source, rows: 'own' }, page, { kind: 'own', eperson: 'e' })
+  assert.match(plan.page.sql, / FROM "own_people" WHERE eperson = \? ORDER BY "id" LIMIT/)
+  assert.deepEqual(plan.page.values, ['e', 5, 0])
+  assert.deepEqual(plan.counts?.values, ['e'])
+})
+
+test('Q11 who sees next to nothing of many has rows gathered, others have them passed over in their order', () => {
+  const audiences: TableSource = { kind: 'table', table: 'items', rows: 'audience' }
+  const plan = (limit: number | null) =>
+    compileTable(entity, audiences, { ...everything, limit }, { kind: 'audiences', ids: [1, 7] })
+  for (const [seen, limit, gathers] of [
+    [10, 10, true],
+    [3_000, 10, true],
+    [4_000, 10, false],
+    [500_000, 10, false],
+    [500_000, null, true],
+    [0, 1, true],
+  ] as const) {
+    const compiled = plan(limit)
+    const chosen = choosePage(compiled, seen, 1_000_000)
+    assert.equal(chosen, gathers ? compiled.gathered : compiled.page, `${seen} ${limit}`)
+    assert.deepEqual(chosen.values, ['[1,7]', limit ?? -1, 0])
+  }
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { passwordOf } from '../service/service.ts'
+
+/** What an HTTP client of the service does: keeps the CSRF pair and the token, nothing more. */
+export class Client {
+  readonly address: string
+  #cookie: string | undefined
+  #csrf: string | undefined
+  token: string | undefined
+
+  constructor(address: string) {
+    this.address = address
+  }
+
+  /** @param path such as `/api/authn/status` */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers)
+    if (this.#cookie && !headers.has('cookie')) headers.set('cookie', this.#cookie)
+    if (this.token && !headers.has('authorization')) headers.set('authorization', `Bearer ${this.token}`)
+    const response = await fetch(this.address + path, { redirect: 'manual', ...init, headers })
+    const csrf = response.headers.get('dspace-xsrf-token')
+    const pair = response.headers.getSetCookie().find(cookie => cookie.split(';')[0]?.endsWith(`=${csrf}`))
+    if (pair && csrf) {
+      this.#cookie = pair.split(';')[0]
+      this.#csrf = csrf
+    }
+    return response
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.request(path, { headers })
+  }
+
+  /** A POST with a valid CSRF pair, which is fetched when there is none yet. */
+  post(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.#change('POST', path, body, headers)
+  }
+
+  /** The same with PATCH. */
+  patch(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.#change('PATCH', path, body, headers)
+  }
+
+  async #change(
+    method: string,
+    path: string,
+    body: Sent | undefined,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Response> {
+    return this.request(path, {
+      method,
+      ...(body === undefined ? {} : { body }),
+      headers: { 'x-xsrf-token': (await this.csrfPair()).value, ...headers },
+    })
+  }
+
+  /** The CSRF pair in use. */
+  async csrfPair(): Promise<{ cookie: string; value: string }> {
+    if (!this.#csrf || !this.#cookie) await (await this.get('/api/security/csrf')).arrayBuffer()
+    assert.ok(this.#csrf && this.#cookie, 'the service hands out a CSRF pair')
+    return { cookie: this.#cookie, value: this.#csrf }
+  }
+
+  tryLogin(user: string, password: string): Promise<Response> {
+    return this.post('/api/authn/login', new URLSearchParams({ user, password }))
+  }
+
+  /** A POST of an encoded form, byte by byte as it stands. */
+  postForm(path: string, form: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.post(path, form, { 'content-type': 'application/x-www-form-urlencoded', ...headers })
+  }
+
+  /** Logs in with the password that `addEperson` gave. @returns the token, which is sent from now on */
+  async login(email: string): Promise<string> {
+    this.token = undefined
+    const response = await this.post(
+      '/api/authn/login',
+      new URLSearchParams({ user: email, password: passwordOf(email) }),
+    )
+    assert.equal(response.status, 200, await response.text())
+    this.token = bearerOf(response)
+    return this.token
+  }
+
+  /** A new token for the client's own, which it goes on using. */
+  async refresh(): Promise<string> {
+    const response = await this.post('/api/authn/login')
+    assert.equal(response.status, 200, await response.text())
+    return bearerOf(response)
+  }
+
+  async shortLivedToken(headers: Readonly<Record<string, string>> = {}): Promise<string> {
+    const response = await this.post('/api/authn/shortlivedtokens', undefined, headers)
+    assert.equal(response.status, 200)
+    return ((await response.json()) as { token: string }).token
+  }
+
+  async status(path = '/api/authn/status', headers: Readonly<Record<string, string>> = {}): Promise<Status> {
+    const response = await this.get(path, headers)
+    assert.equal(response.status, 200)
+    return (await response.json()) as Status
+  }
+
+  /** The names of the special groups that the status shows. */
+  async specialGroups(headers: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+    const { _embedded } = await this.status('/api/authn/status', headers)
+    return _embedded.specialGroups._embedded.specialGroups.map(group => group.name).sort()
+  }
+
+  /** Whether the service takes this token (or the client's own) for a logged-in eperson. */
+  async isLoggedIn(token = this.token): Promise<boolean> {
+    const response = await this.get('/api/authn/status', token ? { authorization: `Bearer ${token}` } : {})
+    assert.equal(response.status, 200)
+    return ((await response.json()) as { authenticated: boolean }).authenticated
+  }
+}
+
+type Sent = string | URLSearchParams | Uint8Array<ArrayBuffer>
+
+/** The body of the status, as far as tests look into it. */
+export interface Status {
+  readonly authenticated: boolean
+  readonly _embedded: {
+    readonly eperson?: { readonly uuid: string; readonly email: string }
+    readonly specialGroups: {
+      readonly _embedded: {
+        readonly specialGroups: readonly { readonly uuid: string; readonly name: string }[]
+      }
+    }
+  }
+}
+
+/** The token in the answer of a login. */
+export function bearerOf(response: Response): string {
+  const header = response.headers.get('authorization')
+  assert.match(header ?? '', /^Bearer \S+$/)
+  return (header ?? '').slice('Bearer '.length)
+}

@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict'
+import type { Service } from '../service/service.ts'
+import { type Answer, CrossOriginBrowser } from './cross-origin.ts'
+
+/**
+ * Asks what DSpace's user interface (dspace-angular 7.6 to 10) asks, in its order and with its headers: auth.interceptor.ts,
+ * xsrf.interceptor.ts, log.interceptor.ts, locale.interceptor.ts, dspace-rest.service.ts, hal-endpoint.service.ts,
+ * auth.service.ts, browser-xsrf.service.ts, menu.resolver.ts, authorization-data.service.ts and the pages.
+ */
+export class DspaceInterface {
+  readonly #browser: CrossOriginBrowser
+  /** `rest.baseUrl` of its configuration. */
+  readonly #rest: string
+  /** Cookies of its own origin, which outlive a page. */
+  readonly #own = new Map<'dsAuthInfo' | 'XSRF-TOKEN' | 'dsImpersonatingEPerson', string>()
+  /** What lives as long as a page does. */
+  #page: Page = emptyPage()
+  /** Every request, as method and address. */
+  readonly requests: string[] = []
+
+  constructor(service: Service, origin: string) {
+    this.#rest = service.config.baseUrl
+    this.#browser = new CrossOriginBrowser(origin, url => service.address + url.pathname + url.search)
+  }
+
+  get user(): Body | undefined {
+    return this.#page.user
+  }
+  get token(): string | undefined {
+    return this.#own.get('dsAuthInfo')
+  }
+  /** The ways to log in that the login page offers. */
+  get loginMethods(): readonly string[] {
+    return this.#page.loginMethods
+  }
+  /** Features that hold at the site, of those that the menus depend on. */
+  get menu(): readonly string[] {
+    return this.#page.menu
+  }
+
+  /** The page is loaded, by a browser that has what it has. */
+  async boot(): Promise<void> {
+    this.#page = emptyPage()
+    const csrf = await this.#ask('GET', `${this.#rest}/api/security/csrf`)
+    assert.equal(csrf.status, 204)
+    assert.ok(this.#own.get('XSRF-TOKEN'), 'a CSRF pair')
+    assert.equal((await this.#get(`${this.#rest}/api`)).type, 'root')
+    for (const name of ['google.analytics.key', 'matomo.enabled', 'registration.verification.enabled'])
+      await this.#property(name)
+    await this.#checkAuthentication()
+    const sites = await this.#list('sites')
+    this.#page.site = sites[0] ?? assert.fail('there is a site')
+    assert.deepEqual(await this.#list('browses', '?size=9999'), [])
+    assert.deepEqual(await this.#list('systemwidealerts', '/search/active'), [])
+    for (const feature of menuFeatures) if (await this.isAuthorized(feature)) this.#page.menu.push(feature)
+    if (this.#page.menu.includes('administratorOf'))
+      assert.equal((await this.#ask('GET', `${await this.#endpoint('scripts')}/metadata-export`)).status, 404)
+  }
+
+  /** The same again: what is in memory is gone, cookies stay. */
+  reload(): Promise<void> {
+    return this.boot()
+  }
+
+  async showHome(): Promise<void> {
+    const objects = await this.#endpoint('discover/search/objects')
+    const found = await this.#get(
+      `${objects}?sort=dc.date.accessioned,DESC&page=0&size=5&dsoType=ITEM&embed=thumbnail&embed=accessStatus`,
+    )
+    assert.deepEqual(listIn(found._embedded?.searchResult as Body), [])
+    const top = '/search/top?page=0&size=5&sort=dc.title,ASC&embed=logo'
+    assert.deepEqual(await this.#list('communities', top), [])
+    await this.isAuthorized('canSendFeedback')
+    const view = { targetId: this.#page.site?.uuid, targetType: 'site', referrer: '' }
+    const events = await this.#endpoint('statistics/viewevents')
+    assert.equal((await this.#api('POST', events, JSON.stringify(view))).status, 201)
+  }
+
+  /** @returns the answer of the service, as the login page sees it */
+  async logIn(user: string, password: string): Promise<Answer> {
+    const body = `password=${encodeURIComponent(password)}&user=${encodeURIComponent(user)}`
+    const login = `${await this.#endpoint('authn')}/login`
+    const answer = await this.#api('POST', login, body, {
+      'content-type': 'application/x-www-form-urlencoded',
+    })
+    if (answer.status !== 200) {
+      this.#page.loginMethods = methodsIn(answer)
+      return answer
+    }
+    this.#own.set('dsAuthInfo', tokenIn(answer))
+    await this.#authenticated()
+    return answer
+  }
+
+  /** What a timer does shortly before the token expires. */
+  async refresh(): Promise<void> {
+    const answer = await this.#api('POST', `${await this.#endpoint('authn')}/login`, '{}', {
+      accept: 'application/json',
+      authorization: `Bearer ${this.token}`,
+    })
+    assert.equal(answer.status, 200, answer.text)
+    this.#own.set('dsAuthInfo', tokenIn(answer))
+  }
+
+  async logOut(): Promise<void> {
+    this.#own.delete('dsImpersonatingEPerson')
+    // Options that were meant for the request are its body.
+    const options = { headers: { normalizedNames: {}, lazyUpdate: [], headers: {} }, responseType: 'text' }
+    const logout = `${await this.#endpoint('authn')}/logout`
+    const answer = await this.#api('POST', logout, JSON.stringify(options))
+    assert.equal(answer.status, 204, answer.text)
+    this.#own.delete('dsAuthInfo')
+    await this.reload()
+  }
+
+  /** The profile page. */
+  async profile(): Promise<Profile> {
+    const id = this.user?.uuid ?? assert.fail('somebody is logged in')
+    const epersons = await this.#endpoint('epersons')
+    const user = await this.#get(`${epersons}/${id}?embed=groups`)
+    const groups = await this.#get(`${hrefOf(user, 'groups')}?page=0&size=20`)
+    const status = await this.#get(`${await this.#endpoint('authn')}/status?embed=specialGroups`)
+    await this.#property('researcher-profile.entity-type')
+    assert.equal((await this.#ask('GET', `${await this.#endpoint('profiles')}/${id}?embed=item`)).status, 404)
+    const value = (key: string) => user.metadata?.[key]?.[0]?.value
+    return {
+      name: `${value('eperson.firstname')} ${value('eperson.lastname')}`,
+      mustAgree: value('dspace.agreements.end-user') !== 'true',
+      groups: listIn(groups).map(({ name }) => name),
+      specialGroups: listIn(status._embedded?.specialGroups as Body).map(({ name }) => name),
+      canChangePassword: await this.isAuthorized('canChangePassword', hrefOf(user, 'self')),
+    }
+  }
+
+  /** The form for a new password on that page. @returns the answer; the page shows its `message` if it is a refusal */
+  async changePassword(currentPassword: string, newPassword: string): Promise<Answer> {
+    const value = { new_password: newPassword, current_password: currentPassword }
+    const operations = [{ op: 'add', path: '/password', value }]
+    const id = this.user?.uuid ?? assert.fail('somebody is logged in')
+    return this.#api('PATCH', `${await this.#endpoint('epersons')}/${id}`, JSON.stringify(operations))
+  }
+
+  /** The page that a file is downloaded from. @returns the file, or where the page goes instead */
+  async download(bitstream: string): Promise<Response | 'login' | 'forbidden'> {
+    const embed = '?embed=bundle/primaryBitstream&embed=bundle/item&embed=format'
+    const answer = await this.#api('GET', `${await this.#endpoint('bitstreams')}/${bitstream}${embed}`)
+    if (answer.status === 401) return 'login'
+    if (answer.status === 403) return 'forbidden'
+    const file = bodyOf(answer)
+    const bundle = await this.#get(hrefOf(file, 'bundle'))
+    assert.equal((await this.#get(hrefOf(bundle, 'item'))).type, 'item')
+    assert.equal((await this.#api('GET', hrefOf(bundle, 'primaryBitstream'))).status, 204)
+    assert.equal((await this.#get(hrefOf(file, 'format'))).type, 'bitstreamformat')
+    const mayDownload = await this.isAuthorized('canDownload', hrefOf(file, 'self'))
+    if (!mayDownload) return this.user ? 'forbidden' : 'login'
+    const content = hrefOf(file, 'content')
+    if (!this.user) return this.#browser.visit(content)
+    const made = await this.#api('POST', `${await this.#endpoint('authn')}/shortlivedtokens`)
+    assert.equal(made.status, 200, made.text)
+    const { token } = JSON.parse(made.text) as { token: string }
+    return this.#browser.visit(`${content}?authentication-token=${token}`)
+  }
+
+  /** An administrator looks for somebody and acts on behalf of them. */
+  async impersonate(email: string): Promise<void> {
+    const [found] = await this.#list('epersons', `/search/byMetadata?query=${email}&page=0&size=5`)
+    assert.equal(found?.email, email)
+    const eperson = await this.#get(hrefOf(found, 'self'))
+    assert.ok(await this.isAuthorized('loginOnBehalfOf', hrefOf(eperson, 'self')))
+    this.#own.set('dsImpersonatingEPerson', eperson.uuid)
+    await this.reload()
+  }
+
+  async stopImpersonating(): Promise<void> {
+    this.#own.delete('dsImpersonatingEPerson')
+    await this.reload()
+  }
+
+  /** @param about the site, unless told otherwise */
+  async isAuthorized(feature: string, about = hrefOf(this.#page.site, 'self')): Promise<boolean> {
+    const query = new URLSearchParams({
+      uri: about,
+      feature,
+      ...(this.user ? { eperson: this.user.uuid } : {}),
+      embed: 'feature',
+    })
+    const held = await this.#list('authorizations', `/search/object?${query}`)
+    for (const one of held) assert.equal((one._embedded?.feature as Body | undefined)?.id, feature)
+    return held.length > 0
+  }
+
+  async #checkAuthentication(): Promise<void> {
+    if (this.token !== undefined) return this.#authenticated()
+    const answer = await this.#status({})
+    assert.equal(bodyOf(answer).authenticated, false)
+    this.#page.loginMethods = methodsIn(answer)
+  }
+
+  /** Who the token belongs to. One that is no good any more is thrown away. */
+  async #authenticated(): Promise<void> {
+    const answer = await this.#status({ authorization: `Bearer ${this.token}` })
+    const status = bodyOf(answer)
+    if (status.authenticated !== true) {
+      this.#own.delete('dsAuthInfo')
+      this.#page.loginMethods = methodsIn(answer)
+      return
+    }
+    this.#page.token = this.token
+    const acting = this.#own.get('dsImpersonatingEPerson')
+    this.#page.user =
+      acting === undefined
+        ? await this.#get(hrefOf(status, 'eperson'))
+        : await this.#get(`${await this.#endpoint('epersons')}/${acting}`)
+  }
+
+  async #status(headers: Readonly<Record<string, string>>): Promise<Answer> {
+    const url = `${await this.#endpoint('authn')}/status`
+    return this.#api('GET', url, undefined, { accept: 'application/json', ...headers })
+  }
+
+  async #property(name: string): Promise<void> {
+    const answer = await this.#api('GET', `${await this.#endpoint('properties')}/${name}`)
+    assert.equal(answer.status, 404, name)
+    assert.equal(typeof (JSON.parse(answer.text) as { message?: unknown }).message, 'string')
+  }
+
+  /** hal-endpoint.service.ts: from the root along links of these names. */
+  async #endpoint(path: string): Promise<string> {
+    let href = `${this.#rest}/api`
+    for (const name of path.split('/')) {
+      const known = this.#page.links.get(href) ?? (await this.#get(href))
+      this.#page.links.set(href, known)
+      href = hrefOf(known, name)
+    }
+    return href
+  }
+
+  /** The elements of a list, which has one key. */
+  async #list(endpoint: string, more = ''): Promise<readonly Body[]> {
+    return listIn(await this.#get((await this.#endpoint(endpoint)) + more))
+  }
+
+  async #get(url: string): Promise<Body> {
+    const answer = await this.#api('GET', url)
+    assert.equal(answer.status, 200, `${url}: ${answer.text}`)
+    const body = bodyOf(answer)
+    assert.ok(body._links.self?.href, `${url} has a link to itself`)
+    assert.ok(body.type !== undefined || body.page !== undefined, `${url} has a type`)
+    return body
+  }
+
+  /** dspace-rest.service.ts: a request that says what type its body has, even without one. */
+  #api(method: string, url: string, body?: string, headers: Readonly<Record<string, string>> = {}) {
+    return this.#ask(method, url, body, { 'content-type': 'application/json; charset=utf-8', ...headers })
+  }
+
+  /** The interceptors. */
+  async #ask(method: string, url: string, body?: string, given: Readonly<Record<string, string>> = {}) {
+    this.requests.push(`${method} ${url}`)
+    const headers = new Headers({ accept: 'application/json, text/plain, */*', ...given })
+    headers.set('accept-language', 'en')
+    headers.set('x-referrer', '/home')
+    headers.set('x-correlation-id', 'f4b8a4a0-3a3c-4b7e-8f6e-5d0c9b9f9a11')
+    const asks = /\/authn\/(login|status)$/.test(url)
+    if (!asks && this.#page.token !== undefined) {
+      headers.set('authorization', `Bearer ${this.#page.token}`)
+      const acting = this.#own.get('dsImpersonatingEPerson')
+      if (acting !== undefined) headers.set('x-on-behalf-of', acting)
+    }
+    const csrf = this.#own.get('XSRF-TOKEN')
+    if (method !== 'GET' && url.toLowerCase().startsWith(this.#rest.toLowerCase()) && csrf !== undefined)
+      headers.set('x-xsrf-token', csrf)
+    const answer = await this.#browser.request(method, url, headers, body)
+    const fresh = answer.header('dspace-xsrf-token')
+    if (fresh !== null) this.#own.set('XSRF-TOKEN', fresh)
+    return answer
+  }
+}
+
+/** What the interface looks at of what it is sent. */
+interface Body {
+  readonly id?: string
+  readonly uuid: string
+  readonly name: string
+  readonly email?: string
+  readonly type?: string
+  readonly authenticated?: boolean
+  readonly metadata?: Readonly<Record<string, readonly { readonly value: string }[]>>
+  readonly page?: object
+  readonly _embedded?: Readonly<Record<string, unknown>>
+  readonly _links: Readonly<Record<string, { readonly href: string }>>
+}
+
+interface Page {
+  token: string | undefined
+  user: Body | undefined
+  site: Body | undefined
+  loginMethods: readonly string[]
+  readonly menu: string[]
+  readonly links: Map<string, Body>
+}
+
+const emptyPage = (): Page => ({
+  token: undefined,
+  user: undefined,
+  site: undefined,
+  loginMethods: [],
+  menu: [],
+  links: new Map(),
+})
+
+interface Profile {
+  readonly name: string
+  readonly mustAgree: boolean
+  readonly groups: readonly string[]
+  readonly specialGroups: readonly string[]
+  readonly canChangePassword: boolean
+}
+
+const menuFeatures = [
+  'isCollectionAdmin',
+  'isCommunityAdmin',
+  'administratorOf',
+  'canSubmit',
+  'canEditItem',
+  'canSeeQA',
+  'coarNotifyEnabled',
+  'canManageGroups',
+  'epersonRegistration',
+]
+
+const bodyOf = ({ text }: Answer): Body => JSON.parse(text) as Body
+
+function hrefOf(body: Body | undefined, name: string): string {
+  const href = body?._links[name]?.href
+  assert.ok(href, `a link ${name} in ${JSON.stringify(body)}`)
+  return href
+}
+
+/** dspace-rest-response-parsing.service.ts: a list has a page and one key in what is embedded. */
+function listIn(body: Body): readonly Body[] {
+  assert.ok(body.page, 'a page')
+  const lists = Object.values(body._embedded ?? {})
+  assert.equal(lists.length, 1)
+  return lists[0] as readonly Body[]
+}
+
+/** auth.interceptor.ts, parseAuthMethodsFromHeaders: names only. */
+const methodsIn = (answer: Answer): readonly string[] =>
+  (answer.header('www-authenticate')?.match(/(\w+ (\w+=((".*?")|[^,]*)(, )?)*)/g) ?? []).map(
+    realm => realm.split(' ')[0] ?? '',
+  )
+
+/** auth-token-info.model.ts: the page reads when the token expires. */
+function tokenIn(answer: Answer): string {
+  const token = (answer.header('authorization') ?? '').replace('Bearer ', '')
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number }
+  assert.ok(claims.exp * 1000 > Date.now())
+  return token
+}

@@ -1,0 +1,73 @@
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { databaseOf, runSqlIn } from '../service/engines.ts'
+import type { Service } from '../service/service.ts'
+
+/** Tokens made and read without the service's own code, as `src/model/keys.ts` and RFC 7515 describe them. */
+export interface Claims {
+  readonly eid: string
+  readonly sg: readonly string[]
+  readonly exp: number
+}
+
+export const ownHeader = '{"alg":"HS256","typ":"JWT"}'
+
+export const base64url = (text: string | Uint8Array): string => Buffer.from(text).toString('base64url')
+
+/** The three parts of a token, decoded: the first two as text. */
+export function partsOf(token: string): { header: string; payload: string; signature: Buffer } {
+  const [header = '', payload = '', signature = ''] = token.split('.')
+  return {
+    header: Buffer.from(header, 'base64url').toString(),
+    payload: Buffer.from(payload, 'base64url').toString(),
+    signature: Buffer.from(signature, 'base64url'),
+  }
+}
+
+export const claimsOf = (token: string): Claims => JSON.parse(partsOf(token).payload) as Claims
+
+/** The secrets in the data folder or in the database that it stands for, newest first (T7). */
+export async function secretsOf(dataFolder: string): Promise<Buffer[]> {
+  if ((await databaseOf(dataFolder)) !== undefined) {
+    const sql = 'SELECT secret FROM carrel.secret ORDER BY id DESC'
+    return (await runSqlIn<{ secret: Buffer }>(dataFolder, sql)).map(({ secret }) => secret)
+  }
+  return readFileSync(join(dataFolder, 'secret'), 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => Buffer.from(line.split(' ')[0] ?? '', 'base64url'))
+}
+
+/** How a secret may be spelled, to look for it where it must not be. */
+export const spellingsOf = (secret: Buffer): string[] =>
+  (['base64url', 'base64', 'hex'] as const).map(encoding => secret.toString(encoding).replace(/=+$/, ''))
+
+/** HMAC-SHA256 of the purpose and the material under the secret. */
+export const derivedKey = (
+  secret: Uint8Array | string,
+  purpose: string,
+  material: Uint8Array = new Uint8Array(),
+): Buffer => createHmac('sha256', secret).update(`carrel/1/${purpose}/`).update(material).digest()
+
+/** The key that the service signs this eperson's tokens with at the moment. */
+export async function keyOf(
+  service: Service,
+  uuid: string,
+  kind: 'login' | 'short-lived' = 'login',
+  given?: Uint8Array,
+): Promise<Buffer> {
+  const session = await service.storage.accounts.session(uuid)
+  const secret = given ?? (await secretsOf(service.dataFolder))[0]
+  if (!session || !secret) throw new Error(`there is no session of ${uuid}`)
+  return derivedKey(secret, `${kind}/password`, session.sessionKey)
+}
+
+/** A token of encoded parts, signed with HS256 whatever its header says. */
+export function signedParts(header: string, payload: string, key: Uint8Array): string {
+  const input = `${header}.${payload}`
+  return `${input}.${createHmac('sha256', key).update(input).digest('base64url')}`
+}
+
+export const signed = (header: string, payload: string, key: Uint8Array): string =>
+  signedParts(base64url(header), base64url(payload), key)

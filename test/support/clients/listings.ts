@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { baseUrl, type Service } from '../service/service.ts'
+
+/** Reading what the query endpoints answer, without any help of the code under test. */
+export const queryPath = '/api/query/v4'
+
+export type Parameters = Readonly<Record<string, string | number | boolean | readonly unknown[]>>
+
+/** The address of a list request; what is an array goes out as JSON. */
+export function listPath(entity: string, parameters: Parameters = {}): string {
+  const pairs = Object.entries(parameters).map(
+    ([name, value]) =>
+      `${name}=${encodeURIComponent(typeof value === 'object' ? JSON.stringify(value) : String(value))}`,
+  )
+  return `${queryPath}/${entity}${pairs.length > 0 ? '?' : ''}${pairs.join('&')}`
+}
+
+/** The records of a list request that must succeed. */
+export async function list<T = Record<string, unknown>>(
+  client: { get(path: string): Promise<Response> },
+  entity: string,
+  parameters: Parameters = {},
+): Promise<T[]> {
+  const response = await client.get(listPath(entity, parameters))
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return JSON.parse(text) as T[]
+}
+
+/** The body of a list request of anyone, as it stands. */
+export async function bodyOf(service: Service, path: string, accept = 'application/json'): Promise<string> {
+  const response = await fetch(service.address + path, { headers: { accept } })
+  const bytes = await response.arrayBuffer()
+  // The default decoder would swallow a byte-order mark that belongs to a text.
+  const text = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes)
+  assert.equal(response.status, 200, text)
+  return text
+}
+
+export interface ListProblem {
+  readonly detail: string
+  readonly parameter?: string
+  readonly value?: string
+  readonly position?: number
+  readonly legal?: unknown
+  readonly nearest?: string
+}
+
+/** The problem of a request that must fail with this status. */
+export async function problemOf(response: Response, status: number): Promise<ListProblem> {
+  const text = await response.text()
+  assert.equal(response.status, status, text)
+  assert.equal(response.headers.get('content-type'), 'application/problem+json')
+  return JSON.parse(text) as ListProblem
+}
+
+/** The links of an answer by their relation, as paths that the service under test can be asked for. */
+export function linksOf(response: Response): Partial<Record<string, string>> {
+  const links: Record<string, string> = {}
+  for (const link of (response.headers.get('link') ?? '').split(', ')) {
+    if (link === '') continue
+    const [, address = '', relation = ''] = /^<([^>]+)>; rel="([a-z]+)"$/.exec(link) ?? []
+    assert.ok(address.startsWith(`${baseUrl}/`), `${link} starts with the public address`)
+    links[relation] = address.slice(baseUrl.length)
+  }
+  return links
+}
+
+export interface Cell {
+  readonly text: string
+  /** An empty cell that is quoted is a text, one that is not is null. */
+  readonly quoted: boolean
+}
+
+/** CSV as RFC 4180 §2 has it, read to the letter: CRLF behind every line, quotes doubled inside of quotes. */
+export function readCsv(csv: string): Cell[][] {
+  const endOfCell = /[,\r\n]/g
+  const rows: Cell[][] = []
+  let row: Cell[] = []
+  for (let at = 0; at < csv.length; ) {
+    const quoted = csv[at] === '"'
+    let text = ''
+    if (quoted) {
+      for (at++; csv[at] !== '"' || csv[at + 1] === '"'; at++) {
+        assert.ok(at < csv.length, 'a quoted cell ends')
+        if (csv[at] === '"') at++
+        text += csv[at]
+      }
+      at++
+    } else {
+      endOfCell.lastIndex = at
+      const end = endOfCell.exec(csv)
+      assert.ok(end, 'the last line ends')
+      text = csv.slice(at, end.index)
+      assert.ok(!text.includes('"'), 'quotes stand only in quoted cells')
+      at = end.index
+    }
+    row.push({ text, quoted })
+    if (csv[at] === ',') {
+      at++
+      continue
+    }
+    assert.equal(csv.slice(at, at + 2), '\r\n', 'a line ends with CRLF')
+    at += 2
+    rows.push(row)
+    row = []
+  }
+  assert.deepEqual(row, [], 'the last line ends')
+  return rows
+}

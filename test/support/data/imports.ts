@@ -1,0 +1,69 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { commandEvent } from '../../../src/cli/store.ts'
+import { type ImportReport, importFile } from '../../../src/import/import-entity.ts'
+import type { ReadRule } from '../../../src/storage/storage.ts'
+import { databaseOf, runSqlIn } from '../service/engines.ts'
+import { repository } from '../service/process.ts'
+import type { Service } from '../service/service.ts'
+
+interface FileImport {
+  readonly entity: string
+  readonly key: string
+  readonly read?: ReadRule
+  /** Name of the file; its ending tells the format. */
+  readonly file?: string
+}
+
+/** Imports a file with this content. */
+export function importText(
+  { storage, dataFolder }: Pick<Service, 'storage' | 'dataFolder'>,
+  content: string | Uint8Array,
+  { entity, key, read = 'anonymous', file = 'records.ndjson' }: FileImport,
+): Promise<ImportReport> {
+  const path = join(dataFolder, file)
+  writeFileSync(path, content)
+  const options = { name: entity, key, read, event: commandEvent('entity.import') }
+  return importFile(path, storage.entities, options, () => {})
+}
+
+/** What imports have left in the store that belongs to no version of an entity: files, or tables. */
+export async function leftoversIn(dataFolder: string): Promise<string[]> {
+  if ((await databaseOf(dataFolder)) === undefined)
+    return readdirSync(join(dataFolder, 'entities')).filter(name => !/^[a-z]+\.[0-9a-f]+\.db$/.test(name))
+  const left = await runSqlIn<{ name: string }>(
+    dataFolder,
+    `WITH known AS (
+       SELECT version FROM carrel.entity WHERE version IS NOT NULL UNION SELECT version FROM carrel.retired
+     )
+     SELECT tablename AS name FROM pg_tables WHERE schemaname = 'carrel' AND tablename LIKE 'records.%'
+       AND tablename NOT IN (SELECT 'records.' || version FROM known)
+     UNION SELECT version FROM carrel.rank WHERE version NOT IN (SELECT version FROM known)`,
+  )
+  return left.map(({ name }) => name)
+}
+
+export const ndjson = (records: readonly object[]): string =>
+  records.map(record => `${JSON.stringify(record)}\n`).join('')
+
+/** Long enough for the slowest machine: only what never comes about runs into it. */
+const patience = 30_000
+
+/** Waits for what other threads and processes bring about. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const asked = Date.now()
+  while (!(await condition())) {
+    if (Date.now() - asked > patience) throw new Error(`never came about: ${condition}`)
+    await sleep(10)
+  }
+}
+
+/** @returns the path of a file of real data; undefined, with a word in the output, where the project stands alone */
+export function realData(t: TestContext, name: string): string | undefined {
+  const path = join(repository, '../shared/data', name)
+  if (existsSync(path)) return path
+  t.diagnostic(`${path} is not there: generated records are used instead`)
+  return undefined
+}

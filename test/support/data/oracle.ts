@@ -1,0 +1,165 @@
+import type { Cell } from '../clients/listings.ts'
+
+/**
+ * What Q6 says about orders, written down a second time and in the plainest way: an array, a comparison, a sort.
+ * Nothing here comes from src/. Records are texts, so that every digit counts.
+ */
+export type Kind = 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
+
+/** Each field's value as compact JSON text, fields in the order in which they stand. */
+export type RawRecord = ReadonlyMap<string, string>
+
+export interface RawField {
+  readonly name: string
+  readonly type: Kind
+  readonly nullable: boolean
+}
+
+export interface RawOrder {
+  readonly field: string
+  /** In any case; asc when it is left out. */
+  readonly order?: string
+}
+
+export const recordText = (record: RawRecord): string =>
+  `{${[...record].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
+
+const isNull = (value: string | undefined): value is undefined | 'null' =>
+  value === undefined || value === 'null'
+
+function kindOf(value: string): Kind {
+  if (value === 'true' || value === 'false') return 'boolean'
+  if (value.startsWith('"')) return instantOf(JSON.parse(value)) ? 'date-time' : 'text'
+  if (/^[[{]/.test(value)) return 'json'
+  return /^-?\d+$/.test(value) || Number.isInteger(Number(value)) ? 'integer' : 'number'
+}
+
+/** The fields of an entity, in the order in which they are first met. */
+export function fieldsOf(records: readonly RawRecord[]): RawField[] {
+  const names = new Set(records.flatMap(record => [...record.keys()]))
+  return [...names].map(name => {
+    const values = records.map(record => record.get(name))
+    const kinds = new Set(values.filter(value => !isNull(value)).map(value => kindOf(value ?? '')))
+    return { name, type: typeOf(kinds), nullable: values.some(isNull) }
+  })
+}
+
+function typeOf(kinds: ReadonlySet<Kind>): Kind {
+  const only = (...legal: Kind[]) => [...kinds].every(kind => legal.includes(kind))
+  if (only('text')) return 'text'
+  for (const kind of ['integer', 'number', 'boolean', 'date-time', 'json'] as const)
+    if (only(kind)) return kind
+  if (only('integer', 'number')) return 'number'
+  return only('text', 'date-time') ? 'text' : 'json'
+}
+
+/** @returns the records in the order asked for, ties by the key ascending */
+export function sorted(
+  records: readonly RawRecord[],
+  fields: readonly RawField[],
+  order: readonly RawOrder[],
+  key: string,
+): RawRecord[] {
+  const comparisons = [...order, { field: key }].map(({ field, order: direction = 'asc' }) => {
+    const type = fields.find(one => one.name === field)?.type ?? 'text'
+    const sign = direction.toLowerCase() === 'desc' ? -1 : 1
+    return (a: RawRecord, b: RawRecord) => sign * compareNullable(type, a.get(field), b.get(field))
+  })
+  return records.toSorted((a, b) => {
+    for (const compare of comparisons) {
+      const result = compare(a, b)
+      if (result !== 0) return result
+    }
+    return 0
+  })
+}
+
+/** Ascending, null is greater than everything: last. */
+function compareNullable(type: Kind, a: string | undefined, b: string | undefined): number {
+  if (isNull(a) || isNull(b)) return Number(isNull(a)) - Number(isNull(b))
+  return compareValues(type, a, b)
+}
+
+export function compareValues(type: Kind, a: string, b: string): number {
+  if (a === b) return 0
+  if (type === 'text') return compareCodePoints(JSON.parse(a), JSON.parse(b))
+  if (type === 'json') return compareMixed(a, b)
+  if (type === 'boolean') return Number(a === 'true') - Number(b === 'true')
+  if (type === 'date-time') {
+    const [first, second] = [instantOf(JSON.parse(a)), instantOf(JSON.parse(b))]
+    if (!first || !second) throw new Error('not date-times')
+    return compareBig(first, second)
+  }
+  return compareNumbers(a, b)
+}
+
+/** Of several kinds: numbers, then text, then booleans, then what is nested, by its JSON text. */
+function compareMixed(a: string, b: string): number {
+  const [first, second] = [mixedKind(a), mixedKind(b)]
+  const order = mixedKinds.indexOf(first) - mixedKinds.indexOf(second)
+  if (order !== 0) return order
+  return first === 'json' ? compareCodePoints(a, b) : compareValues(first, a, b)
+}
+
+const mixedKinds: readonly Kind[] = ['number', 'text', 'boolean', 'json']
+
+function mixedKind(value: string): Kind {
+  const kind = kindOf(value)
+  if (kind === 'integer') return 'number'
+  return kind === 'date-time' ? 'text' : kind
+}
+
+export function compareCodePoints(a: string, b: string): number {
+  for (let at = 0; at < a.length && at < b.length; ) {
+    const [first = 0, second = 0] = [a.codePointAt(at), b.codePointAt(at)]
+    if (first !== second) return first - second
+    at += first > 0xffff ? 2 : 1
+  }
+  return a.length - b.length
+}
+
+const compareBig = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
+
+/** By value, to the last digit: both as whole numbers of the smaller unit. */
+function compareNumbers(a: string, b: string): number {
+  const [first, second] = [decimalOf(a), decimalOf(b)]
+  const exponent = Math.min(first.exponent, second.exponent)
+  const scaled = (one: Decimal) => one.digits * 10n ** BigInt(one.exponent - exponent)
+  return compareBig(scaled(first), scaled(second))
+}
+
+interface Decimal {
+  readonly digits: bigint
+  readonly exponent: number
+}
+
+function decimalOf(text: string): Decimal {
+  const [, whole = '0', fraction = '', exponent = '0'] =
+    /^(-?\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text) ?? []
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length }
+}
+
+/** Units of 10^-12 s since 1970; undefined for what is no RFC 3339 date-time. */
+function instantOf(text: string): bigint | undefined {
+  const match = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[-+]\d\d:\d\d)$/.exec(text)
+  if (!match) return undefined
+  const [, year, month, day, hour, minute, second, fraction = '', zone = ''] = match
+  const numbers = [month, day, hour, minute, second].map(Number)
+  const [mo = 0, d = 0, h = 0, mi = 0, s = 0] = numbers
+  if (mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || s > 59) return undefined
+  const at = new Date(0)
+  at.setUTCFullYear(Number(year), mo - 1, d)
+  at.setUTCHours(h, mi, s)
+  const [, sign, zoneHours, zoneMinutes] = /^([-+])(\d\d):(\d\d)$/.exec(zone) ?? []
+  const east = (Number(zoneHours ?? 0) * 60 + Number(zoneMinutes ?? 0)) * (sign === '-' ? -1 : 1)
+  const seconds = at.getTime() / 1000 - east * 60
+  return BigInt(seconds) * 10n ** 12n + BigInt(fraction.padEnd(12, '0').slice(0, 12))
+}
+
+/** What the cell of a value says: null is an empty cell, an empty text is "" (RFC 4180 has no null). */
+export function cellOf(value: string | undefined): Pick<Cell, 'text'> & { readonly isNull: boolean } {
+  if (isNull(value)) return { text: '', isNull: true }
+  // CSV is UTF-8, which has no lone surrogates.
+  const text = value.startsWith('"') ? String(JSON.parse(value)).toWellFormed() : value
+  return { text, isNull: false }
+}

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandEvent } from '../../../src/cli/store.ts'
+import { createFileStore } from '../../../src/files/file-store.ts'
+import type { Readers } from '../../../src/model/readers.ts'
+import type { Bitstream, Item, Metadata } from '../../../src/storage/repository.ts'
+import { scratch } from '../service/postgres-server.ts'
+import type { Service } from '../service/service.ts'
+
+export const everybody: Readers = [{ reader: 'anonymous' }]
+export const anyEperson: Readers = [{ reader: 'eperson' }]
+export const membersOf = (group: string): Readers => [{ reader: `group:${group}` }]
+
+export const titled = (title: string): Metadata => ({ 'dc.title': [{ value: title, language: 'en' }] })
+
+/** An item as tests describe it; what is not said is nothing special. */
+export interface SampleItem {
+  readonly identifier: string
+  readonly metadata?: Metadata
+  readonly collections?: readonly string[]
+  readonly readers?: Readers
+  readonly files?: readonly PlannedFile[]
+}
+
+export interface PlannedFile {
+  readonly name: string
+  readonly content?: string | Uint8Array
+  readonly mimeType?: string
+  readonly readers?: Readers
+  readonly bundle?: string
+  readonly description?: string
+}
+
+type Place = Pick<Service, 'storage' | 'config'>
+
+export interface StoredItem extends Item {
+  readonly bitstreams: readonly Bitstream[]
+  /** By name. */
+  readonly files: ReadonlyMap<string, Bitstream>
+}
+
+/** Adds an item, or changes it, with the contents of its files kept as an ingest keeps them. */
+export async function addItem(
+  { storage: { repository }, config }: Place,
+  { identifier, metadata, collections = [], readers = everybody, files = [] }: SampleItem,
+): Promise<StoredItem> {
+  const item = {
+    identifier,
+    metadata: metadata ?? titled(`Title of ${identifier}`),
+    collections,
+    readers,
+    bitstreams: await keepFiles(config.filesFolder, files),
+    fingerprint: `${Math.random()}`,
+  }
+  await repository.putItems([item], commandEvent('item.add'))
+  const uuid = (await repository.uuidOf(identifier)) ?? ''
+  const stored = await repository.item(uuid)
+  if (!stored) throw new Error(`${identifier} is not in the store`)
+  const bitstreams = await repository.bitstreamsOf(uuid)
+  return { ...stored, bitstreams, files: new Map(bitstreams.map(one => [one.name, one])) }
+}
+
+async function keepFiles(filesFolder: string, files: readonly PlannedFile[]) {
+  const folder = mkdtempSync(join(scratch, 'carrel-files-'))
+  try {
+    const store = createFileStore(filesFolder)
+    const bitstreams = []
+    for (const { name, content = `content of ${name}`, ...file } of files) {
+      const path = join(folder, 'content')
+      writeFileSync(path, content)
+      bitstreams.push({
+        name,
+        bundle: file.bundle ?? 'ORIGINAL',
+        description: file.description ?? null,
+        mimeType: file.mimeType ?? 'text/plain',
+        readers: file.readers ?? null,
+        ...(await store.keep(path)),
+      })
+    }
+    return bitstreams
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The same, for tests that are about the files. */
+export const putItem = (
+  place: Place,
+  identifier: string,
+  readers: Readers,
+  files: readonly PlannedFile[],
+): Promise<StoredItem> => addItem(place, { identifier, readers, files })
+
+/** Where a bitstream's content is. */
+export const contentOf = ({ uuid }: { readonly uuid: string }): string =>
+  `/api/core/bitstreams/${uuid}/content`

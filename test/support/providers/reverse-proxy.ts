@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { atEnd } from '../service/at-end.ts'
+
+/** Headers by name, as the proxy adds them for a user who is logged in at it. */
+export type Attributes = Readonly<Record<string, string>>
+
+/**
+ * What stands in front of a service, as a web server with mod_shib or oauth2-proxy does: it has a login form and sessions
+ * of its own, takes away what clients say about themselves, and tells the service who is there.
+ */
+export interface ReverseProxy {
+  /** The public address, which the service has for its base URL. */
+  readonly address: string
+  readonly loginPage: string
+  readonly logoutPage: string
+  forwardTo(service: string): void
+}
+
+interface Options {
+  /** Who can log in, by name. The password is the name, too. */
+  readonly users?: Readonly<Record<string, Attributes>>
+  /** Sent with every request. */
+  readonly secret?: Readonly<{ header: string; value: string }>
+  /** Whether it takes away such headers when a client sent them. */
+  readonly strips?: boolean
+  readonly tls?: Readonly<{ key: string; cert: string }>
+}
+
+export async function startReverseProxy(t: TestContext, options: Options = {}): Promise<ReverseProxy> {
+  const { users = {}, secret, strips = true, tls } = options
+  const own = secret ? { [secret.header]: secret.value } : {}
+  const names = [own, ...Object.values(users)].flatMap(headers => Object.keys(headers))
+  const stripped = new Set(strips ? names.map(name => name.toLowerCase()) : [])
+  const sessions = new Map<string, Attributes>()
+  let service = ''
+
+  const server = tls ? createTlsServer({ ...tls }, answer) : createServer(answer)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  atEnd(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = `http${tls ? 's' : ''}://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  function answer(incoming: IncomingMessage, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(incoming.url ?? '/', address)
+    const target = searchParams.get('target') ?? '/'
+    if (pathname === '/proxy/login') void logIn(incoming, response, target)
+    else if (pathname === '/proxy/logout') {
+      sessions.delete(sessionOf(incoming))
+      response.writeHead(303, { location: target, 'set-cookie': `${cookie}=; Path=/; Max-Age=0` }).end()
+    } else forward(incoming, response)
+  }
+
+  async function logIn(incoming: IncomingMessage, response: ServerResponse, target: string): Promise<void> {
+    const form = new URLSearchParams(incoming.method === 'POST' ? await text(incoming) : '')
+    const attributes = users[form.get('user') ?? '']
+    if (!attributes || form.get('password') !== form.get('user')) {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(loginForm)
+      return
+    }
+    const session = randomUUID()
+    sessions.set(session, attributes)
+    response
+      .writeHead(303, { location: target, 'set-cookie': `${cookie}=${session}; Path=/; HttpOnly` })
+      .end()
+  }
+
+  function forward(incoming: IncomingMessage, response: ServerResponse): void {
+    const said = pairsOf(incoming.rawHeaders).filter(
+      ([name]) => !stripped.has(name.toLowerCase()) && !/^(x-forwarded-for|connection)$/i.test(name),
+    )
+    const hops = [incoming.headers['x-forwarded-for'], incoming.socket.remoteAddress].flat()
+    const added = Object.entries({
+      ...own,
+      ...sessions.get(sessionOf(incoming)),
+      'X-Forwarded-For': hops.filter(Boolean).join(', '),
+    })
+    const headers = [...said, ...added.map(([name, value]) => [name, bytes(value)])].flat()
+    const onward = request(service + incoming.url, { method: incoming.method ?? 'GET', headers }, back => {
+      response.writeHead(back.statusCode ?? 502, back.rawHeaders)
+      back.pipe(response)
+    })
+    onward.on('error', () => response.headersSent || response.writeHead(502).end())
+    incoming.pipe(onward)
+  }
+
+  return {
+    address,
+    loginPage: `${address}/proxy/login`,
+    logoutPage: `${address}/proxy/logout`,
+    forwardTo: to => {
+      service = to
+    },
+  }
+}
+
+const cookie = 'PROXY-SESSION'
+const sessionOf = ({ headers }: IncomingMessage) =>
+  new RegExp(`(?:^|; )${cookie}=([^;]+)`).exec(headers.cookie ?? '')?.[1] ?? ''
+
+const loginForm = `<!doctype html><html lang="en"><title>The proxy's login</title><link rel="icon" href="data:,">
+<form method="post"><label>User <input name="user"></label>
+<label>Password <input name="password" type="password"></label> <button>Log in at the proxy</button></form>`
+
+/** The UTF-8 bytes of the text, the way that Node writes bytes into a header. */
+export const bytes = (value: string): string => Buffer.from(value).toString('latin1')
+
+const pairsOf = (raw: readonly string[]): [string, string][] =>
+  raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []))

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { assertProblem } from '../clients/answers.ts'
+import { bearerOf } from '../clients/client.ts'
+import { cookieOf } from '../clients/cookie-jar.ts'
+import { baseUrl } from '../service/service.ts'
+import { landing, locationOf, type Node, startSignOn, type Visitor } from './saml-flow.ts'
+import { inflated, type Message, responseXml, signed } from './saml-forge.ts'
+import { attributeNames, type SamlProvider } from './saml-provider.ts'
+
+/** Logins by SAML in which a test plays the provider, and what it says is its own. */
+
+export const acs = `${baseUrl}/api/authn/sso/saml/acs`
+export const entityId = `${baseUrl}/api/authn/sso/saml/metadata`
+
+/** A sign-on that a browser has begun. */
+export interface Attempt {
+  readonly visitor: Visitor
+  readonly provider: SamlProvider
+  readonly state: string
+  /** Of the AuthnRequest. */
+  readonly request: string
+}
+
+export async function begin(node: Node, provider: SamlProvider, id = 'uni'): Promise<Attempt> {
+  const { visitor, answer } = await startSignOn(node, { provider: id })
+  const location = locationOf(answer)
+  const xml = inflated(location.searchParams.get('SAMLRequest') ?? '')
+  return {
+    visitor,
+    provider,
+    state: location.searchParams.get('RelayState') ?? '',
+    request: /\sID="([^"]+)"/.exec(xml)?.[1] ?? '',
+  }
+}
+
+export const mail = (email: string) => ({ [attributeNames.mail]: email })
+
+/** What the provider of the attempt would say about Mallory, who has an account there. */
+export const about = ({ provider, request }: Attempt, changes: Partial<Message> = {}): Message => ({
+  issuer: provider.entityId,
+  audience: entityId,
+  destination: acs,
+  recipient: acs,
+  inResponseTo: request,
+  nameId: 'mallory',
+  attributes: mail(`${changes.nameId || 'mallory'}@example.net`),
+  ...changes,
+})
+
+export type Signed = Parameters<typeof signed>[1]
+
+/** The same with the signature of the provider, or with another one. */
+export const response = (
+  attempt: Attempt,
+  changes: Partial<Message> = {},
+  signing: Partial<Signed> = {},
+): string =>
+  signed(responseXml(about(attempt, changes)), {
+    element: 'Assertion',
+    identity: attempt.provider.identity,
+    ...signing,
+  })
+
+/** What somebody sends in an attempt, as XML. */
+export type Forge = (attempt: Attempt) => string | Promise<string>
+
+export const base64 = (xml: string) => Buffer.from(xml).toString('base64')
+
+export const send = ({ visitor, provider, state }: Attempt, SAMLResponse: string): Promise<Response> =>
+  visitor.submit({ action: acs, fields: { SAMLResponse, RelayState: state } }, provider.address)
+
+/** The answer leads to the page, and the trade to a token. */
+export async function assertAccepted(
+  { visitor }: Pick<Attempt, 'visitor'>,
+  answer: Response,
+): Promise<string> {
+  assert.equal(answer.status, 303, await answer.text())
+  assert.equal(locationOf(answer).href, landing)
+  return bearerOf(await visitor.trade())
+}
+
+export interface Refused {
+  readonly status: number
+  readonly code: string
+}
+export const refusal: Refused = { status: 401, code: 'sign-on-refused' }
+/** Nothing is wrong with the message, but it names nobody. */
+export const noSubject: Refused = { status: 403, code: 'account-refused' }
+export const notBegun: Refused = { status: 400, code: 'sign-on-not-begun' }
+
+/** Nothing has come of it: no cookie to trade, no session, no eperson. */
+export async function assertRefused(
+  { visitor }: Pick<Attempt, 'visitor'>,
+  answer: Response,
+  { status, code }: Refused = refusal,
+): Promise<void> {
+  const problem = await assertProblem(answer, status, code)
+  assert.doesNotMatch(JSON.stringify(problem), /mallory|admin@/i)
+  assert.equal(cookieOf(answer, /CARREL-SSO$/), undefined)
+  assert.equal(
+    visitor.signOnCookies().some(name => name.endsWith('CARREL-SSO')),
+    false,
+  )
+  const traded = await visitor.trade()
+  assert.equal(traded.headers.get('authorization'), null)
+  await assertProblem(traded, 401, 'login-failed')
+}

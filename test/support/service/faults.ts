@@ -1,0 +1,245 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, cpSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import pg from 'pg'
+import type { Event } from '../data/events.ts'
+import { until } from '../data/imports.ts'
+import { atEnd } from './at-end.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { cleanEnvironment, type Finished, repository } from './process.ts'
+import { startService, temporaryFolder } from './service.ts'
+
+/** What goes wrong in machine rooms, and what the tests of it have in common. */
+
+/** A PostgreSQL of a test's own that anything may be done to; it is gone at the end of the test. */
+export interface FragilePostgres {
+  readonly url: string
+  /** A clean stop, which ends all connections. */
+  stop(): Promise<void>
+  /** SIGKILL, as a machine that runs out of memory does it. @returns when nothing of it is left */
+  kill(): Promise<void>
+  start(): Promise<void>
+  /** Every process of it stops where it is: connections stay open, and nobody answers on them. */
+  hang(): Promise<void>
+  goOn(): void
+}
+
+/** A commit reaches the operating system, so that only the death of the machine could lose it. */
+const durableForProcesses = ['fsync=off', 'max_connections=100']
+
+export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> {
+  const server = await startPostgres({ flags: durableForProcesses })
+  let hanging: number[] = []
+  const goOn = () => {
+    for (const pid of hanging.toReversed()) process.kill(pid, 'SIGCONT')
+    hanging = []
+  }
+  atEnd(t, () => server.remove())
+  // Who is stopped doesn't hear that it should end.
+  atEnd(t, goOn)
+  return {
+    url: server.url,
+    stop: () => server.stop(),
+    start: () => server.start(),
+    kill: async () => {
+      const postmaster = postmasterOf(server)
+      const others = await withClient(server.url, processesOf)
+      // Stopped first, so that all it ever sees of what `stop` sends and waits for is the SIGKILL.
+      process.kill(postmaster, 'SIGSTOP')
+      const stopping = server.stop()
+      process.kill(postmaster, 'SIGKILL')
+      await stopping
+      await until(() => others.every(isGone))
+    },
+    hang: () =>
+      withClient(server.url, async client => {
+        const postmaster = postmasterOf(server)
+        // Nobody new comes while the others are stopped.
+        process.kill(postmaster, 'SIGSTOP')
+        hanging = [postmaster]
+        for (const pid of await processesOf(client)) {
+          process.kill(pid, 'SIGSTOP')
+          hanging.push(pid)
+        }
+      }),
+    goOn,
+  }
+}
+
+const postmasterOf = ({ folder }: PostgresServer) =>
+  Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0])
+
+const processesOf = async (client: pg.Client) =>
+  (await client.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')).rows.map(({ pid }) => pid)
+
+/** Also when nobody has asked yet how it ended (proc(5): state Z). */
+function isGone(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return true
+  }
+}
+
+/** A connection past the service, as the tests' superuser. It isn't waited for: the server may hang or be gone. */
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    void client.end().catch(() => {})
+  }
+}
+
+/** The entity of these tests: anyone may read it. */
+export const letters = (count: number, text = 'x') =>
+  Array.from({ length: count }, (_, id) => ({ id, name: `Letter ${id % 97}`, text }))
+
+interface Content {
+  readonly epersons?: readonly string[]
+  readonly administrator?: string
+  readonly letters?: readonly object[]
+}
+
+/** Puts epersons, with the passwords that `Client.login` knows, and the entity `letters` into a store. */
+export async function fill(
+  t: TestContext,
+  env: Readonly<Record<string, string>>,
+  { epersons = [], administrator, letters: records }: Content,
+): Promise<ReadonlyMap<string, string>> {
+  const uuids = new Map<string, string>()
+  await t.test('prepare', async prepare => {
+    const service = await startService(prepare, { env })
+    for (const email of epersons) uuids.set(email, (await service.addEperson(email)).uuid)
+    if (administrator !== undefined)
+      uuids.set(administrator, (await service.addEperson(administrator, { admin: true })).uuid)
+    if (records !== undefined) await service.addRecords('letters', 'id', records)
+  })
+  return uuids
+}
+
+/** How often this succeeded for the eperson, as the audit trail has it. */
+export const eventCounts = (events: readonly Event[], eperson: string | undefined, name: string): number =>
+  events.filter(one => one.event === name && one.outcome === 'success' && one.eperson === eperson).length
+
+/** The start of a command line that runs `carrel`. */
+export const carrelProgram: readonly [string, ...string[]] = [
+  process.execPath,
+  join(repository, 'src/cli/carrel.ts'),
+]
+
+/** A slow machine shows progress before: that is no part of what went wrong (D1). */
+export const withoutProgress = (stderr: string): string =>
+  stderr.replace(/^((reading|sorting|writing) \[.*\n)+/, '')
+
+export interface Command {
+  readonly ended: Promise<Finished & { readonly signal: NodeJS.Signals | null }>
+  kill(): void
+}
+
+/** `carrel <args>`, to be ended in the middle; it is gone at the end of the test. */
+export function startCommand(
+  t: TestContext,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Command {
+  const [node, entry] = carrelProgram
+  const child = spawn(node, [entry as string, ...args], {
+    cwd: repository,
+    env: cleanEnvironment(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]).then(
+    ([[code, signal], stdout, stderr]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+      stdout,
+      stderr,
+    }),
+  )
+  const kill = () => void child.kill('SIGKILL')
+  atEnd(t, async () => {
+    kill()
+    await ended
+  })
+  return { ended, kill }
+}
+
+/** A folder on a file system of its own, as small as it is told, which only the commands started with it see. */
+export interface SmallDisk {
+  readonly folder: string
+  /** What stands before a command line that shall see it. */
+  readonly enter: readonly [string, ...string[]]
+  /** The same folder, as this process sees it; not for SQLite, which takes the link in it for what it looks like. */
+  readonly inside: string
+  /** Leaves only this much room, in bytes. */
+  fill(room?: number): void
+  /** There is room again. */
+  free(): void
+}
+
+/**
+ * Mounting takes rights that everyone has in a user namespace of their own, and root without one where such are
+ * switched off (user_namespaces(7)).
+ * @param content what is on it at the start
+ */
+export async function smallDisk(t: TestContext, megabytes: number, content?: string): Promise<SmallDisk> {
+  const folder = temporaryFolder(t, 'sqlite')
+  const said: string[] = []
+  for (const namespaces of [['--user', '--mount'], ['--mount']]) {
+    const asRoot = namespaces.includes('--user') ? ['--map-root-user'] : []
+    const mount = 'mount -t tmpfs -o "size=$1m" none "$2" && echo mounted && exec cat'
+    const holder = spawn(
+      'unshare',
+      [...namespaces, ...asRoot, 'sh', '-c', mount, 'sh', String(megabytes), folder],
+      { stdio: 'pipe' },
+    )
+    const stderr = text(holder.stderr)
+    const ended = once(holder, 'close')
+    atEnd(t, async () => {
+      holder.stdin.end()
+      await ended
+    })
+    if (!(await Promise.race([once(holder.stdout, 'data').then(() => true), ended.then(() => false)]))) {
+      said.push(await stderr)
+      continue
+    }
+    const inside = `/proc/${holder.pid}/root${folder}`
+    if (content !== undefined) cpSync(content, inside, { recursive: true })
+    const filler = join(inside, 'filler')
+    const free = () => rmSync(filler, { force: true })
+    return {
+      folder,
+      inside,
+      enter: [
+        'nsenter',
+        ...[`--target=${holder.pid}`, ...namespaces, `--wd=${repository}`],
+        ...(asRoot.length > 0 ? ['--preserve-credentials'] : []),
+      ],
+      fill: (room = 0) => {
+        free()
+        writeUntilFull(filler)
+        truncateSync(filler, statSync(filler).size - room)
+      },
+      free,
+    }
+  }
+  throw new Error(`this machine has no way to a small disk: ${said.join('')}`)
+}
+
+function writeUntilFull(file: string): void {
+  const handle = openSync(file, 'w')
+  const page = Buffer.alloc(4096)
+  try {
+    for (;;) writeSync(handle, page)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  } finally {
+    closeSync(handle)
+  }
+}

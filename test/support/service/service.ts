@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { buildApp } from '../../../src/app.ts'
+import { createPasswords } from '../../../src/authn/passwords.ts'
+import { commandEvent, openStore } from '../../../src/cli/store.ts'
+import { type Config, toConfig } from '../../../src/config/config.ts'
+import { importRecords } from '../../../src/import/import-entity.ts'
+import type { Eperson } from '../../../src/model/caller.ts'
+import type { ReadRule, Storage } from '../../../src/storage/storage.ts'
+import { Client } from '../clients/client.ts'
+import { atEnd } from './at-end.ts'
+import { type Engine, engineIn, storeSettings, useDatabase } from './engines.ts'
+import { scratch } from './postgres-server.ts'
+
+/** The public address in the tests: links must start with it, whatever address was really asked. */
+export const baseUrl = 'http://repo.example.edu'
+
+/** A really listening service on a store of its own, taken down at the end of the test. */
+export interface Service {
+  readonly address: string
+  readonly dataFolder: string
+  readonly config: Config
+  readonly storage: Storage
+  readonly app: FastifyInstance
+  /** A client of its own, without cookies and token. */
+  client(): Client
+  /** An eperson with the password `secret of <email>`, unless told otherwise. */
+  addEperson(email: string, options?: NewPerson): Promise<Eperson>
+  /** Replaces the entity's records. */
+  addRecords(entity: string, key: string, records: readonly object[], read?: ReadRule): Promise<void>
+  /** Before the end of the test, such as to start another one on the same data folder. */
+  stop(): Promise<void>
+}
+
+interface NewPerson {
+  readonly admin?: boolean
+  readonly groups?: readonly string[]
+  /** null: an account without a password. */
+  readonly password?: Uint8Array | string | null
+}
+
+export const passwordOf = (email: string): string => `secret of ${email}`
+
+interface Options {
+  /** Settings on top of the tests' own. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly dataFolder?: string
+  readonly engine?: Engine
+}
+
+export async function startService(t: TestContext, options: Options = {}): Promise<Service> {
+  const dataFolder = options.dataFolder ?? temporaryFolder(t, options.engine)
+  const config = toConfig({
+    ...(await storeSettings(dataFolder)),
+    CARREL_BASE_URL: baseUrl,
+    CARREL_LOG_LEVEL: 'silent',
+    CARREL_PASSWORD_CONCURRENCY: '2',
+    ...options.env,
+  })
+  const storage = await openStore(config)
+  const app = await buildApp(config, storage)
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  let stopping: Promise<void> | undefined
+  const stop = async () => {
+    app.server.closeAllConnections()
+    await app.close()
+    await storage.close()
+  }
+  const stopOnce = () => {
+    stopping ??= stop()
+    return stopping
+  }
+  atEnd(t, stopOnce)
+  return {
+    address,
+    dataFolder,
+    config,
+    storage,
+    app,
+    client: () => new Client(address),
+    addEperson: async (email, { admin = false, groups = [], password = passwordOf(email) } = {}) => {
+      const added = await storage.accounts.addEperson(
+        {
+          email,
+          firstName: 'Test',
+          lastName: 'Person',
+          passwordHash: password === null ? null : await hashOf(password),
+          administrator: admin,
+        },
+        commandEvent('eperson.add'),
+      )
+      if (added === 'exists') throw new Error(`${email} exists already`)
+      await storage.accounts.ensureGroups(groups)
+      for (const group of groups) await storage.accounts.join(group, email, commandEvent('group.join'))
+      return added
+    },
+    addRecords: async (entity, key, records, read = 'anonymous') => {
+      const batch = records.map((record, at) => ({ line: at + 1, record: { ...record } }))
+      await importRecords(
+        (async function* () {
+          yield batch
+        })(),
+        storage.entities,
+        { name: entity, key, read, event: commandEvent('entity.import') },
+        () => {},
+      )
+    },
+    stop: stopOnce,
+  }
+}
+
+const passwords = createPasswords({ atOnce: 2, waiting: 100 })
+const hashes = new Map<string, Promise<string>>()
+
+/** Of the same password, the same hash within a test file: it takes its time. */
+export function hashOf(password: Uint8Array | string): Promise<string> {
+  const bytes = Buffer.from(password)
+  const name = bytes.toString('hex')
+  const known = hashes.get(name) ?? passwords.hash(bytes)
+  hashes.set(name, known)
+  return known
+}
+
+/** A folder for files and, where a service or a command is started on it, the store of one. */
+export function temporaryFolder(t: TestContext, engine: Engine = engineIn(t)): string {
+  const folder = mkdtempSync(join(scratch, 'carrel-test-'))
+  atEnd(t, () => rmSync(folder, { recursive: true, force: true }))
+  if (engine === 'postgres') useDatabase(t, folder)
+  return folder
+}
