@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
+import type { LoginMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Caller, LoginMethod } from '../model/caller.ts'
+import type { Caller } from '../model/caller.ts'
 import { clientAddress } from './special-groups.ts'
 
 type What = Pick<AuditEvent, 'event' | 'outcome'> & {

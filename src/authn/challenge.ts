@@ -1,4 +1,4 @@
-import type { LoginMethod } from '../model/caller.ts'
+import type { LoginMethod } from '../model/accounts.ts'
 
 /** A way to log in, and where it begins if that is not a form of the client's own. */
 export interface Way {

@@ -1,4 +1,4 @@
-import { type Mac, sameText } from '../model/keys.ts'
+import { type Mac, sameText } from '../lib/hmac.ts'
 
 /**
  * JSON Web Tokens (RFC 7519) of the one form that Carrel issues: JWS Compact Serialization (RFC 7515 §3.1), HS256,

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { Problem } from '../http/problems.ts'
+import { requireEperson } from '../http/require-eperson.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import { type Acting, type Caller, isAdministrator, requireEperson } from '../model/caller.ts'
-import type { Accounts } from '../storage/storage.ts'
+import { type Acting, type Caller, isAdministrator } from '../model/caller.ts'
+import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
 
 /** Makes the caller who an administrator acts as (B1–B4), or throws. */

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { Problem } from '../http/problems.ts'
-import { createTurnstile } from '../lib/semaphore.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
 
 /**
  * Passwords: argon2id (RFC 9106) with the parameters that OWASP's cheat sheet asks for at least. Hashing runs in
@@ -29,7 +29,7 @@ export interface PasswordLimits {
 
 /** @throws Problem `busy` (from its methods) when too many wait already */
 export function createPasswords(limits: PasswordLimits): Passwords {
-  const inTurn = createTurnstile(limits.atOnce, waiting => {
+  const inTurn = createSemaphore(limits.atOnce, waiting => {
     if (waiting >= limits.waiting)
       throw new Problem('busy', `${waiting} logins wait already; repeat in a moment.`, {
         headers: { 'retry-after': '1' },

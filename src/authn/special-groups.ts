@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import type { Config } from '../config/config.ts'
-import type { Group, LoginMethod } from '../model/caller.ts'
-import type { Accounts } from '../storage/storage.ts'
+import type { Group, LoginMethod } from '../model/accounts.ts'
+import type { Accounts } from '../storage/accounts.ts'
 
 /** Groups that the way of arriving gives (contract section 5). */
 export interface SpecialGroups {
@@ -13,10 +13,10 @@ export interface SpecialGroups {
 
 /** Groups that the configuration names come into being if they don't exist. */
 export async function createSpecialGroups(
-  { ipGroups, methodGroups, signOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'signOn'>,
+  { ipGroups, methodGroups, singleSignOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>,
   accounts: Pick<Accounts, 'ensureGroups'>,
 ): Promise<SpecialGroups> {
-  const rules = signOn?.providers.flatMap(provider => provider.groups) ?? []
+  const rules = singleSignOn?.providers.flatMap(provider => provider.groups) ?? []
   const names = [...new Set([...ipGroups, ...methodGroups, ...rules].map(({ group }) => group))]
   const groups = names.length === 0 ? [] : await accounts.ensureGroups(names)
   const named = (name: string) => groups.filter(group => group.name === name)

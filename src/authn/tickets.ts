@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { SignOn } from '../storage/identities.ts'
+import type { Identities } from '../storage/identities.ts'
 
 /** What is known by its name for a while, on every node: doors that open once (docs/decisions/0010), and who acts (0013). */
 export interface Tickets {
@@ -15,7 +15,7 @@ export interface Tickets {
 
 type Purpose = 'acting' | 'trade' | 'logout' | 'state' | 'logout-request' | `logout-token/${string}`
 
-export function createTickets(store: SignOn): Tickets {
+export function createTickets(store: Identities): Tickets {
   const idOf = (purpose: Purpose, name: string) => hash('sha256', `${purpose}\n${name}`, 'base64url')
   const expiry = (seconds: number) => Date.now() + seconds * 1000
   const parse = <T>(content: string | undefined) =>

@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto'
-import type { Acting, LoginMethod, Session } from '../model/caller.ts'
-import { deriveKey, type Keyring, type Mac, type TokenPurpose } from '../model/keys.ts'
-import type { Accounts, Awaitable } from '../storage/storage.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
+import type { Mac } from '../lib/hmac.ts'
+import type { LoginMethod, Session } from '../model/accounts.ts'
+import type { Acting } from '../model/caller.ts'
+import { deriveKey, type Keyring, type TokenPurpose } from '../model/keys.ts'
+import type { Accounts } from '../storage/accounts.ts'
 import { type Claims, readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
 import type { Tickets } from './tickets.ts'
 
@@ -37,7 +40,7 @@ export interface Tokens {
 type Minted = Omit<Verified, 'acting'>
 
 /** Verified tokens that are remembered: the signature is checked once, the session on every request. */
-const mostRemembered = 10_000
+const maxRemembered = 10_000
 
 interface Remembered {
   readonly exp: number
@@ -59,7 +62,7 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
   let rememberedWith: readonly Uint8Array[] = []
 
   function remember(token: string, exp: number, verified: Verified): void {
-    if (remembered.size >= mostRemembered) {
+    if (remembered.size >= maxRemembered) {
       const [oldest] = remembered.keys()
       if (oldest !== undefined) remembered.delete(oldest)
     }

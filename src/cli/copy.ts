@@ -21,11 +21,11 @@ export function copyCommand(): Command {
         throw new Failure('copying goes from the embedded store; unset CARREL_DATABASE_URL')
       const url = settings.CARREL_DATABASE_URL.read(to)
       if (url === undefined) throw new Misuse('--to takes postgres://user:password@host:port/database')
-      const { loadDump } = await import('../storage/copy/to-postgres.ts')
+      const { copyToPostgres } = await import('../storage/copy/to-postgres.ts')
       const dump = openDump(config.dataFolder)
       const progress = showProgress()
       try {
-        const loaded = await loadDump(url, dump, commandEvent('store.copy'), progress.update)
+        const loaded = await copyToPostgres(url, dump, commandEvent('store.copy'), progress.update)
         progress.stop()
         if (json) return say(JSON.stringify(loaded, null, 2))
         say(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { createPasswords } from '../authn/passwords.ts'
-import type { Changed } from '../storage/storage.ts'
+import type { Changed } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 import { say, sayList, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'

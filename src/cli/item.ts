@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import type { Bitstream, Item, Repository } from '../storage/repository.ts'
+import type { Bitstream, Item } from '../model/items.ts'
+import type { Repository } from '../storage/repository.ts'
 import { Failure } from './failures.ts'
 import { printable, say, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'

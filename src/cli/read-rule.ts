@@ -1,4 +1,5 @@
-import type { Accounts, ReadRule } from '../storage/storage.ts'
+import type { ReadRule } from '../model/entities.ts'
+import type { Accounts } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 
 /** The option `--read` of the commands that make entities (Q11). */

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { signOnAddresses } from '../authn/sso/addresses.ts'
 import type { Finding } from '../authn/sso/check.ts'
-import { attributesOf, readIdentity } from '../authn/sso/identity.ts'
+import { attributesOf, readIdentity } from '../authn/sso/read-identity.ts'
 import { refusals } from '../authn/sso/refusals.ts'
 import { type Config, toConfig } from '../config/config.ts'
-import type { ProviderConfig, SignOnConfig } from '../config/providers.ts'
+import type { ProviderConfig, SingleSignOnConfig } from '../config/providers.ts'
 import { addressesOf } from '../http/addresses.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -14,9 +14,7 @@ import { commandEvent, withStore } from './store.ts'
 
 /** `carrel sso …`: is single sign-on set up rightly, and whom would it log in as what? */
 export function ssoCommand(): Command {
-  const command = new Command('sso').description(
-    'Look into single sign-on: its configuration, and who is who.',
-  )
+  const command = new Command('sso').description('Check single sign-on: its configuration, and who is who.')
 
   command
     .command('check')
@@ -24,12 +22,12 @@ export function ssoCommand(): Command {
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = toConfig(process.env)
-      const signOn = signOnOf(config)
+      const singleSignOn = signOnOf(config)
       const findings: Finding[] = []
       // Only here: what speaks the protocols takes longer to load than most commands to run.
       const { checkSignOn } = await import('../authn/sso/check.ts')
       const addresses = signOnAddresses(addressesOf(config))
-      for await (const finding of checkSignOn({ ...config, signOn, addresses })) findings.push(finding)
+      for await (const finding of checkSignOn({ ...config, singleSignOn, addresses })) findings.push(finding)
       sayList(json, findings, () =>
         table(
           ['', 'ABOUT', 'FOUND'],
@@ -49,9 +47,9 @@ export function ssoCommand(): Command {
     .option('--json', 'print JSON')
     .action(async (options: { attributes: string; provider?: string; json?: boolean }) => {
       const attributes = attributesOf(readJson(options.attributes))
-      await withStore(async ({ signOn }, config) => {
+      await withStore(async ({ identities }, config) => {
         const provider = providerOf(signOnOf(config), options.provider)
-        const explained = await explain(provider, attributes, config, signOn)
+        const explained = await explain(provider, attributes, config, identities)
         say(options.json ? JSON.stringify(explained, null, 2) : inWords(explained))
       })
     })
@@ -61,12 +59,12 @@ export function ssoCommand(): Command {
     .description('List which subject of which provider is which eperson.')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
-      withStore(async ({ signOn }) => {
-        const identities = await signOn.listIdentities()
-        sayList(json, identities, () =>
+      withStore(async ({ identities }) => {
+        const linked = await identities.listIdentities()
+        sayList(json, linked, () =>
           table(
             ['EMAIL', 'PROVIDER', 'SUBJECT', 'LINKED'],
-            identities.map(one => [one.email, one.provider, one.subject, one.linked]),
+            linked.map(one => [one.email, one.provider, one.subject, one.linked]),
           ),
         )
       }),
@@ -76,8 +74,8 @@ export function ssoCommand(): Command {
     .command('unlink <email> <provider>')
     .description('Part an eperson from its subject at a provider; its tokens end.')
     .action((email: string, provider: string) =>
-      withStore(async ({ signOn }) => {
-        const changed = await signOn.unlink(email, provider, commandEvent('eperson.unlink', provider))
+      withStore(async ({ identities }) => {
+        const changed = await identities.unlink(email, provider, commandEvent('eperson.unlink', provider))
         if (changed === 'no-eperson')
           throw new Failure(`there is no eperson ${email}; «carrel eperson list» shows all`)
         if (changed === 'unchanged')
@@ -88,15 +86,15 @@ export function ssoCommand(): Command {
   return command
 }
 
-function signOnOf({ signOn }: Config): SignOnConfig {
-  if (signOn === null)
+function signOnOf({ singleSignOn }: Config): SingleSignOnConfig {
+  if (singleSignOn === null)
     throw new Failure(
       'there is no singleSignOn in the configuration file; set CARREL_CONFIG to one that has it',
     )
-  return signOn
+  return singleSignOn
 }
 
-function providerOf({ providers }: SignOnConfig, id: string | undefined): ProviderConfig {
+function providerOf({ providers }: SingleSignOnConfig, id: string | undefined): ProviderConfig {
   const [only, ...more] = providers
   if (id === undefined && only && more.length === 0) return only
   const known = providers.find(one => one.id === id)
@@ -134,13 +132,13 @@ async function explain(
   provider: ProviderConfig,
   attributes: ReturnType<typeof attributesOf>,
   { methodGroups }: Pick<Config, 'methodGroups'>,
-  signOn: Storage['signOn'],
+  identities: Storage['identities'],
 ): Promise<Explained> {
   const read = readIdentity(provider, attributes)
   const nobody = { provider: provider.id, subject: null, email: null, emailIgnored: null, eperson: null }
   if (typeof read === 'string') return { ...nobody, outcome: 'refused', why: read, specialGroups: [] }
   const { identity, emailIgnored, groups } = read
-  const found = await signOn.whoIs(identity, { byEmail: provider.email.match, create: provider.create })
+  const found = await identities.whoIs(identity, { byEmail: provider.email.match, create: provider.create })
   const isRefused = found.kind === 'refused'
   const ofMethod = methodGroups.filter(({ method }) => method === provider.scheme).map(({ group }) => group)
   return {

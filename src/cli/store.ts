@@ -1,6 +1,6 @@
 import { type Config, toConfig } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import { openSqlite } from '../storage/sqlite/engine.ts'
+import { openEngine as openSqlite } from '../storage/sqlite/engine.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Opens the store that the settings name, does the work and closes it, whatever happens. */
@@ -17,8 +17,8 @@ export async function withStore<T>(work: (storage: Storage, config: Config) => P
 export async function openStore(config: Config): Promise<Storage> {
   if (config.database.kind === 'embedded') return openSqlite(config)
   // Its driver is loaded where there is a database for it.
-  const { openPostgres } = await import('../storage/postgres/engine.ts')
-  return openPostgres({ ...config.database, cacheSize: config.cacheSize })
+  const { openEngine } = await import('../storage/postgres/engine.ts')
+  return openEngine({ ...config.database, cacheSize: config.cacheSize })
 }
 
 /** The audit event of something that was done by command line: nobody's token was behind it. */

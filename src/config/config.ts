@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
-import { type LoginMethod, passwordMethod } from '../model/caller.ts'
+import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import { ConfigError, type IpGroup, type MethodGroup, readConfigFile, specialGroups } from './file.ts'
-import type { SignOnConfig } from './providers.ts'
+import type { SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import { secretVariables } from './read-secrets.ts'
 import { type SettingKey, settings } from './settings.ts'
@@ -48,7 +48,7 @@ export type Config = Readonly<{
   methodGroups: readonly MethodGroup[]
   /** In the order of WWW-Authenticate. */
   loginMethods: readonly LoginMethod[]
-  signOn: SignOnConfig | null
+  singleSignOn: SingleSignOnConfig | null
 }>
 
 export type DatabaseConfig =
@@ -116,7 +116,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
   const port = required('CARREL_PORT')
   const baseUrl = value('CARREL_BASE_URL') ?? `http://localhost:${port}`
   const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
-  const { methods, signOn } = readSignOn(file.structured.singleSignOn, {
+  const { methods, singleSignOn } = readSignOn(file.structured.singleSignOn, {
     file: env.CARREL_CONFIG ?? '',
     env,
     baseUrl,
@@ -125,7 +125,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
       new ConfigError(`singleSignOn${where === '' ? '' : `.${where}`}: ${what} (in ${env.CARREL_CONFIG})`),
   })
   const groups = specialGroups(file.structured, methods)
-  refuseTooManyGroups(groups.methodGroups, signOn)
+  refuseTooManyGroups(groups.methodGroups, singleSignOn)
   return Object.freeze({
     database: databaseOf(),
     dataFolder,
@@ -153,19 +153,22 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,
     loginMethods: methods,
-    signOn,
+    singleSignOn,
   })
 }
 
 /** Groups that one token can hold: with more of them it would outgrow what is taken for a token (T8). */
-const mostGroups = 100
+const maxGroups = 100
 
-function refuseTooManyGroups(methodGroups: readonly MethodGroup[], signOn: SignOnConfig | null): void {
+function refuseTooManyGroups(
+  methodGroups: readonly MethodGroup[],
+  singleSignOn: SingleSignOnConfig | null,
+): void {
   const ofMethod = (method: string) =>
     methodGroups.filter(one => one.method === method).map(({ group }) => group)
   const ways = [
     ['specialGroups.method', ofMethod(passwordMethod)] as const,
-    ...(signOn?.providers ?? []).map(
+    ...(singleSignOn?.providers ?? []).map(
       ({ id, scheme, groups }) =>
         [
           `singleSignOn: the provider ${id}`,
@@ -174,9 +177,9 @@ function refuseTooManyGroups(methodGroups: readonly MethodGroup[], signOn: SignO
     ),
   ]
   for (const [what, names] of ways)
-    if (new Set(names).size > mostGroups)
+    if (new Set(names).size > maxGroups)
       throw new ConfigError(
-        `${what} can give somebody more than ${mostGroups} special groups, which is more than a token can hold`,
+        `${what} can give somebody more than ${maxGroups} special groups, which is more than a token can hold`,
       )
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { administratorGroup, type LoginMethod } from '../model/caller.ts'
+import { administratorGroup, type LoginMethod } from '../model/accounts.ts'
 import { isRange, settings, structuredSettings } from './settings.ts'
 
 /** A setting that is wrong: names the key and what it takes, and stops the start. */

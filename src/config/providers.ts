@@ -1,5 +1,5 @@
 /** Single sign-on as the configuration file has it: checked against the published schema, secrets read in. */
-export interface SignOnConfig {
+export interface SingleSignOnConfig {
   readonly defaultRedirectUrl: string
   readonly saml: SamlServiceProvider
   readonly providers: readonly ProviderConfig[]

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import type * as ajvModule from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { administratorGroup, passwordMethod } from '../model/caller.ts'
+import { administratorGroup, passwordMethod } from '../model/accounts.ts'
 import { providerSchemas, takenSchemes } from './provider-schemas.ts'
 import {
   allowedAddress,
@@ -13,7 +13,7 @@ import {
   type ProviderConfig,
   type ProxyConfig,
   type SamlConfig,
-  type SignOnConfig,
+  type SingleSignOnConfig,
 } from './providers.ts'
 import {
   type Complain,
@@ -64,8 +64,8 @@ function compile() {
 export function readSignOn(
   given: unknown,
   surroundings: Surroundings,
-): { readonly methods: readonly string[]; readonly signOn: SignOnConfig | null } {
-  if (given === undefined) return { methods: [passwordMethod], signOn: null }
+): { readonly methods: readonly string[]; readonly singleSignOn: SingleSignOnConfig | null } {
+  if (given === undefined) return { methods: [passwordMethod], singleSignOn: null }
   const { baseUrl, allowedOrigins, complain } = surroundings
   const { isBlock, isProvider } = compile()
   if (!isBlock(given)) throw schemaError(isBlock, '', complain)
@@ -100,7 +100,7 @@ export function readSignOn(
     providers.filter(({ scheme }) => methods.includes(scheme) === isOffered),
   )
   const switchedOff = off?.map(({ id }) => id) ?? []
-  return { methods, signOn: { defaultRedirectUrl, saml, providers: offered ?? [], switchedOff } }
+  return { methods, singleSignOn: { defaultRedirectUrl, saml, providers: offered ?? [], switchedOff } }
 }
 
 function readProvider(given: ProviderBlock, where: string, surroundings: Surroundings): ProviderConfig {

@@ -6,13 +6,13 @@ import type { Config } from '../config/config.ts'
 import { prefixInUse } from '../http/addresses.ts'
 import { cookiesOf, setCookie } from '../http/cookies.ts'
 import type { Acting, Authenticated } from '../model/caller.ts'
-import type { Bitstream } from '../storage/repository.ts'
-import type { Accounts } from '../storage/storage.ts'
+import type { Bitstream } from '../model/items.ts'
+import type { Accounts } from '../storage/accounts.ts'
 
 const cookie = 'CARREL-LEASE'
 
 /** Cookies of this name that are looked at: one is ours, others may have been planted. */
-const mostCookies = 4
+const maxCookies = 4
 
 /** Another content is another download. */
 const kindOf = ({ uuid, sha256 }: Pick<Bitstream, 'uuid' | 'sha256'>) => `lease/${uuid}/${sha256}` as const
@@ -52,7 +52,7 @@ export function createLeases({ accounts, config, specialGroups, tokens }: Parts)
     },
     /** Whose lease of the bitstream came along; undefined where none that holds did. */
     holder: async (bitstream: Pick<Bitstream, 'uuid' | 'sha256'>, request: FastifyRequest) => {
-      for (const value of cookiesOf(request, cookie).slice(0, mostCookies)) {
+      for (const value of cookiesOf(request, cookie).slice(0, maxCookies)) {
         const verified = await tokens.verify(kindOf(bitstream), value)
         if (verified) return callerOf(accounts, verified, specialGroups.ofAddress(clientAddress(request.ip)))
       }

@@ -1,6 +1,6 @@
 import { create } from 'content-disposition'
 import { mediaTypeOf } from '../lib/media-type.ts'
-import type { Bitstream } from '../storage/repository.ts'
+import type { Bitstream } from '../model/items.ts'
 
 /**
  * How a browser is told to take a file (F2). What can run a script, or can't be known, is never shown in the service's

@@ -9,7 +9,7 @@ export interface ByteRange {
 }
 
 /** More than these, and a request costs more than the file: it gets the whole one (RFC 9110 §14.2). */
-const mostRanges = 50
+const maxRanges = 50
 
 /**
  * @param header the header Range; undefined: none
@@ -34,7 +34,7 @@ export function readRanges(
     specs++
     if (range !== 'outside') ranges.push(range)
   }
-  if (specs === 0 || specs > mostRanges) return 'whole'
+  if (specs === 0 || specs > maxRanges) return 'whole'
   if (ranges.length === 0) return 'none'
   const asked = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0)
   // Bytes that are asked for again and again are a way to make much of little.

@@ -1,8 +1,9 @@
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Caller } from '../model/caller.ts'
+import type { Bitstream, Item } from '../model/items.ts'
 import { mayRead } from '../model/viewer.ts'
-import type { Bitstream, Item, Repository } from '../storage/repository.ts'
+import type { Repository } from '../storage/repository.ts'
 import { type Bundle, bundlesOf } from './bodies.ts'
 import { bitstreamUuid } from './bundle-uuid.ts'
 

@@ -3,10 +3,11 @@ import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage, single, withParameters } from '../http/hal.ts'
 import { badParameter, type Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import { requireEperson } from '../http/require-eperson.ts'
 import { readUuid, uuidPattern } from '../lib/uuids.ts'
-import { type Caller, isAdministrator, requireEperson } from '../model/caller.ts'
+import { type Caller, isAdministrator } from '../model/caller.ts'
 import { viewerOf, viewerOfSession } from '../model/viewer.ts'
-import type { Accounts } from '../storage/storage.ts'
+import type { Accounts } from '../storage/accounts.ts'
 import {
   type Feature,
   type FeatureParts,
@@ -32,7 +33,7 @@ const places: Readonly<Record<ResourceType, string>> = {
   bitstream: '/core/bitstreams/',
 }
 /** That many look-ups one request may cause. */
-const mostResources = 200
+const maxResources = 200
 
 const types = Object.keys(places) as ResourceType[]
 
@@ -164,11 +165,11 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
         'What is asked about must be said: addresses as uri, or a type and each uuid, once or more often.',
       )
     const wanted = [...uris.flatMap(resourceAt), ...resourcesOf(query)]
-    if (wanted.length > mostResources)
+    if (wanted.length > maxResources)
       throw badParameter(
         'uuid',
         String(wanted.length),
-        `At most ${mostResources} things can be asked about at once.`,
+        `At most ${maxResources} things can be asked about at once.`,
       )
     return searched(request, 'objects', wanted)
   })

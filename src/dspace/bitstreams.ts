@@ -4,8 +4,8 @@ import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { mayRead } from '../model/viewer.ts'
+import type { Entities } from '../storage/entities.ts'
 import type { Repository } from '../storage/repository.ts'
-import type { Entities } from '../storage/storage.ts'
 import { bundleOf, readableBitstream, readableBundle, readableItem } from './access.ts'
 import {
   accessStatusBody,

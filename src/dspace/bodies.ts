@@ -1,5 +1,5 @@
+import type { Bitstream, Item, Metadata } from '../model/items.ts'
 import { admits, type Readers, today } from '../model/readers.ts'
-import type { Bitstream, Item, Metadata } from '../storage/repository.ts'
 import { bundleUuid } from './bundle-uuid.ts'
 
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */

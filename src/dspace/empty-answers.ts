@@ -20,7 +20,7 @@ const emptyLists: Readonly<Record<string, string>> = {
   '/eperson/profiles': 'profiles',
 }
 
-export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
+export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
   const link = (path: string) => ({ href: `${api}${path}` })
 
   for (const [url, name] of Object.entries(emptyLists)) {
@@ -68,7 +68,9 @@ export function absentRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api
 }
 
 /** Links of the root (P4) by the names that the interface knows. */
-export const absentLinks = ({ api }: Pick<Addresses, 'api'>): Readonly<Record<string, { href: string }>> =>
+export const emptyAnswerLinks = ({
+  api,
+}: Pick<Addresses, 'api'>): Readonly<Record<string, { href: string }>> =>
   Object.fromEntries(
     Object.entries({
       browses: '/discover/browses',

@@ -3,15 +3,10 @@ import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage, single, withParameters } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import {
-  type Caller,
-  type Eperson,
-  type Group,
-  isAdministrator,
-  isMember,
-  requireEperson,
-} from '../model/caller.ts'
-import type { Accounts } from '../storage/storage.ts'
+import { requireEperson } from '../http/require-eperson.ts'
+import type { Eperson, Group } from '../model/accounts.ts'
+import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
+import type { Accounts } from '../storage/accounts.ts'
 
 /** An eperson as DSpace's clients know it. */
 export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({

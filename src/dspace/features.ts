@@ -1,8 +1,9 @@
 import type { Config } from '../config/config.ts'
-import { type Eperson, passwordMethod } from '../model/caller.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
+import { type Eperson, passwordMethod } from '../model/accounts.ts'
 import { admits, today, type Viewer } from '../model/readers.ts'
+import type { Accounts } from '../storage/accounts.ts'
 import type { Repository } from '../storage/repository.ts'
-import type { Accounts, Awaitable } from '../storage/storage.ts'
 
 /** What somebody may do with something, as DSpace's clients ask for it: a table, one entry for each feature there is. */
 export interface Feature {

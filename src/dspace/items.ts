@@ -3,8 +3,8 @@ import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { mayRead } from '../model/viewer.ts'
+import type { Entities } from '../storage/entities.ts'
 import type { Repository } from '../storage/repository.ts'
-import type { Entities } from '../storage/storage.ts'
 import { readableItem } from './access.ts'
 import {
   accessStatusBody,

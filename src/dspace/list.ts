@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { goneOf } from '../http/client-signal.ts'
+import { clientSignal } from '../http/client-signal.ts'
 import { halPart, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { viewerOf } from '../model/viewer.ts'
-import type { Entities } from '../storage/storage.ts'
+import type { Entities } from '../storage/entities.ts'
 
 interface Listed<Row> {
   /** Of the entity, and of the one key in `_embedded`. */
@@ -13,7 +13,7 @@ interface Listed<Row> {
 }
 
 /** Of records with metadata, each of which may be long; clients that want more follow `next`. */
-const mostRecords = 100
+const maxRecords = 100
 
 /** A page of the records of an entity that the caller sees (Q11), in the order of the key. */
 export async function listPage<Row>(
@@ -22,7 +22,7 @@ export async function listPage<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const page = readPage(request.query as Query, mostRecords)
+  const page = readPage(request.query as Query, maxRecords)
   const entity = (await entities.all()).get(name)
   if (!entity) throw new Error(`there is no entity ${name}`)
   const offset = Math.min(page.number * page.size, Number.MAX_SAFE_INTEGER)
@@ -31,7 +31,7 @@ export async function listPage<Row>(
     { order: [], offset, limit: page.size, total: true },
     viewerOf(request.caller),
     'json',
-    () => goneOf(reply.raw),
+    () => clientSignal(reply.raw),
   )
   const rows = await recordsIn<Row>(listing.body)
   return halPart(name, rows.map(body), listing.total ?? rows.length, page, self)

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import type { Csrf } from '../http/csrf.ts'
-import { absentLinks } from './empty-answers.ts'
+import { emptyAnswerLinks } from './empty-answers.ts'
 
 /** Where a client starts: the HAL root, the root of authentication, and the CSRF pair (P4, C3). */
 export function rootRoutes(
@@ -12,7 +12,7 @@ export function rootRoutes(
   const root = {
     type: 'root',
     _links: {
-      ...absentLinks(addresses),
+      ...emptyAnswerLinks(addresses),
       authn: link(addresses.authn),
       authorizations: link(`${addresses.api}/authz/authorizations`),
       bitstreamformats: link(`${addresses.api}/core/bitstreamformats`),

@@ -1,8 +1,8 @@
 import { createHash, hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Content } from '../storage/repository.ts'
-import { bringBack, type Layout, layoutOf, orNothing, ownName, syncFolder, touch } from './layout.ts'
+import type { Content } from '../model/items.ts'
+import { type Layout, layoutOf, orUndefined, ownName, restoreOrphan, syncFolder, touch } from './layout.ts'
 
 /** Contents of bitstreams by their SHA-256: a content is written once, however many bitstreams have it. */
 export interface FileStore {
@@ -30,21 +30,21 @@ export function createFileStore(folder: string): FileStore {
     const place = layout.placeOf(sha256)
     // A sweep may move it between two of these steps, once: then it is young and stays.
     for (let attempt = 0; attempt < 3; attempt++) {
-      const found = await orNothing(stat(place))
+      const found = await orUndefined(stat(place))
       if (found && found.size !== size) return false
       if (found && (await touch(place))) {
         // Whoever put it there may not have come to this yet.
         await syncFolder(dirname(place))
         return true
       }
-      if (!(await bringBack(layout, sha256))) return false
+      if (!(await restoreOrphan(layout, sha256))) return false
     }
     return false
   }
 
   /** A damaged one is written again. */
   async function has({ sha256 }: Content, bytes: Buffer): Promise<boolean> {
-    const found = await orNothing(readFile(layout.placeOf(sha256)))
+    const found = await orUndefined(readFile(layout.placeOf(sha256)))
     return found?.equals(bytes) ?? false
   }
 
@@ -98,13 +98,13 @@ export function createFileStore(folder: string): FileStore {
       const place = layout.placeOf(sha256)
       // It may be on its way between the two.
       for (const path of [place, layout.orphanOf(sha256), place]) {
-        const file = await orNothing(open(path))
+        const file = await orUndefined(open(path))
         if (file) return file
       }
       // A sweep that was about to delete it was killed, or is about to see that it must not.
-      const names = (await orNothing(readdir(layout.orphans))) ?? []
+      const names = (await orUndefined(readdir(layout.orphans))) ?? []
       const doomed = names.find(name => name.startsWith(`${sha256}.`))
-      return doomed === undefined ? undefined : orNothing(open(`${layout.orphans}/${doomed}`))
+      return doomed === undefined ? undefined : orUndefined(open(`${layout.orphans}/${doomed}`))
     },
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { StoreUnavailable } from '../storage/storage.ts'
+import { StoreUnavailable } from '../model/errors.ts'
 
 /**
  * Where contents lie in the folder of files, all on one file system, so that a rename moves them in one step:
@@ -45,7 +45,7 @@ export const touch = (path: string): Promise<boolean> => {
 export const move = (from: string, to: string): Promise<boolean> => isThere(rename(from, to))
 
 /** Brings a content back from the orphans. @returns whether it was among them */
-export async function bringBack(layout: Layout, sha256: string): Promise<boolean> {
+export async function restoreOrphan(layout: Layout, sha256: string): Promise<boolean> {
   const orphan = layout.orphanOf(sha256)
   const place = layout.placeOf(sha256)
   // First of all young again: the next sweep leaves it where it is put.
@@ -68,11 +68,11 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /** @returns false when there was no such file */
 export async function isThere(work: Promise<unknown>): Promise<boolean> {
-  return (await orNothing(work.then(() => true))) ?? false
+  return (await orUndefined(work.then(() => true))) ?? false
 }
 
 /** @returns undefined when there was no such file */
-export async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
+export async function orUndefined<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {

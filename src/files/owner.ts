@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Repository } from '../storage/repository.ts'
-import { asUnwritable, isSha256, type Layout, layoutOf, orNothing, ownName, syncFolder } from './layout.ts'
+import { asUnwritable, isSha256, type Layout, layoutOf, orUndefined, ownName, syncFolder } from './layout.ts'
 
 /** What was asked needs a folder of this store's own; nothing was done. */
 export class OtherStore extends Error {
@@ -24,7 +24,7 @@ type Store = Pick<Repository, 'storeId' | 'contents'>
 export async function claim(folder: string, store: Store): Promise<boolean> {
   const layout = layoutOf(folder)
   const id = await store.storeId()
-  const owner = await orNothing(readFile(ownerFile(layout), 'utf8'))
+  const owner = await orUndefined(readFile(ownerFile(layout), 'utf8'))
   if (owner !== undefined) return owner.trim() === id
   // Restored without this one file, or rid of it on purpose: it goes to the store that its contents are known to.
   if ((await holdsContents(layout)) && !(await holdsSomeOf(layout, store))) return false
@@ -60,7 +60,7 @@ async function writeOwner(layout: Layout, id: string): Promise<void> {
 }
 
 async function holdsContents({ folder, orphans }: Layout): Promise<boolean> {
-  const names = async (path: string) => (await orNothing(readdir(path))) ?? []
+  const names = async (path: string) => (await orUndefined(readdir(path))) ?? []
   return (
     (await names(folder)).some(name => /^[0-9a-f]{2}$/.test(name)) ||
     (await names(orphans)).some(name => isSha256(name.slice(0, 64)))
@@ -73,6 +73,6 @@ const enough = 100
 async function holdsSomeOf(layout: Layout, store: Store): Promise<boolean> {
   for (const { sha256 } of await store.contents('', enough))
     for (const place of [layout.placeOf(sha256), layout.orphanOf(sha256)])
-      if (await orNothing(stat(place))) return true
+      if (await orUndefined(stat(place))) return true
   return false
 }

@@ -2,14 +2,14 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Repository } from '../storage/repository.ts'
 import {
-  bringBack,
   graceMilliseconds,
   isSha256,
   type Layout,
   layoutOf,
   move,
-  orNothing,
+  orUndefined,
   ownName,
+  restoreOrphan,
   touch,
 } from './layout.ts'
 import { claim, OtherStore } from './owner.ts'
@@ -48,7 +48,7 @@ export async function sweep(
 ): Promise<SweepReport> {
   const layout = layoutOf(folder)
   const isOld = async (path: string) => {
-    const found = await orNothing(stat(path))
+    const found = await orUndefined(stat(path))
     return found !== undefined && now - found.mtimeMs > graceMilliseconds
   }
   const unused = async (names: readonly string[]) => {
@@ -56,17 +56,17 @@ export async function sweep(
     return names.filter(name => !used.has(name))
   }
   const report = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
-  if (!(await orNothing(stat(folder)))) return report
+  if (!(await orUndefined(stat(folder)))) return report
   if (!(await claim(folder, store))) throw new OtherStore(folder)
 
-  for (const name of (await orNothing(readdir(layout.incoming))) ?? []) {
+  for (const name of (await orUndefined(readdir(layout.incoming))) ?? []) {
     const path = join(layout.incoming, name)
     if (!(await isOld(path))) continue
     await rm(path, { force: true })
     report.leftovers++
   }
 
-  for (const name of (await orNothing(readdir(layout.orphans))) ?? []) {
+  for (const name of (await orUndefined(readdir(layout.orphans))) ?? []) {
     const path = join(layout.orphans, name)
     const sha256 = name.slice(0, 64)
     if (!isSha256(sha256)) continue
@@ -93,7 +93,7 @@ export async function sweep(
       if (!(await isOld(place)) || !(await touch(place)) || !(await move(place, layout.orphanOf(name))))
         continue
       const [isStillUnused] = await unused([name])
-      if (isStillUnused === undefined) await bringBack(layout, name)
+      if (isStillUnused === undefined) await restoreOrphan(layout, name)
       else report.setAside++
     }
   return report
@@ -103,7 +103,7 @@ export async function sweep(
 async function returnTo(layout: Layout, path: string, sha256: string): Promise<boolean> {
   const orphan = layout.orphanOf(sha256)
   if (path !== orphan && !(await move(path, orphan))) return false
-  return bringBack(layout, sha256)
+  return restoreOrphan(layout, sha256)
 }
 
 const namesAtOnce = 500
@@ -123,4 +123,4 @@ async function* namesIn(layout: Layout, progress: (share: number) => void): Asyn
 }
 
 const foldersIn = async (folder: string): Promise<string[]> =>
-  ((await orNothing(readdir(folder))) ?? []).filter(name => /^[0-9a-f]{2}$/.test(name)).sort()
+  ((await orUndefined(readdir(folder))) ?? []).filter(name => /^[0-9a-f]{2}$/.test(name)).sort()

@@ -1,4 +1,5 @@
-import type { Content, Repository } from '../storage/repository.ts'
+import type { Content } from '../model/items.ts'
+import type { Repository } from '../storage/repository.ts'
 import { type FileStore, readThrough } from './file-store.ts'
 
 export interface VerifyReport {

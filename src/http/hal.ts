@@ -8,7 +8,7 @@ export interface PageRequest {
 }
 
 const defaultSize = 20
-const largestSize = 1_000
+const maxPageSize = 1_000
 export const firstPage: PageRequest = { number: 0, size: defaultSize }
 
 /**
@@ -16,7 +16,7 @@ export const firstPage: PageRequest = { number: 0, size: defaultSize }
  * interface asks for 9999 where it wants everything: who asks for more than there is on one page gets what there is.
  * @throws Problem 400
  */
-export const readPage = (query: Query, most: number = largestSize): PageRequest => ({
+export const readPage = (query: Query, most: number = maxPageSize): PageRequest => ({
   number: wholeNumber(query, 'page', 0, 0),
   size: Math.min(wholeNumber(query, 'size', defaultSize, 1), most),
 })

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { parseExact } from '../lib/json.ts'
-import { badEncoding, longestLine, readLines } from './lines.ts'
+import { badEncoding, maxLineBytes, readLines } from './lines.ts'
 import { ImportError } from './source.ts'
 
 /** A record as it was read, and the line it began on, counted from 1. */
@@ -94,7 +94,7 @@ export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncIterab
     if (state === 'element') {
       pieces.push(chunk.subarray(from))
       held += chunk.length - from
-      if (held > longestLine) throw new ImportError(`line ${startLine}: a record longer than 16 MB`)
+      if (held > maxLineBytes) throw new ImportError(`line ${startLine}: a record longer than 16 MB`)
     }
     yield records
   }

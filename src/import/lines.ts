@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { ImportError } from './source.ts'
 
 /** A line longer than this is more likely a missing line end. */
-export const longestLine = 16 * 1024 * 1024
+export const maxLineBytes = 16 * 1024 * 1024
 
 /** Whole lines as they come: text with line ends in it, and the number of its first line, counted from 1. */
 export interface Lines {
@@ -24,7 +24,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncIterable<L
     const end = chunk.lastIndexOf(0x0a) + 1
     if (end === 0) {
       rest = Buffer.concat([rest, chunk])
-      if (rest.length > longestLine)
+      if (rest.length > maxLineBytes)
         throw new ImportError(`line ${first}: longer than 16 MB; is a line end missing?`)
       continue
     }

@@ -1,12 +1,14 @@
 import { exactText } from '../lib/json.ts'
-import type { Value } from '../storage/sqlite/driver.ts'
+
+/** What a value is sorted by. */
+export type SortKey = null | number | string | Uint8Array
 
 /**
  * Values as SQLite puts them in order (https://sqlite.org/datatype3.html#sort_order): numbers by value, then text by
  * code point, then blobs, which here are false and true and behind them what is nested, by its JSON text. So a field
  * with values of several kinds has an order too.
  */
-export function sortable(value: unknown): Value {
+export function sortable(value: unknown): SortKey {
   if (value === null || value === undefined) return null
   if (typeof value === 'number' || typeof value === 'string') return value
   if (typeof value === 'boolean') return Uint8Array.of(value ? 1 : 0)
@@ -30,7 +32,7 @@ export function sortableBytes(value: unknown): Uint8Array | null {
 }
 
 /** Exponents have a sign and may be as large as somebody can write; beyond this they count as this. */
-const largestExponent = 10 ** 12
+const maxExponent = 10 ** 12
 const exponentDigits = 13
 
 /**
@@ -44,8 +46,8 @@ export function decimalKey(number: string): string {
   if (digits === '') return '1'
   // The number is 0.<digits> times ten to the power of:
   const power =
-    digits.length - fraction.length + Math.max(-largestExponent, Math.min(largestExponent, Number(exponent)))
-  const key = `${String(power + 2 * largestExponent).padStart(exponentDigits, '0')}${digits.replace(/0+$/, '')}`
+    digits.length - fraction.length + Math.max(-maxExponent, Math.min(maxExponent, Number(exponent)))
+  const key = `${String(power + 2 * maxExponent).padStart(exponentDigits, '0')}${digits.replace(/0+$/, '')}`
   // Of two negative numbers the one with the greater magnitude comes first; ':' is behind every digit.
   return sign === '' ? `2${key}` : `0${key.replace(/\d/g, digit => String(9 - Number(digit)))}:`
 }

@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
 import { parseExact } from '../lib/json.ts'
-import { type Database, openDatabase, type Value } from '../storage/sqlite/driver.ts'
-import type { Field } from '../storage/storage.ts'
+import { type Database, openSqlite } from '../lib/sqlite.ts'
+import type { Field } from '../model/entities.ts'
+import { StoreUnavailable } from '../model/errors.ts'
 import type { ReadRecord } from './json-lines.ts'
-import { needsBytes, sortable, sortableBytes } from './sort-keys.ts'
+import { needsBytes, type SortKey, sortable, sortableBytes } from './sort-keys.ts'
 import { ImportError } from './source.ts'
 import { type FieldStatistics, fieldOf, instant, kindOf } from './types.ts'
 
@@ -35,7 +36,8 @@ export interface Staged {
 
 function openStaging(file: string): Database {
   forget(file)
-  const db = openDatabase(file, { mode: 'write', cache: 32_000 })
+  const unavailable = (why: string, cause: unknown) => new StoreUnavailable(why, { cause })
+  const db = openSqlite(file, { mode: 'write', cache: 32_000 }, unavailable)
   try {
     db.exec(
       'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = FILE',
@@ -61,7 +63,7 @@ function forget(file: string): void {
 }
 
 /** SQLite's own limit is 2,000 columns; two are ours. */
-const mostFields = 1_900
+const maxFields = 1_900
 
 export function createStaging(file: string): Staging {
   const db = openStaging(file)
@@ -86,7 +88,7 @@ export function createStaging(file: string): Staging {
     const known = places.get(name)
     if (known !== undefined) return known
     const place = statistics.length
-    if (place === mostFields) throw new ImportError(`line ${line}: more than ${mostFields} different fields`)
+    if (place === maxFields) throw new ImportError(`line ${line}: more than ${maxFields} different fields`)
     // The records before this one don't have it.
     statistics.push({ name, kinds: new Set(), nulls: count, needsBytes: false })
     places.set(name, place)
@@ -103,7 +105,7 @@ export function createStaging(file: string): Staging {
   }
 
   function addOne({ line, record }: ReadRecord): void {
-    const values: Value[] = new Array(statistics.length).fill(null)
+    const values: SortKey[] = new Array(statistics.length).fill(null)
     for (const name in record) {
       const place = placeOf(name, line)
       const value = record[name]

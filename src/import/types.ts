@@ -1,5 +1,5 @@
 import { exactText } from '../lib/json.ts'
-import type { Field, FieldType } from '../storage/storage.ts'
+import type { Field, FieldType } from '../model/entities.ts'
 
 /** Types of fields are found by looking at every value (D2). */
 export interface FieldStatistics {

@@ -1,6 +1,6 @@
 import type { ReaderRule, Readers } from '../model/readers.ts'
-import { BadItem, mostFiles, refuseTooMany } from './item.ts'
-import { groupReader, type KnownGroups, longestRule, parseReaders } from './readers.ts'
+import { BadItem, maxFiles, refuseTooMany } from './item.ts'
+import { groupReader, type KnownGroups, maxRuleLength, parseReaders } from './readers.ts'
 
 /** A line of an item's `contents`. */
 export interface ListedFile {
@@ -22,7 +22,7 @@ export function parseContents(text: string, groups: KnownGroups): ListedFile[] {
   for (const [at, line] of text.split(/\r\n|\r|\n/).entries()) {
     if (line.trim() === '') continue
     // Not read to its end: a line of two bytes stands for hundreds of them in memory.
-    refuseTooMany(files.length + 1, mostFiles, 'files')
+    refuseTooMany(files.length + 1, maxFiles, 'files')
     try {
       files.push(parseLine(line, groups))
     } catch (error) {
@@ -42,13 +42,13 @@ export const bundleOf = (path: string): string => (path === 'license.txt' ? 'LIC
 const passedOver = new Set(['iiif-label', 'iiif-width', 'iiif-height', 'iiif-toc'])
 
 /** Behind a file's name; a file has five, and rules for its readers. */
-const mostFields = 100
+const maxFields = 100
 
 function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: boolean } {
-  const [path = '', ...fields] = line.split('\t', mostFields + 2).map(field => field.trim())
+  const [path = '', ...fields] = line.split('\t', maxFields + 2).map(field => field.trim())
   if (/\s(bundle|permissions|description|primary|readers):/.test(path))
     throw new BadItem('fields are separated by a tab, not by blanks')
-  if (fields.length > mostFields) throw new BadItem(`it has more than ${mostFields} fields`)
+  if (fields.length > maxFields) throw new BadItem(`it has more than ${maxFields} fields`)
   if (/^-r\s/.test(line.trim()))
     throw new BadItem(
       'registered files (-r -s … -f …) are not supported; put the file into the folder and name it',
@@ -88,7 +88,8 @@ function isTrue(value: string): boolean {
  * and takes the right to read from everybody as it does in DSpace; writing is the administrators' here.
  */
 function parsePermissions(value: string, groups: KnownGroups): ReaderRule[] {
-  if (value.length > longestRule) throw new BadItem(`permissions: is longer than ${longestRule} characters`)
+  if (value.length > maxRuleLength)
+    throw new BadItem(`permissions: is longer than ${maxRuleLength} characters`)
   const [, kind, quoted, bare] = /^\s*-([rw])\s*(?:'([^']+)'|([^'\s][^']*))\s*$/i.exec(value) ?? []
   const group = (quoted ?? bare)?.trim()
   if (kind === undefined || group === undefined || group === '')

@@ -1,7 +1,8 @@
 import type { FileStore } from '../files/file-store.ts'
-import { createTurnstile } from '../lib/semaphore.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Content, NewItem, PutOutcome, Repository } from '../storage/repository.ts'
+import type { Content, NewItem } from '../model/items.ts'
+import type { PutOutcome, Repository } from '../storage/repository.ts'
 import type { Candidate, Candidates } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem } from './item.ts'
 import { checkReadable, keepFile } from './keep-file.ts'
@@ -40,7 +41,7 @@ interface Options {
 }
 
 /** Of a list in the report. */
-const mostListed = 1_000
+const maxListed = 1_000
 /** In one transaction: a run that is killed has little to copy again, and what is in memory has an end. */
 const bytesInOne = 64 * 1024 * 1024
 const filesInOne = 1_000
@@ -69,17 +70,17 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   const changes: string[] = []
   /** Of this run: some 100 bytes for each item. */
   const identifiers = new Set<string>()
-  const inTurn = createTurnstile(filesAtOnce)
+  const inTurn = createSemaphore(filesAtOnce)
 
   function fail(item: string, reason: string): void {
     counts.failed++
-    if (failures.length < mostListed) failures.push({ item, reason })
+    if (failures.length < maxListed) failures.push({ item, reason })
     options.failed({ item, reason })
   }
 
   function count(outcome: PutOutcome, { identifier }: { readonly identifier: string }): void {
     counts[outcome]++
-    if (outcome === 'changed' && changes.length < mostListed) changes.push(identifier)
+    if (outcome === 'changed' && changes.length < maxListed) changes.push(identifier)
   }
 
   function isNew(candidate: Candidate): candidate is Candidate & { kind: 'item' } {

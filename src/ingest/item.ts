@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import { type Metadata, maxReadersBytes, type NewBitstream, type NewItem } from '../model/items.ts'
 import { type Readers, readersText } from '../model/readers.ts'
-import { type Metadata, mostReadersBytes, type NewBitstream, type NewItem } from '../storage/repository.ts'
 
 /** An item as its source describes it: all is checked, and no file was read yet. */
 export interface FoundItem extends Omit<NewItem, 'bitstreams'> {
@@ -27,17 +27,17 @@ interface Described {
   readonly files: readonly FoundFile[]
 }
 
-const mostIdentifierBytes = 500
+const maxIdentifierBytes = 500
 
 /** Of one item: all of them are in memory at once, and in one transaction. */
-export const mostFiles = 10_000
-const mostCollections = 1_000
+export const maxFiles = 10_000
+const maxCollections = 1_000
 
 /** @throws BadItem for what can't be stored, or only in a way that surprises later */
 export function toItem(described: Described): FoundItem {
   const { identifier, metadata, collections, readers, files } = described
   checkLine('the identifier', identifier)
-  refuseTooMany(collections.length, mostCollections, 'collections')
+  refuseTooMany(collections.length, maxCollections, 'collections')
   for (const one of collections) checkLine('a collection', one)
   for (const [key, values] of Object.entries(metadata))
     for (const { value, language } of values) {
@@ -55,7 +55,7 @@ export function toItem(described: Described): FoundItem {
  * @throws BadItem
  */
 export function checkFiles(files: readonly Pick<NewBitstream, 'name' | 'bundle' | 'description'>[]): void {
-  refuseTooMany(files.length, mostFiles, 'files')
+  refuseTooMany(files.length, maxFiles, 'files')
   const names = new Set<string>()
   for (const { name, bundle, description } of files) {
     checkLine('the name of a file', name)
@@ -76,9 +76,9 @@ export function refuseTooMany(count: number, most: number, what: string): void {
 }
 
 function checkReaders(readers: Readers): void {
-  if (Buffer.byteLength(readersText(readers)) > mostReadersBytes)
+  if (Buffer.byteLength(readersText(readers)) > maxReadersBytes)
     throw new BadItem(
-      `who may read it, or one of its files, takes more than ${mostReadersBytes} bytes to say; make a group of them`,
+      `who may read it, or one of its files, takes more than ${maxReadersBytes} bytes to say; make a group of them`,
     )
 }
 
@@ -93,8 +93,8 @@ function checkLine(what: string, text: string): void {
   if (text === '') throw new BadItem(`${what} is empty`)
   if (/\p{Cc}/u.test(text)) throw new BadItem(`${what} has a control character: ${JSON.stringify(text)}`)
   checkForm(what, text)
-  if (Buffer.byteLength(text) > mostIdentifierBytes)
-    throw new BadItem(`${what} is longer than ${mostIdentifierBytes} bytes: ${text.slice(0, 50)}…`)
+  if (Buffer.byteLength(text) > maxIdentifierBytes)
+    throw new BadItem(`${what} is longer than ${maxIdentifierBytes} bytes: ${text.slice(0, 50)}…`)
 }
 
 /** Lines ends and tabs are text, other control characters are an accident. */

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import type { FileStore } from '../files/file-store.ts'
 import { asUnwritable } from '../files/layout.ts'
-import type { Content } from '../storage/repository.ts'
+import type { Content } from '../model/items.ts'
 import type { FoundFile, FoundItem } from './item.ts'
 import { asBadItem, openFound } from './read-file.ts'
 

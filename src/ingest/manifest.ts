@@ -48,12 +48,12 @@ async function* flatten(batches: AsyncIterable<Row[]>): AsyncGenerator<Row> {
 
 /** Characters; none that is longer is a column. */
 const longestColumn = 400
-const mostColumns = 1_000
+const maxColumns = 1_000
 
 /** @throws ImportError */
 export function readHeader({ line, cells }: Row): Column[] {
-  if (cells.length > mostColumns)
-    throw new ImportError(`line ${line}: there are more than ${mostColumns} columns`)
+  if (cells.length > maxColumns)
+    throw new ImportError(`line ${line}: there are more than ${maxColumns} columns`)
   const columns = cells.map((cell): Column => {
     const name = cell.slice(0, longestColumn).trim()
     const own = ownColumns.find(one => one === name)
@@ -117,7 +117,7 @@ async function toCandidate(
   }
 }
 
-const mostDescription = 1024 * 1024
+const maxDescription = 1024 * 1024
 
 async function readItem(
   folder: string,
@@ -127,7 +127,7 @@ async function readItem(
 ): Promise<FoundItem> {
   if (cells.length !== columns.length)
     throw new BadItem(`it has ${cells.length} cells, and there are ${columns.length} columns`)
-  if (cells.reduce((length, cell) => length + cell.length, 0) > mostDescription)
+  if (cells.reduce((length, cell) => length + cell.length, 0) > maxDescription)
     throw new BadItem('it is longer than 1 MB')
   const metadata = createMetadata()
   const own = { identifier: '', files: '', readers: '', collections: '' }

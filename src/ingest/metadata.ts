@@ -1,9 +1,9 @@
 import { parseXml, withoutSections } from '../lib/xml.ts'
-import type { Metadata, MetadataValue } from '../storage/repository.ts'
+import type { Metadata, MetadataValue } from '../model/items.ts'
 import { BadItem } from './item.ts'
 
 /** Of all of an item's metadata as JSON, which is how a store keeps them. */
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 /**
  * Puts values together by key, in the order in which they come.
@@ -25,7 +25,7 @@ export function createMetadata(): {
       const values = known ?? []
       const added: MetadataValue = { value: text, language: language?.trim() || null }
       bytes += bytesOf(added) + (known ? 0 : bytesOf(key) + 2)
-      if (bytes > mostBytes) throw new BadItem('its metadata are longer than 1 MB, all of them together')
+      if (bytes > maxBytes) throw new BadItem('its metadata are longer than 1 MB, all of them together')
       values.push(added)
       all[key] = values
     },
@@ -59,7 +59,7 @@ export function parseMetadata(xml: string, fallback: string): KeyedValue[] {
   return elementsIn(root).map(element => toValue(element, schema))
 }
 
-const mostNamespaces = 100
+const maxNamespaces = 100
 
 /**
  * What the parser lets pass, or takes the square of its length to read.
@@ -71,7 +71,7 @@ function refuseUnsound(xml: string): void {
   })
   // Not one of DSpace's files has one, and what it may hold (entities, other files) has hurt many readers.
   if (text.includes('<!')) throw new BadItem('it has a document type; leave the <!DOCTYPE …> out')
-  if (text.split('xmlns').length > mostNamespaces)
+  if (text.split('xmlns').length > maxNamespaces)
     throw new BadItem('it has more namespaces than metadata need')
   // XML 1.0 §2.4: where it begins nothing, it must be written as &amp;.
   const found = /&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);).{0,20}/.exec(text)

@@ -104,7 +104,7 @@ export async function findFiles(folder: string, listed: readonly ListedFile[]): 
   return found
 }
 
-const mostDescription = 1024 * 1024
+const maxDescription = 1024 * 1024
 
 /** The text of a file that describes the item. @throws BadItem */
 export async function readText(folder: string, name: string): Promise<string> {
@@ -112,12 +112,12 @@ export async function readText(folder: string, name: string): Promise<string> {
   const chunks: Buffer[] = []
   try {
     // No further, however long it may have become.
-    for await (const chunk of file.createReadStream({ end: mostDescription })) chunks.push(chunk as Buffer)
+    for await (const chunk of file.createReadStream({ end: maxDescription })) chunks.push(chunk as Buffer)
   } catch (error) {
     throw asBadItem(error, name)
   }
   const bytes = Buffer.concat(chunks)
-  if (bytes.length > mostDescription) throw new BadItem('it is larger than 1 MB')
+  if (bytes.length > maxDescription) throw new BadItem('it is larger than 1 MB')
   if (!isUtf8(bytes)) throw new BadItem('it is not UTF-8; convert it first, for instance with iconv')
   return bytes.toString().replace(/^\ufeff/, '')
 }

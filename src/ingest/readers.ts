@@ -17,10 +17,10 @@ export const parseReaders = (lines: readonly string[], groups: KnownGroups): Rea
   lines.flatMap(line => parseRule(line, groups))
 
 /** Characters: more than any group's name and two days. What is longer costs the square of its length to look through. */
-export const longestRule = 1_000
+export const maxRuleLength = 1_000
 
 function parseRule(line: string, groups: KnownGroups): Readers {
-  if (line.length > longestRule) throw new BadItem(`a rule is longer than ${longestRule} characters`)
+  if (line.length > maxRuleLength) throw new BadItem(`a rule is longer than ${maxRuleLength} characters`)
   let rest = line.trim()
   const days: { from?: string; until?: string } = {}
   for (;;) {

@@ -2,7 +2,7 @@
  * Lets so much work through at once; the rest waits in line.
  * @param admit told how many wait already, before one more does; throws to send it away
  */
-export function createTurnstile(atOnce: number, admit: (waiting: number) => void = () => {}) {
+export function createSemaphore(atOnce: number, admit: (waiting: number) => void = () => {}) {
   let inside = 0
   const line: (() => void)[] = []
   return async <T>(work: () => Promise<T>): Promise<T> => {

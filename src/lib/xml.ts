@@ -56,7 +56,7 @@ function endOfSection(xml: string, at: number, refuse: (why: string) => never): 
 }
 
 /** Elements in each other: more are meant to exhaust whoever follows them. */
-const mostDepth = 1_000
+const maxDepth = 1_000
 
 /** XML 1.0 §3 (element type match), which the parser does not insist on: a stray end tag is nothing to it. */
 function refuseUnbalanced(xml: string, refuse: (why: string) => never): void {
@@ -77,7 +77,7 @@ function refuseUnbalanced(xml: string, refuse: (why: string) => never): void {
       if (open.pop() !== name) refuse(`</${name.slice(0, 100)}> ends nothing`)
     } else if (!tag.endsWith('/')) {
       open.push(/^[^\s/]*/.exec(tag)?.[0] ?? '')
-      if (open.length > mostDepth) refuse(`it has more than ${mostDepth} elements in each other`)
+      if (open.length > maxDepth) refuse(`it has more than ${maxDepth} elements in each other`)
     }
   }
   const unclosed = open.pop()

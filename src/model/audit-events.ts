@@ -1,4 +1,4 @@
-import type { LoginMethod } from './caller.ts'
+import type { LoginMethod } from './accounts.ts'
 
 /** What the audit trail knows. Events are only ever added. */
 export const eventNames = [
@@ -43,3 +43,6 @@ export interface AuditEvent {
   /** Why: X-On-Behalf-Of-Reason. */
   readonly reason: string | null
 }
+
+/** A login that came to nothing after all, because the eperson was changed meanwhile: nobody has acted. */
+export const failedLogin = (event: AuditEvent): AuditEvent => ({ ...event, outcome: 'failure', actor: null })

@@ -1,5 +1,4 @@
-import type { Entity, Field, FieldType, ReadRule, RowRule } from '../storage/storage.ts'
-import type { AuditEvent } from './audit-events.ts'
+import type { Entity, Field, FieldType, ReadRule, RowRule } from './entities.ts'
 
 type FieldWord = FieldType | `!${FieldType}`
 
@@ -88,18 +87,3 @@ export const builtInEntities: readonly Entity[] = [
 
 /** Names that an import can't take. */
 export const reservedEntities: ReadonlySet<string> = new Set(builtInEntities.map(entity => entity.name))
-
-/** E-mail addresses are compared without regard to case (L2). */
-export const emailKey = (email: string) => email.toLowerCase()
-
-/** Groups that the configuration names come into being at the start. */
-export const configuredGroupEvent: AuditEvent = {
-  event: 'group.add',
-  outcome: 'success',
-  eperson: null,
-  actor: null,
-  clientIp: null,
-  method: null,
-  object: null,
-  reason: null,
-}

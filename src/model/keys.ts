@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { type Mac, macWith } from '../lib/hmac.ts'
 
 /** The secrets of the service: newest first, made with the first, accepted with any (T7). */
 export type Keyring = () => readonly Uint8Array[]
@@ -8,36 +8,6 @@ export type Purpose = 'csrf' | 'sign-on' | `${'acting/' | ''}${TokenPurpose}/${s
 /** What a token opens: the API, one request, or one content for some minutes (F3). */
 export type TokenPurpose = 'login' | 'short-lived' | `lease/${string}`
 
-/** HMAC-SHA256 with one key. @param message text is taken as Latin-1 */
-export type Mac = (message: Uint8Array | string) => Buffer
-
-const blockLength = 64
-const hashLength = 32
-/** Both pads are put together here; nothing waits between filling and hashing. */
-const outer = Buffer.alloc(blockLength + hashLength)
-let inner = Buffer.alloc(blockLength + 1024)
-
-/**
- * HMAC-SHA256 (RFC 2104 §2) over `crypto.hash`, which takes a third of the time of `createHmac` for messages as short
- * as ours (docs/decisions/0004); checked against RFC 4231 and `createHmac` by a test.
- */
-export function macWith(key: Uint8Array): Mac {
-  const block = Buffer.alloc(blockLength)
-  block.set(key.length > blockLength ? hash('sha256', key, 'buffer') : key)
-  const innerPad = block.map(byte => byte ^ 0x36)
-  const outerPad = block.map(byte => byte ^ 0x5c)
-  return message => {
-    const { length } = message
-    if (inner.length < blockLength + length) inner = Buffer.alloc(blockLength + length)
-    inner.set(innerPad)
-    if (typeof message === 'string') inner.write(message, blockLength, 'latin1')
-    else inner.set(message, blockLength)
-    outer.set(outerPad)
-    outer.set(hash('sha256', inner.subarray(0, blockLength + length), 'buffer'), blockLength)
-    return hash('sha256', outer, 'buffer')
-  }
-}
-
 /**
  * Keys for different purposes are different (T5): HMAC-SHA256 as a key derivation function (NIST SP 800-108 in one
  * step), so that what was made for one purpose can't pass for another.
@@ -45,9 +15,3 @@ export function macWith(key: Uint8Array): Mac {
  */
 export const deriveKey = (secret: Uint8Array, purpose: Purpose, material: Uint8Array): Mac =>
   macWith(macWith(secret)(Buffer.concat([Buffer.from(`carrel/1/${purpose}/`), material])))
-
-/** Compares in a time that doesn't depend on where two texts differ. */
-export function sameText(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)]
-  return a.length === b.length && timingSafeEqual(a, b)
-}

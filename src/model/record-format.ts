@@ -1,8 +1,10 @@
 import { parseExact } from '../lib/json.ts'
-import type { Field, Shape } from '../storage/storage.ts'
+import type { Field } from './entities.ts'
+
+export type RecordFormat = 'json' | 'ndjson' | 'csv'
 
 /** How records follow each other in each shape. CSV is made from a JSON array, so its records are joined as such. */
-export const separators: Readonly<Record<Shape, ',' | '\n'>> = { json: ',', ndjson: '\n', csv: ',' }
+export const separators: Readonly<Record<RecordFormat, ',' | '\n'>> = { json: ',', ndjson: '\n', csv: ',' }
 
 export const joinPieces = (json: readonly string[], separator: string): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(json.join(separator))

@@ -1,4 +1,5 @@
-import { type Caller, isAdministrator, type Session } from './caller.ts'
+import type { Session } from './accounts.ts'
+import { type Caller, isAdministrator } from './caller.ts'
 import { admits, type Readers, today, type Viewer } from './readers.ts'
 
 /** Callers are the same object while nothing about them changes, and so are their viewers: what rows they see is remembered. */

@@ -8,7 +8,7 @@ import {
   singleParameters,
 } from '../http/parameters.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Entity, Order, Page } from '../storage/storage.ts'
+import type { Entity, Order, Page } from '../model/entities.ts'
 
 /**
  * Parsing is validation: what comes out is a page that can be run, and everything else is a problem that says which
@@ -28,14 +28,14 @@ export function parsePage(query: Query, entity: Pick<Entity, 'name' | 'fields'>)
 
 /** The same orders are asked for again and again; entities are the same object until they change. */
 const known = new WeakMap<Pick<Entity, 'name' | 'fields'>, Map<string, readonly Order[]>>()
-const mostKnown = 1_000
-const longestKnown = 1_000
+const maxCachedOrders = 1_000
+const maxCachedLength = 1_000
 
 function knownOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): readonly Order[] {
   const orders = known.get(entity) ?? new Map<string, readonly Order[]>()
   known.set(entity, orders)
   const order = orders.get(text) ?? parseOrder(text, entity)
-  if (orders.size < mostKnown && text.length <= longestKnown) orders.set(text, order)
+  if (orders.size < maxCachedOrders && text.length <= maxCachedLength) orders.set(text, order)
   return order
 }
 
@@ -64,10 +64,10 @@ function parseBoolean(parameter: string, text: string): boolean {
 }
 
 /** More entries than that no one needs; fewer than would be work to refuse. */
-const mostEntries = 100
+const maxEntries = 100
 
 /** An order has a bracket for each entry and one more; the parser would not survive thousands, one in another. */
-const mostBrackets = 2 * mostEntries
+const maxBrackets = 2 * maxEntries
 
 function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): readonly Order[] {
   if (text === '') return []
@@ -81,15 +81,15 @@ function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): read
 
   const errors: ParseError[] = []
   // Brackets in texts are counted as well: nobody's field is called by a hundred of them.
-  if ((text.match(/[[{]/g)?.length ?? 0) > mostBrackets)
-    throw wrong(`nested too deep, or more than ${mostEntries} entries. ${form}`, 0)
+  if ((text.match(/[[{]/g)?.length ?? 0) > maxBrackets)
+    throw wrong(`nested too deep, or more than ${maxEntries} entries. ${form}`, 0)
   const tree = parseTree(text, errors, { disallowComments: true, allowEmptyContent: false })
   const [error] = errors
   if (error) throw wrong(`malformed JSON (${printParseErrorCode(error.error)}). ${form}`, error.offset)
   if (tree?.type !== 'array') throw wrong(`not an array. ${form}`, tree?.offset ?? 0)
   const entries = tree.children ?? []
-  if (entries.length > mostEntries)
-    throw wrong(`more than ${mostEntries} entries.`, entries[mostEntries]?.offset ?? 0)
+  if (entries.length > maxEntries)
+    throw wrong(`more than ${maxEntries} entries.`, entries[maxEntries]?.offset ?? 0)
 
   const fields = entity.fields.map(field => field.name)
   const legalFields = `Fields of ${entity.name}: ${fields.join(', ')}.`

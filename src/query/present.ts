@@ -2,24 +2,26 @@ import type { FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
+import type { Entity, Page } from '../model/entities.ts'
+import type { RecordFormat } from '../model/record-format.ts'
 import { csvHeader } from '../model/record-format.ts'
-import type { Entity, Listing, Page, Shape } from '../storage/storage.ts'
+import type { Listing } from '../storage/entities.ts'
 
 /** From a listing to an answer: media type, headers, and a body that goes out at the client's pace (Q5, Q8–Q10). */
 const mediaTypes = {
   'application/json': 'json',
   'application/x-ndjson': 'ndjson',
   'text/csv': 'csv',
-} as const satisfies Record<string, Shape>
+} as const satisfies Record<string, RecordFormat>
 
-const contentTypes: Readonly<Record<Shape, string>> = {
+const contentTypes: Readonly<Record<RecordFormat, string>> = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
   csv: 'text/csv; charset=utf-8',
 }
 
 /** @throws Problem 406 when the client accepts none of what there is (RFC 9110 §12.5.1) */
-export function chooseShape(accept: string | undefined): Shape {
+export function chooseFormat(accept: string | undefined): RecordFormat {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json')
     return 'json'
   const legal = Object.keys(mediaTypes) as (keyof typeof mediaTypes)[]
@@ -42,7 +44,7 @@ export function chooseShape(accept: string | undefined): Shape {
 interface Presented {
   readonly entity: Entity
   readonly page: Page
-  readonly shape: Shape
+  readonly format: RecordFormat
   readonly listing: Listing
   /** Of the entity, without a query. */
   readonly address: string
@@ -50,25 +52,25 @@ interface Presented {
 
 export async function present(
   reply: FastifyReply,
-  { entity, page, shape, listing, address }: Presented,
+  { entity, page, format, listing, address }: Presented,
 ): Promise<FastifyReply> {
   if (page.total) reply.header('x-records', String(listing.total))
   const link = linkHeader(page, listing, address)
   if (link !== undefined) reply.header('link', link)
-  reply.header('vary', 'Origin, Accept').type(contentTypes[shape])
+  reply.header('vary', 'Origin, Accept').type(contentTypes[format])
 
   const { body } = listing
-  if (body instanceof Uint8Array) return reply.send(whole(shape, entity, body))
+  if (body instanceof Uint8Array) return reply.send(whole(format, entity, body))
   // What can go wrong at the start still gets a status of its own; a short answer gets its length.
   const pieces = body[Symbol.asyncIterator]()
   const first = await pieces.next()
   const second = first.done ? first : await pieces.next()
-  if (second.done) return reply.send(whole(shape, entity, first.done ? new Uint8Array() : first.value))
+  if (second.done) return reply.send(whole(format, entity, first.done ? new Uint8Array() : first.value))
   if (reply.request.method === 'HEAD') {
     await pieces.return?.()
     return sendHead(reply)
   }
-  const [before, between, behind] = frame(shape, entity)
+  const [before, between, behind] = frame(format, entity)
   return sendPieces(reply, {
     before,
     between,
@@ -91,15 +93,18 @@ async function* continued(
 }
 
 /** Text before the first record, between two, and behind the last. */
-function frame(shape: Shape, entity: Entity): readonly [before: string, between: string, behind: string] {
-  if (shape === 'json') return ['[', ',', ']']
-  if (shape === 'ndjson') return ['', '\n', '\n']
+function frame(
+  format: RecordFormat,
+  entity: Entity,
+): readonly [before: string, between: string, behind: string] {
+  if (format === 'json') return ['[', ',', ']']
+  if (format === 'ndjson') return ['', '\n', '\n']
   return [`${csvHeader(entity.fields)}\r\n`, '\r\n', '\r\n']
 }
 
-function whole(shape: Shape, entity: Entity, records: Uint8Array): Buffer {
-  const [before, , behind] = frame(shape, entity)
-  const ending = records.length === 0 && shape !== 'json' ? '' : behind
+function whole(format: RecordFormat, entity: Entity, records: Uint8Array): Buffer {
+  const [before, , behind] = frame(format, entity)
+  const ending = records.length === 0 && format !== 'json' ? '' : behind
   return Buffer.concat([Buffer.from(before), records, Buffer.from(ending)])
 }
 

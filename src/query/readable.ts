@@ -1,10 +1,10 @@
 import { nearestMember, quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
-import type { Entity, ReadRule } from '../storage/storage.ts'
+import type { Entity, ReadRule } from '../model/entities.ts'
 
 /** Who may read an entity (Q11). Administrators read everything. */
-export function mayRead(caller: Caller, rule: ReadRule): boolean {
+export function mayReadEntity(caller: Caller, rule: ReadRule): boolean {
   if (rule === 'anonymous' || isAdministrator(caller)) return true
   if (rule === 'eperson') return caller.kind !== 'anonymous'
   return rule !== 'admin' && isMember(caller, rule.slice('group:'.length))
@@ -17,7 +17,7 @@ export function mayRead(caller: Caller, rule: ReadRule): boolean {
 export function readable(entities: ReadonlyMap<string, Entity>, name: string, caller: Caller): Entity {
   const entity = entities.get(name)
   if (!entity) {
-    const legal = [...entities.values()].filter(one => mayRead(caller, one.read)).map(one => one.name)
+    const legal = [...entities.values()].filter(one => mayReadEntity(caller, one.read)).map(one => one.name)
     throw new Problem(
       'unknown-entity',
       `There is no entity ${quote(name)}; readable are: ${legal.join(', ') || 'none'}.`,
@@ -26,7 +26,7 @@ export function readable(entities: ReadonlyMap<string, Entity>, name: string, ca
       },
     )
   }
-  if (mayRead(caller, entity.read)) return entity
+  if (mayReadEntity(caller, entity.read)) return entity
   if (caller.kind === 'anonymous')
     throw new Problem('authentication-required', `Reading ${name} needs a login.`)
   throw new Problem('access-denied', `You may not read ${name}.`)

@@ -298,7 +298,7 @@ const matching = { byEmail: true, create: false }
 
 /** @returns the token of the session that began there */
 async function logInAtProvider({ storage }: Service): Promise<void> {
-  const { eperson } = await storage.signOn.recognize(subject, matching, commandEvent('login', 'uni'))
+  const { eperson } = await storage.identities.recognize(subject, matching, commandEvent('login', 'uni'))
   const session = eperson && (await storage.accounts.session(eperson.uuid))
   assert.ok(session)
   const { sessionKey } = session
@@ -307,7 +307,7 @@ async function logInAtProvider({ storage }: Service): Promise<void> {
     sessionKey,
     session: { provider: 'uni', name: 'n', sid: null, detail: {} },
   }
-  assert.ok(await storage.signOn.begin(login, commandEvent('login', 'uni')))
+  assert.ok(await storage.identities.begin(login, commandEvent('login', 'uni')))
 }
 
 test('X3 D2 who is who at a provider is copied, and what its logout ends', async t => {
@@ -318,14 +318,14 @@ test('X3 D2 who is who at a provider is copied, and what its logout ends', async
   const url = await createDatabase(t)
   assertDone(await copy(old.dataFolder, url))
   const service = await startOn(t, url)
-  const { signOn } = service.storage
-  assert.deepEqual(await signOn.listIdentities(), await old.storage.signOn.listIdentities())
-  assert.equal((await signOn.whoIs(subject, { byEmail: false, create: false })).kind, 'known')
+  const { identities } = service.storage
+  assert.deepEqual(await identities.listIdentities(), await old.storage.identities.listIdentities())
+  assert.equal((await identities.whoIs(subject, { byEmail: false, create: false })).kind, 'known')
   const now = service.client()
   now.token = before.token
   assert.equal(await now.isLoggedIn(), true)
   const event = commandEvent('logout', 'uni')
-  assert.equal(await signOn.endAtProvider({ provider: 'uni', name: 'n', sid: null }, event), 1)
+  assert.equal(await identities.endAtProvider({ provider: 'uni', name: 'n', sid: null }, event), 1)
   assert.equal(await now.isLoggedIn(), false)
   await logInAtProvider(service)
 })

@@ -337,7 +337,7 @@ testOn('postgres', 'E1 E2 without its database every request that needs it is st
   await service.addRecords('letters', 'id', [{ id: 1 }])
   const client = await loggedIn(service, ruth)
   await client.csrfPair()
-  const bringBack = await hideDatabase(t, service.dataFolder)
+  const restoreOrphan = await hideDatabase(t, service.dataFolder)
   const requests = {
     '/api/authn/status': () => client.get('/api/authn/status'),
     '/api/query/v4/letters': () => client.get('/api/query/v4/letters'),
@@ -351,7 +351,7 @@ testOn('postgres', 'E1 E2 without its database every request that needs it is st
     const never = [client.token ?? '', passwordOf(ruth)]
     await assertProblem(response, { code: 'store-unavailable', path, never })
   }
-  await bringBack()
+  await restoreOrphan()
   for (const ask of Object.values(requests)) assert.ok([200, 204].includes((await ask()).status))
 })
 

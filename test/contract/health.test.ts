@@ -71,9 +71,9 @@ testOn(
       return (await Promise.all(answers)).map(({ status }) => status)
     }
     assert.deepEqual(await statuses(), [200, 200])
-    const bringBack = await hideDatabase(t, dataFolder)
+    const restoreOrphan = await hideDatabase(t, dataFolder)
     assert.deepEqual(await statuses(), [503, 200])
-    await bringBack()
+    await restoreOrphan()
     assert.deepEqual(await statuses(), [200, 200])
   },
 )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
-import { mostReadersBytes } from '../../src/storage/repository.ts'
+import { maxReadersBytes } from '../../src/model/items.ts'
 import {
   assertCounts,
   dublinCore,
@@ -86,13 +86,10 @@ test('an item with more readers than a store can tell apart is bad, and the othe
   }
   for (const own of [false, true]) {
     await assert.rejects(
-      async () => repository.putItems([withReaders(mostReadersBytes + 1, own)], commandEvent('item.add')),
+      async () => repository.putItems([withReaders(maxReadersBytes + 1, own)], commandEvent('item.add')),
       /the readers of x take more than 2000 bytes/,
     )
-    const [outcome] = await repository.putItems(
-      [withReaders(mostReadersBytes, own)],
-      commandEvent('item.add'),
-    )
+    const [outcome] = await repository.putItems([withReaders(maxReadersBytes, own)], commandEvent('item.add'))
     assert.equal(outcome, own ? 'changed' : 'added')
   }
 })

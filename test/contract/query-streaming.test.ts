@@ -146,9 +146,9 @@ testOn(
   async t => {
     for (const query of twoOrders)
       await assertBreaksOff(t, query, async ({ dataFolder }, response) => {
-        const bringBack = await hideDatabase(t, dataFolder)
+        const restoreOrphan = await hideDatabase(t, dataFolder)
         await assertCutOff(response)
-        await bringBack()
+        await restoreOrphan()
       })
   },
 )

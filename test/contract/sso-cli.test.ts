@@ -35,15 +35,19 @@ type Block = Readonly<Record<string, unknown>>
 /** What `carrel sso check` finds, each as `level about: what`. */
 async function findings(
   t: TestContext,
-  singleSignOn: Block,
+  block: Block,
   more: Block = {},
   env: Readonly<Record<string, string>> = {},
 ): Promise<string[]> {
-  const config = toConfig({ CARREL_BASE_URL: baseUrl, ...withSingleSignOn(t, singleSignOn, more), ...env })
-  const { signOn } = config
-  assert.ok(signOn)
+  const config = toConfig({ CARREL_BASE_URL: baseUrl, ...withSingleSignOn(t, block, more), ...env })
+  const { singleSignOn } = config
+  assert.ok(singleSignOn)
   const found: Finding[] = []
-  for await (const one of checkSignOn({ ...config, signOn, addresses: signOnAddresses(addressesOf(config)) }))
+  for await (const one of checkSignOn({
+    ...config,
+    singleSignOn,
+    addresses: signOnAddresses(addressesOf(config)),
+  }))
     found.push(one)
   return found.map(({ level, about, what }) => `${level} ${about}: ${what}`)
 }
@@ -317,7 +321,7 @@ test('X3 D2 sso identities lists who is who, and sso unlink parts them and ends 
     lastName: null,
   }
   const matching = { byEmail: true, create: false }
-  const linked = await service.storage.signOn.recognize(identity, matching, commandEvent('login', 'uni'))
+  const linked = await service.storage.identities.recognize(identity, matching, commandEvent('login', 'uni'))
   assert.equal(linked.kind, 'linked')
 
   assert.match(
@@ -334,8 +338,8 @@ test('X3 D2 sso identities lists who is who, and sso unlink parts them and ends 
   assert.equal(code, 0)
   assert.equal(stdout, 'Parted Ruth@example.edu from its subject at uni.\n')
   assert.equal(await client.isLoggedIn(), false)
-  assert.deepEqual(await service.storage.signOn.listIdentities(), [])
-  const again = await service.storage.signOn.recognize(
+  assert.deepEqual(await service.storage.identities.listIdentities(), [])
+  const again = await service.storage.identities.recognize(
     { ...identity, subject: 'r2' },
     matching,
     commandEvent('login', 'uni'),

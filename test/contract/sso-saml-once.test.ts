@@ -5,7 +5,6 @@ import { bearerOf } from '../support/clients/client.ts'
 import { cookieOf } from '../support/clients/cookie-jar.ts'
 import { identity } from '../support/providers/certificates.ts'
 import {
-  type Attempt,
   about,
   assertAccepted,
   assertRefused,
@@ -13,6 +12,7 @@ import {
   begin,
   type Forge,
   notBegun,
+  type PendingLogin,
   response,
   send,
 } from '../support/providers/saml-attempt.ts'
@@ -35,7 +35,7 @@ import { baseUrl, temporaryFolder } from '../support/service/service.ts'
 const foreign = identity('somebody else')
 
 /** Puts the cookies of the attempt back, as whoever has them all can do. */
-function rewind(one: Attempt): () => Visitor {
+function rewind(one: PendingLogin): () => Visitor {
   const host = one.visitor.url('/')
   const cookies = [...one.visitor.jar.all(host)]
   return () => {

@@ -6,7 +6,6 @@ import { cookieOf } from '../support/clients/cookie-jar.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import { bodyOf, identity, pemOf } from '../support/providers/certificates.ts'
 import {
-  type Attempt,
   about,
   assertAccepted,
   assertRefused,
@@ -17,6 +16,7 @@ import {
   mail,
   noSubject,
   notBegun,
+  type PendingLogin,
   type Refused,
   refusal,
   response,
@@ -76,7 +76,7 @@ const after = (name: string, hostile: Forge, honest: Forge = attempt => response
   hostile,
 })
 
-const isValid = (xml: string, { provider }: Attempt) =>
+const isValid = (xml: string, { provider }: PendingLogin) =>
   holdsValidSignature(xml, provider.identity.certificate)
 
 const wrapped: Case[] = Object.entries(wrappings).map(([name, { signs, wrap }]) => {
@@ -99,7 +99,7 @@ const withEvilName: Forge = attempt =>
   response(attempt, { nameId: evil, attributes: mail('evil@example.net') })
 const withEvilMail: Forge = attempt => response(attempt, { nameId: 'mail', attributes: mail(evil) })
 const cut = (xml: string, by: string) => xml.replace(`>${evil}<`, `>${victim}${by}.evil.example.net<`)
-const withEntity = async (attempt: Attempt, entities: string) =>
+const withEntity = async (attempt: PendingLogin, entities: string) =>
   `<!DOCTYPE r [${entities}]>${response(attempt).replace('>mallory<', '>&who;<')}`
 
 const markup: Case[] = [
@@ -198,7 +198,7 @@ const signatures: Case[] = [
 const encryptedOnes = (certificate: string): Case[] => {
   const inside: Forge = one => encrypted(response(one), { certificate })
   /** Encrypted and then signed as a whole, so that nobody can try out changes of the secret. */
-  const whole = async (one: Attempt, how: { content?: 'aes256-cbc'; key?: 'rsa-1.5' }) =>
+  const whole = async (one: PendingLogin, how: { content?: 'aes256-cbc'; key?: 'rsa-1.5' }) =>
     signed(await encrypted(responseXml(about(one)), { certificate, ...how }), {
       element: 'Response',
       identity: one.provider.identity,
@@ -293,7 +293,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
   const { service, uni, other, certificate } = await startLab(t)
 
   /** Nobody has come in by it who was not there before. */
-  async function refuses(one: Attempt, answer: () => Promise<Response>, refused?: Refused) {
+  async function refuses(one: PendingLogin, answer: () => Promise<Response>, refused?: Refused) {
     const before = await epersonsOf(service)
     await assertRefused(one, await answer(), refused)
     assert.deepEqual(await epersonsOf(service), before)
@@ -365,7 +365,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
     await acceptsHonest()
     const host = new URL(baseUrl)
     /** The cookie of an attempt, as name and value. */
-    const cookieIn = ({ visitor, state }: Attempt) => {
+    const cookieIn = ({ visitor, state }: PendingLogin) => {
       const name = `CARREL-SSO-${state.slice(0, 8)}`
       return { name, value: visitor.jar.all(host).get(name) ?? '' }
     }
@@ -395,7 +395,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
 
   await t.test('X2 what is no response at all is refused', async () => {
     await acceptsHonest()
-    const garbage: readonly ((xml: string, one: Attempt) => string)[] = [
+    const garbage: readonly ((xml: string, one: PendingLogin) => string)[] = [
       () => '',
       () => 'AAAA',
       () => '%%%',

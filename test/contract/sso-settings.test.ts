@@ -31,16 +31,16 @@ function configOf(t: TestContext, singleSignOn: unknown, env: Env = {}, more: ob
 }
 
 test('D3 single sign-on has defaults that work, and secrets from the environment or a file', t => {
-  const { signOn, loginMethods } = configOf(t, {
+  const { singleSignOn, loginMethods } = configOf(t, {
     providers: [saml, { ...oidc, clientSecret: { file: 'secret' } }, proxy],
   })
   assert.deepEqual(loginMethods, ['password', 'shibboleth', 'oidc'])
-  const [first, second, third] = signOn?.providers ?? []
+  const [first, second, third] = singleSignOn?.providers ?? []
   assert.equal(first?.kind === 'saml' && first.attributes.subject, 'NameID')
   assert.equal(second?.kind === 'oidc' && second.clientSecret, secret)
   assert.deepEqual(second?.kind === 'oidc' && second.scopes, ['openid', 'profile', 'email'])
   assert.equal(third?.kind === 'proxy' && third.secret, secret)
-  for (const provider of signOn?.providers ?? []) {
+  for (const provider of singleSignOn?.providers ?? []) {
     assert.equal(provider.create, false, 'nobody is created unless that is asked for')
     assert.equal(provider.email.match, false, 'an address alone opens no account')
   }
@@ -177,7 +177,7 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
 test('D3 environment variables that hold secrets may have any name; others that begin with CARREL_ may not', t => {
   const env = { CARREL_MY_SECRET: secret }
   const mine = { ...proxy, secret: { env: 'CARREL_MY_SECRET' } }
-  assert.ok(configOf(t, { providers: [mine] }, env).signOn)
+  assert.ok(configOf(t, { providers: [mine] }, env).singleSignOn)
   assert.throws(() => configOf(t, { providers: [oidc] }, env), /CARREL_MY_SECRET is not a setting/)
 })
 

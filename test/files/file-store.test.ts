@@ -88,14 +88,14 @@ test('a content among the orphans is delivered from there, and kept again it is 
   const content = await store.keep(source('an orphan'))
   const place = join(files, pathOf(hash))
   const orphan = join(files, 'orphans', hash)
-  for (const bringBack of [
+  for (const restoreOrphan of [
     async () => assert.deepEqual(await store.keep(source('an orphan')), content),
     async () => assert.equal(await store.holds(content), true),
   ]) {
     utimesSync(place, 1, 1)
     renameSync(place, orphan)
     assert.equal(await read(hash), 'an orphan')
-    await bringBack()
+    await restoreOrphan()
     assert.deepEqual(filesIn(files), [pathOf(hash)])
     // It would not be back for long otherwise.
     assert.ok(Date.now() - statSync(place).mtimeMs < 60_000)

@@ -15,7 +15,7 @@ import { createFileStore } from '../../src/files/file-store.ts'
 import { graceMilliseconds } from '../../src/files/layout.ts'
 import { claim, OtherStore } from '../../src/files/owner.ts'
 import { sweep } from '../../src/files/sweep.ts'
-import type { Content } from '../../src/storage/repository.ts'
+import type { Content } from '../../src/model/items.ts'
 import { filesIn } from '../support/data/archives.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 

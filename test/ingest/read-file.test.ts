@@ -5,7 +5,7 @@ import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:f
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileStore } from '../../src/files/file-store.ts'
-import { BadItem, mostFiles } from '../../src/ingest/item.ts'
+import { BadItem, maxFiles } from '../../src/ingest/item.ts'
 import { keepFile } from '../../src/ingest/keep-file.ts'
 import { findFiles, openFound } from '../../src/ingest/read-file.ts'
 import { writeFiles } from '../support/data/archives.ts'
@@ -110,7 +110,7 @@ test('a list that names a file twice, or more than an item may have, is refused 
     )
   await refused(['a', 'b', 'a'], /two files of the bundle ORIGINAL are called a;/)
   await refused(['x/a', 'y/a'], /two files of the bundle ORIGINAL are called a;/)
-  const many = Array.from({ length: mostFiles + 1 }, (_, at) => `${at}`)
+  const many = Array.from({ length: maxFiles + 1 }, (_, at) => `${at}`)
   await refused(many, /more than 10,000 files/)
   await refused(many.slice(1), /there is no file 1$/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { macWith } from '../../src/model/keys.ts'
+import { macWith } from '../../src/lib/hmac.ts'
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 const expected = (key: Uint8Array, message: Uint8Array) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admits, createAudiences, type Readers, readersText, type Viewer } from '../../src/model/readers.ts'
+import { admits, type Readers, readersText, type Viewer } from '../../src/model/readers.ts'
+import { createAudiences } from '../../src/storage/shared/audiences.ts'
 
 const anonymous: Viewer = { kind: 'reader', eperson: null, groups: new Set() }
 const onCampus: Viewer = { kind: 'reader', eperson: null, groups: new Set(['Campus']) }

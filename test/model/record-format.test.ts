@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Field } from '../../src/model/entities.ts'
 import { csvHeader, csvLines } from '../../src/model/record-format.ts'
-import type { Field } from '../../src/storage/storage.ts'
 
 const fields = (...names: string[]): Field[] => names.map(name => ({ name, type: 'json', nullable: true }))
 const lines = (json: string, ...names: string[]) => Buffer.from(csvLines(json, fields(...names))).toString()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import type { Changed } from '../../src/storage/storage.ts'
+import type { Changed } from '../../src/storage/accounts.ts'
 import { secretsOf } from '../support/clients/jwt.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { runSql } from '../support/service/databases.ts'

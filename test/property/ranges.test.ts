@@ -15,7 +15,7 @@ type Expected =
   | { readonly kind: 'parts'; readonly parts: readonly (readonly [first: bigint, last: bigint])[] }
 
 /** What this service takes at most; a server may ignore what asks for too much (§14.2). */
-const mostParts = 50
+const maxParts = 50
 
 /**
  * The plain oracle: the grammar of §14.1.1 and §14.1.2 character by character, positions as whole numbers of any size.
@@ -50,7 +50,7 @@ function expected(header: string, length: number): Expected {
     if (BigInt(first) >= size) continue
     parts.push([BigInt(first), last === '' || BigInt(last) >= size ? size - 1n : BigInt(last)])
   }
-  if (elements.length > mostParts) return { kind: 'whole' }
+  if (elements.length > maxParts) return { kind: 'whole' }
   if (parts.length === 0) return { kind: 'unsatisfiable' }
   const bytes = parts.reduce((sum, [first, last]) => sum + last - first + 1n, 0n)
   return parts.length > 1 && bytes > size ? { kind: 'whole' } : { kind: 'parts', parts }

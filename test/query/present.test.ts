@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Page } from '../../src/model/entities.ts'
 import { linkHeader } from '../../src/query/present.ts'
-import type { Page } from '../../src/storage/storage.ts'
 
 const address = 'https://repo.example.edu/api/query/v4/things'
 const page = (limit: number | null, offset: number, total = false): Page => ({

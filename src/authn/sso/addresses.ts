@@ -40,14 +40,14 @@ export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddr
 
 /** Each way to log in with its `location` (L4). */
 export function waysToLogIn(
-  { loginMethods, signOn }: Pick<Config, 'loginMethods' | 'signOn'>,
+  { loginMethods, singleSignOn }: Pick<Config, 'loginMethods' | 'singleSignOn'>,
   addresses: Addresses,
 ): readonly Way[] {
   const { location } = signOnAddresses(addresses)
-  const schemes = new Set(signOn?.providers.map(({ scheme }) => scheme))
+  const schemes = new Set(singleSignOn?.providers.map(({ scheme }) => scheme))
   return loginMethods.map(method =>
-    signOn && schemes.has(method)
-      ? { method, location: location(method, signOn.defaultRedirectUrl) }
+    singleSignOn && schemes.has(method)
+      ? { method, location: location(method, singleSignOn.defaultRedirectUrl) }
       : { method },
   )
 }

@@ -6,7 +6,7 @@ import {
   type ProviderConfig,
   type ProxyConfig,
   type SamlConfig,
-  type SignOnConfig,
+  type SingleSignOnConfig,
 } from '../../config/providers.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { boundedFetch, clockTolerance, createOidcClient } from './oidc-client.ts'
@@ -27,7 +27,7 @@ const warning = (what: string): Found => ({ level: 'warning', what })
 const error = (what: string): Found => ({ level: 'error', what })
 
 type Parts = Pick<Config, 'baseUrl' | 'allowedOrigins'> & {
-  readonly signOn: SignOnConfig
+  readonly singleSignOn: SingleSignOnConfig
   readonly addresses: SignOnAddresses
 }
 
@@ -38,7 +38,7 @@ const patience = 5_000
 /** Looks at everything that a configuration of single sign-on needs, and asks the providers. Changes nothing anywhere. */
 export async function* checkSignOn(parts: Parts): AsyncIterable<Finding> {
   for (const one of checkSelf(parts)) yield { about: 'carrel', ...one }
-  for (const provider of parts.signOn.providers) {
+  for (const provider of parts.singleSignOn.providers) {
     const about = provider.id
     for (const one of checkAccounts(provider)) yield { about, ...one }
     for await (const one of checkProvider(provider, parts)) yield { about, ...one }
@@ -50,7 +50,7 @@ function checkProvider(provider: ProviderConfig, parts: Parts): AsyncIterable<Fo
   return provider.kind === 'oidc' ? checkOidc(provider, parts) : checkProxy(provider)
 }
 
-function* checkSelf({ baseUrl, allowedOrigins, signOn, addresses }: Parts): Iterable<Found> {
+function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts): Iterable<Found> {
   const { hostname, protocol } = new URL(baseUrl)
   const isPlain = protocol === 'http:'
   if (isPlain && !isLoopback(baseUrl))
@@ -64,12 +64,12 @@ function* checkSelf({ baseUrl, allowedOrigins, signOn, addresses }: Parts): Iter
       )
     else if (!isPlain && origin.startsWith('http:') && !isLoopback(origin))
       yield warning(`${origin} in CARREL_ALLOWED_ORIGINS is http: tokens can be read there`)
-  yield ok(`browsers return to ${signOn.defaultRedirectUrl} by default`)
-  for (const id of signOn.switchedOff)
+  yield ok(`browsers return to ${singleSignOn.defaultRedirectUrl} by default`)
+  for (const id of singleSignOn.switchedOff)
     yield warning(`the provider ${id} is switched off: its scheme is not among methods`)
 
-  if (!signOn.providers.some(({ kind }) => kind === 'saml')) return
-  const { entityId, keys } = signOn.saml
+  if (!singleSignOn.providers.some(({ kind }) => kind === 'saml')) return
+  const { entityId, keys } = singleSignOn.saml
   yield ok(`SAML entity id ${entityId}, metadata at ${addresses.samlMetadata}`)
   if (keys === null)
     yield warning('no saml.privateKey: requests are not signed, and encrypted assertions can not be read')
@@ -90,7 +90,7 @@ function* checkAccounts({ create, email, kind, groups }: ProviderConfig): Iterab
   if (groups.length === 0) yield ok('gives no special groups')
 }
 
-async function* checkSaml(provider: SamlConfig, { signOn, baseUrl }: Parts): AsyncIterable<Found> {
+async function* checkSaml(provider: SamlConfig, { singleSignOn, baseUrl }: Parts): AsyncIterable<Found> {
   let idp: ReturnType<typeof readMetadata>
   try {
     idp = readMetadata(provider)
@@ -99,7 +99,7 @@ async function* checkSaml(provider: SamlConfig, { signOn, baseUrl }: Parts): Asy
     return
   }
   yield ok(`entity id ${idp.entityId}${idp.displayName === null ? '' : ` (${idp.displayName})`}`)
-  if (idp.entityId === signOn.saml.entityId)
+  if (idp.entityId === singleSignOn.saml.entityId)
     yield error(
       'its entity id is the same as saml.entityId: the metadata is Carrel’s own, not the provider’s',
     )
@@ -108,7 +108,7 @@ async function* checkSaml(provider: SamlConfig, { signOn, baseUrl }: Parts): Asy
   else if (idp.validUntil !== null && idp.validUntil < Date.now() + 7 * day)
     yield warning(`the metadata expires on ${dateOf(idp.validUntil)}`)
   for (const certificate of idp.certificates) yield* checkCertificate('its certificate', certificate)
-  if (idp.wantsSignedRequests && signOn.saml.keys === null)
+  if (idp.wantsSignedRequests && singleSignOn.saml.keys === null)
     yield error('it wants signed requests, and there is no saml.privateKey to sign them with')
   yield ok(idp.logout === null ? 'has no single logout by redirect' : 'has single logout')
   if (baseUrl.startsWith('http:') && new URL(idp.signInUrl).hostname !== new URL(baseUrl).hostname)
@@ -117,7 +117,7 @@ async function* checkSaml(provider: SamlConfig, { signOn, baseUrl }: Parts): Asy
     )
   if (idp.signInUrl.startsWith('http:') && !isLoopback(idp.signInUrl))
     yield warning(`its address ${idp.signInUrl} is http`)
-  yield* checkClock(idp.signInUrl, signOn.saml.clockSkew)
+  yield* checkClock(idp.signInUrl, singleSignOn.saml.clockSkew)
 }
 
 /** The operating system's messages name the file again. */

@@ -1,16 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SignOnConfig } from '../../config/providers.ts'
+import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { readForm } from '../../http/form.ts'
 import { sendPage } from '../../http/html-page.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { ProviderSession, SignOn } from '../../storage/identities.ts'
+import type { ProviderSession } from '../../model/identities.ts'
+import type { Identities } from '../../storage/identities.ts'
 import { clientAddress } from '../special-groups.ts'
 import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import type { SignOnPath } from './finish-login.ts'
 import { Refused, Unavailable } from './protocol.ts'
+import type { ProviderLogins } from './provider-logins.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
 import { logoutRefusalOf, noteRefusal } from './refusals.ts'
 import { messageLimit } from './returns.ts'
@@ -20,10 +21,10 @@ import { decode, readHead } from './saml-xml.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses
-  readonly config: SignOnConfig
-  readonly path: SignOnPath
+  readonly config: SingleSignOnConfig
+  readonly logins: ProviderLogins
   readonly providers: readonly Provider[]
-  readonly signOn: SignOn
+  readonly identities: Identities
   readonly tickets: Tickets
 }
 
@@ -32,11 +33,11 @@ const usedFor = 900
 
 /** Single logout: the way to a provider's own, and what providers ask for (docs/decisions/0010). */
 export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, config, path, providers, signOn, tickets } = parts
+  const { addresses, config, logins, providers, identities, tickets } = parts
 
   /** A browser comes here after POST logout, with the cookie that it was given there. */
   app.get('/sso/logout', { config: { isPage: true } }, async (request, reply) => {
-    const session = await path.takeLogout(request, reply)
+    const session = await logins.takeLogout(request, reply)
     const url = session && (await logoutUrlAt(session, request))
     return reply.redirect(url ?? config.defaultRedirectUrl, 303)
   })
@@ -107,7 +108,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       if (!(await tickets.isFirst('logout-request', `${name}/${logout.id}`, usedFor)))
         throw new Refused('it was sent before')
       for (const one of [provider, ...others])
-        await signOn.endAtProvider(
+        await identities.endAtProvider(
           { provider: one.config.id, name: logout.name, sid: null },
           event(request, one),
         )
@@ -139,7 +140,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
         const { jti, sub, sid } = await provider.protocol.acceptLogout(token.toString())
         if (!(await tickets.isFirst(`logout-token/${id}`, jti, usedFor)))
           throw new Refused('it was sent before')
-        await signOn.endAtProvider({ provider: id, name: sub, sid }, event(request, provider))
+        await identities.endAtProvider({ provider: id, name: sub, sid }, event(request, provider))
       } catch (error) {
         throw logoutRefusalOf(error, id, request.log)
       }

@@ -36,7 +36,7 @@ export const clockTolerance = 30
 /** Milliseconds that what was discovered is used. */
 const discoveredFor = 10 * 60_000
 /** Bytes of an answer: keys, claims and tokens are far smaller. */
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 export function createOidcClient(provider: OidcConfig): OidcClient {
   const { issuer, clientId, clientSecret, clientAuthentication } = provider
@@ -150,7 +150,7 @@ export const boundedFetch = async (url: string, options: object): Promise<Respon
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > mostBytes) throw new Unavailable('an answer of it is too large')
+    if (length > maxBytes) throw new Unavailable('an answer of it is too large')
     chunks.push(chunk)
   }
   const { status, headers } = response

@@ -1,13 +1,13 @@
 import type { OidcConfig } from '../../config/providers.ts'
-import { attributesOf } from './identity.ts'
 import { createLogoutTokens, type LogoutToken } from './logout-token.ts'
 import { createOidcClient } from './oidc-client.ts'
-import { type Attempt, type Protocol, Refused, type Vouched } from './protocol.ts'
+import { type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
+import { attributesOf } from './read-identity.ts'
 
 /** OpenID Connect: code flow with PKCE, state and nonce (Core §3.1), and both logouts. */
 export interface Oidc extends Protocol {
   /** @param query of the callback, as it came @throws Refused, Unavailable */
-  accept(query: string, attempt: Attempt): Promise<Vouched>
+  accept(query: string, pendingLogin: PendingLogin): Promise<Vouched>
   /** The provider's own logout. @throws Refused, Unavailable */
   acceptLogout(token: string): Promise<LogoutToken>
 }
@@ -26,24 +26,24 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
   const client = createOidcClient(provider)
   const readLogoutToken = createLogoutTokens()
   return {
-    begin: async (attempt, anew) =>
+    begin: async (pendingLogin, anew) =>
       client.authorizationUrl({
         ...provider.parameters,
         // Core §3.1.2.1.
         ...(anew && { prompt: 'login' }),
         redirect_uri: callbackUrl,
         scope: provider.scopes.join(' '),
-        state: attempt.state,
-        nonce: attempt.secret('nonce'),
-        code_challenge: await client.codeChallenge(attempt.secret('pkce')),
+        state: pendingLogin.state,
+        nonce: pendingLogin.secret('nonce'),
+        code_challenge: await client.codeChallenge(pendingLogin.secret('pkce')),
         code_challenge_method: 'S256',
       }),
 
-    accept: async (query, attempt) => {
+    accept: async (query, pendingLogin) => {
       const { claims, idToken, more } = await client.redeem(new URL(`${callbackUrl}?${query}`), {
-        state: attempt.state,
-        nonce: attempt.secret('nonce'),
-        verifier: attempt.secret('pkce'),
+        state: pendingLogin.state,
+        nonce: pendingLogin.secret('nonce'),
+        verifier: pendingLogin.secret('pkce'),
       })
       // Core §3.1.3.7, 5: whom it was made for, also where there is one audience.
       if (claims.azp !== undefined && claims.azp !== provider.clientId)

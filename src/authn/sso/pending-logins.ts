@@ -1,25 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cookieNames, cookiesOf, setCookie } from '../../http/cookies.ts'
-import { deriveKey, type Keyring, type Mac, sameText } from '../../model/keys.ts'
-import type { Attempt } from './protocol.ts'
+import { type Mac, sameText } from '../../lib/hmac.ts'
+import { deriveKey, type Keyring } from '../../model/keys.ts'
+import type { PendingLogin } from './protocol.ts'
 
 /**
- * Attempts to log in live in the browser that makes them, in a cookie that only the nodes can write: a start costs the
+ * PendingLogins to log in live in the browser that makes them, in a cookie that only the nodes can write: a start costs the
  * store nothing, and what comes back counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
  */
-export interface Attempts {
-  create(provider: string, redirectUrl: string): Attempt
+export interface PendingLogins {
+  create(provider: string, redirectUrl: string): PendingLogin
   /** Gives the browser the attempt's cookie, and takes the oldest away where there are many. */
-  keep(request: FastifyRequest, reply: FastifyReply, attempt: Attempt): void
+  keep(request: FastifyRequest, reply: FastifyReply, pendingLogin: PendingLogin): void
   /** Takes the attempt's cookie away. @returns undefined when this browser has no such attempt, or it is too old */
-  resume(request: FastifyRequest, reply: FastifyReply, state: string): Attempt | undefined
+  resume(request: FastifyRequest, reply: FastifyReply, state: string): PendingLogin | undefined
 }
 
 /** Seconds that somebody may take at the provider. */
 const lifetime = 15 * 60
-/** Attempts that a browser may have under way, such as in several tabs. */
-const mostAttempts = 5
+/** PendingLogins that a browser may have under way, such as in several tabs. */
+const maxAttempts = 5
 const prefix = 'CARREL-SSO-'
 const nothing = new Uint8Array()
 
@@ -45,7 +46,7 @@ export type SignOnCookies = ReturnType<typeof signOnCookies>
 
 type Content = readonly [state: string, provider: string, redirectUrl: string, begun: number]
 
-export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attempts {
+export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring): PendingLogins {
   const keys = () => keyring().map(secret => deriveKey(secret, 'sign-on', nothing))
   function signingKey(): Mac {
     const [key] = keys()
@@ -54,14 +55,14 @@ export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attemp
   }
   const signature = (key: Mac, content: string) => key(`cookie/${content}`).toString('base64url')
   const cookieName = (state: string) => `${prefix}${state.slice(0, 8)}`
-  const toAttempt = (key: Mac, state: string, provider: string, redirectUrl: string): Attempt => ({
+  const toAttempt = (key: Mac, state: string, provider: string, redirectUrl: string): PendingLogin => ({
     state,
     provider,
     redirectUrl,
     secret: purpose => key(`${purpose}/${state}`).toString('base64url'),
   })
 
-  function read(value: string): Attempt | undefined {
+  function read(value: string): PendingLogin | undefined {
     const [content = '', mac = ''] = value.split('.')
     const key = keys().find(one => sameText(signature(one, content), mac))
     if (!key) return undefined
@@ -78,7 +79,7 @@ export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attemp
       const older = cookies
         .names(request)
         .filter(name => name.startsWith(prefix) && name.length === prefix.length + 8)
-      for (const name of older.slice(0, Math.max(0, older.length + 1 - mostAttempts)))
+      for (const name of older.slice(0, Math.max(0, older.length + 1 - maxAttempts)))
         cookies.set(reply, name, '', 0)
       const content: Content = [state, provider, redirectUrl, Date.now()]
       const text = Buffer.from(JSON.stringify(content)).toString('base64url')
@@ -88,7 +89,9 @@ export function createAttempts(cookies: SignOnCookies, keyring: Keyring): Attemp
       if (!/^[\w-]{43}$/.test(state)) return undefined
       const given = cookies.read(request, cookieName(state))
       if (given.length > 0) cookies.set(reply, cookieName(state), '', 0)
-      return given.map(read).find(attempt => attempt !== undefined && sameText(attempt.state, state))
+      return given
+        .map(read)
+        .find(pendingLogin => pendingLogin !== undefined && sameText(pendingLogin.state, state))
     },
   }
 }

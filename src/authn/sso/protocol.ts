@@ -1,5 +1,5 @@
 import type { ProviderConfig } from '../../config/providers.ts'
-import type { ProviderSession } from '../../storage/identities.ts'
+import type { ProviderSession } from '../../model/identities.ts'
 
 /** What every protocol comes down to (docs/decisions/0010): a provider vouches for somebody. */
 export interface Vouched {
@@ -12,7 +12,7 @@ export interface Vouched {
 export type Attributes = (name: string) => readonly string[]
 
 /** Somebody who is on the way to a provider, or back. */
-export interface Attempt {
+export interface PendingLogin {
   readonly provider: string
   /** Known to be allowed. */
   readonly redirectUrl: string
@@ -29,7 +29,7 @@ export interface Protocol {
    * @returns where the browser goes
    * @throws Refused, Unavailable
    */
-  begin(attempt: Attempt, anew: boolean): Promise<string>
+  begin(pendingLogin: PendingLogin, anew: boolean): Promise<string>
   /** @returns where the browser goes to end the provider's session; undefined where the provider has no such place */
   logoutUrl(session: ProviderSession): Promise<string | undefined>
 }

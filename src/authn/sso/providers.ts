@@ -5,7 +5,7 @@ import type {
   ProxyConfig,
   SamlConfig,
   SamlServiceProvider,
-  SignOnConfig,
+  SingleSignOnConfig,
 } from '../../config/providers.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { createOidc, type Oidc } from './oidc.ts'
@@ -36,7 +36,7 @@ export interface ProxyProvider {
 type Log = Pick<FastifyBaseLogger, 'error'>
 
 export const createProviders = (
-  { providers, saml }: SignOnConfig,
+  { providers, saml }: SingleSignOnConfig,
   addresses: SignOnAddresses,
   log: Log,
 ): readonly Provider[] => providers.map(config => createProvider(config, saml, addresses, log))

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ProxyConfig } from '../../config/providers.ts'
 import { countHeader } from '../../http/refuse-malformed.ts'
-import { sameText } from '../../model/keys.ts'
+import { sameText } from '../../lib/hmac.ts'
 import { clientAddress, networkOf } from '../special-groups.ts'
 import { Refused, type Vouched } from './protocol.ts'
 

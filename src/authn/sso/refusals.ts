@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ProviderConfig } from '../../config/providers.ts'
 import { Problem } from '../../http/problems.ts'
-import type { Refusal } from '../../storage/identities.ts'
+import type { Refusal } from '../../model/identities.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
 /** Why there is no eperson, for the log and for `carrel sso explain`. */

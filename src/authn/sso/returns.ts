@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SignOnConfig } from '../../config/providers.ts'
+import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { readForm } from '../../http/form.ts'
 import { methodNotAllowed } from '../../http/method-not-allowed.ts'
 import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import type { SignOnPath } from './finish-login.ts'
-import type { Attempts } from './pending-logins.ts'
-import type { Attempt, Vouched } from './protocol.ts'
+import type { PendingLogins } from './pending-logins.ts'
+import type { PendingLogin, Vouched } from './protocol.ts'
+import type { ProviderLogins } from './provider-logins.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
 import { notBegun, refusalOf, type WaysOn } from './refusals.ts'
 import { serviceProviderMetadata } from './saml-metadata.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses
-  readonly attempts: Attempts
-  readonly config: SignOnConfig
-  readonly path: SignOnPath
+  readonly pendingLogins: PendingLogins
+  readonly config: SingleSignOnConfig
+  readonly logins: ProviderLogins
   readonly providers: readonly Provider[]
   readonly tickets: Tickets
 }
@@ -27,12 +27,12 @@ const usedFor = 3_600
 
 /** Where browsers come back from providers: SAML's assertion consumer service, OpenID Connect's redirection endpoint. */
 export function returnRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, attempts, config, path, providers, tickets } = parts
+  const { addresses, pendingLogins, config, logins, providers, tickets } = parts
   const saml = providers.filter((one): one is SamlProvider => one.kind === 'saml')
   const oidc = providers.filter((one): one is OidcProvider => one.kind === 'oidc')
 
   interface Resumed<P extends Provider> {
-    readonly attempt: Attempt
+    readonly pendingLogin: PendingLogin
     readonly provider: P
     readonly ways: WaysOn
   }
@@ -44,19 +44,19 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Resumed<P> {
-    const attempt = attempts.resume(request, reply, state)
-    const provider = from.find(one => one.config.id === attempt?.provider)
+    const pendingLogin = pendingLogins.resume(request, reply, state)
+    const provider = from.find(one => one.config.id === pendingLogin?.provider)
     const ways = addresses.waysOn(
       (provider ?? from[0])?.config.scheme ?? '',
-      attempt?.redirectUrl ?? config.defaultRedirectUrl,
+      pendingLogin?.redirectUrl ?? config.defaultRedirectUrl,
     )
-    if (!attempt || !provider) throw notBegun(ways)
-    return { attempt, provider, ways }
+    if (!pendingLogin || !provider) throw notBegun(ways)
+    return { pendingLogin, provider, ways }
   }
 
   async function arrive(
     accept: () => Promise<Vouched>,
-    { attempt, provider, ways }: Resumed<Provider>,
+    { pendingLogin, provider, ways }: Resumed<Provider>,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
@@ -67,8 +67,8 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       throw refusalOf(error, provider.config, ways, request.log)
     }
     // An answer that comes a second time belongs to nothing; one that is refused costs the store nothing.
-    if (!(await tickets.isFirst('state', attempt.state, usedFor))) throw notBegun(ways)
-    return path.admit(vouched, attempt.redirectUrl, request, reply)
+    if (!(await tickets.isFirst('state', pendingLogin.state, usedFor))) throw notBegun(ways)
+    return logins.admit(vouched, pendingLogin.redirectUrl, request, reply)
   }
 
   if (saml.length > 0) {
@@ -83,7 +83,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
         const resumed = resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
         const response = form.get('SAMLResponse')?.toString() ?? ''
         return arrive(
-          () => resumed.provider.protocol.accept(response, resumed.attempt),
+          () => resumed.provider.protocol.accept(response, resumed.pendingLogin),
           resumed,
           request,
           reply,
@@ -103,7 +103,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       const state = new URLSearchParams(query).get('state') ?? ''
       // Its own address for each provider: one can't pass off its answer as another's (RFC 9700 §4.4.2.2).
       const resumed = resume(state, [provider], request, reply)
-      return arrive(() => provider.protocol.accept(query, resumed.attempt), resumed, request, reply)
+      return arrive(() => provider.protocol.accept(query, resumed.pendingLogin), resumed, request, reply)
     })
   }
 }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { inflateRaw } from 'node:zlib'
 import { Refused } from './protocol.ts'
 import { decryptIn, type Keys, mustBeSigned } from './saml-signed.ts'
-import { children, mostUnpacked, namespaces, parse } from './saml-xml.ts'
+import { children, maxUnpacked, namespaces, parse } from './saml-xml.ts'
 
 /** A provider's logout request, by the way it came (SAML Bindings §3.4, §3.5); nobody has looked at its signature. */
 export type LogoutMessage = {
@@ -42,7 +42,7 @@ export async function messageInQuery(query: string): Promise<LogoutMessage> {
   ].map(one)
   if (message === undefined) throw new Refused('no SAMLRequest')
   if (algorithm === undefined || signature === undefined) throw new Refused('no signature')
-  const unpacked = await inflate(Buffer.from(contentOf(message), 'base64'), { maxOutputLength: mostUnpacked })
+  const unpacked = await inflate(Buffer.from(contentOf(message), 'base64'), { maxOutputLength: maxUnpacked })
   return {
     binding: 'redirect',
     xml: unpacked.toString(),

@@ -39,12 +39,12 @@ const soundEncryption: ReadonlySet<string> = new Set([
 ])
 
 /** Bytes that a message may have once it is unpacked: a small one must not become a large one. */
-export const mostUnpacked = 256 * 1024
+export const maxUnpacked = 256 * 1024
 
 /** @throws Refused */
 export function decode(base64: string): string {
   const xml = Buffer.from(base64, 'base64').toString()
-  if (xml.length === 0 || xml.length > mostUnpacked) throw new Refused('it is empty, too long or no base64')
+  if (xml.length === 0 || xml.length > maxUnpacked) throw new Refused('it is empty, too long or no base64')
   return xml
 }
 

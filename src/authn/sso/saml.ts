@@ -1,5 +1,5 @@
 import type { SamlConfig, SamlServiceProvider } from '../../config/providers.ts'
-import { type Attempt, type Protocol, Refused, type Vouched } from './protocol.ts'
+import { type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
 import { confirm, unspecified, vouched } from './saml-assertion.ts'
 import type { IdpMetadata } from './saml-idp.ts'
 import { Library, type LibraryOptions, understood, ValidateInResponseTo } from './saml-library.ts'
@@ -14,7 +14,7 @@ import { decode, readHead } from './saml-xml.ts'
  */
 export interface Saml extends Protocol {
   /** @param response as it was posted, in base64 @throws Refused */
-  accept(response: string, attempt: Attempt): Promise<Vouched>
+  accept(response: string, pendingLogin: PendingLogin): Promise<Vouched>
   /** The provider's own logout request. @throws Refused */
   acceptLogout(message: LogoutMessage): Promise<LogoutRequest>
 }
@@ -64,15 +64,15 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
     certificates,
     privateKey: self.keys?.privateKey ?? null,
   })
-  const requestId = (attempt: Attempt) => `_${attempt.secret('saml-request')}`
+  const requestId = (pendingLogin: PendingLogin) => `_${pendingLogin.secret('saml-request')}`
 
   return {
-    begin: async (attempt, anew) => {
-      const saml = library(metadata(), { generateUniqueId: () => requestId(attempt), forceAuthn: anew })
-      return saml.getAuthorizeUrlAsync(attempt.state, undefined, {})
+    begin: async (pendingLogin, anew) => {
+      const saml = library(metadata(), { generateUniqueId: () => requestId(pendingLogin), forceAuthn: anew })
+      return saml.getAuthorizeUrlAsync(pendingLogin.state, undefined, {})
     },
 
-    accept: async (response, attempt) => {
+    accept: async (response, pendingLogin) => {
       const idp = metadata()
       const xml = decode(response)
       const head = readHead(xml)
@@ -83,7 +83,7 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
       const profile = await understood(
         openResponse(xml, keysOf(idp)).then(signed => library(idp).read(signed)),
       )
-      confirm(profile, { idp, acsUrl, skew, requestId: requestId(attempt), head })
+      confirm(profile, { idp, acsUrl, skew, requestId: requestId(pendingLogin), head })
       return vouched(provider, profile)
     },
 

@@ -1,53 +1,63 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import type { SignOnConfig } from '../../config/providers.ts'
+import type { SingleSignOnConfig } from '../../config/providers.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import type { Keyring } from '../../model/keys.ts'
-import type { SignOn } from '../../storage/identities.ts'
-import type { Accounts } from '../../storage/storage.ts'
+import type { Accounts } from '../../storage/accounts.ts'
+import type { Identities } from '../../storage/identities.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import { createTickets } from '../tickets.ts'
 import { signOnAddresses } from './addresses.ts'
-import { createSignOnPath, type SignOnPath } from './finish-login.ts'
 import { providerLogoutRoutes } from './logouts.ts'
-import { createAttempts, signOnCookies } from './pending-logins.ts'
+import { createPendingLogins, signOnCookies } from './pending-logins.ts'
+import { createProviderLogins, type ProviderLogins } from './provider-logins.ts'
 import { createProviders } from './providers.ts'
 import { createRedirects } from './redirects.ts'
 import { returnRoutes } from './returns.ts'
 import { startRoutes } from './start.ts'
 
 /** Single sign-on as the rest of authentication sees it (contract section 10, docs/decisions/0010). */
-export interface SingleSignOn extends Pick<SignOnPath, 'trade' | 'offerLogout'> {
+export interface SingleSignOn extends Pick<ProviderLogins, 'trade' | 'offerLogout'> {
   register(app: FastifyInstance): void
 }
 
 export interface SingleSignOnParts {
   readonly accounts: Accounts
   readonly addresses: Addresses
-  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'realm'> & { readonly signOn: SignOnConfig }
+  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'realm'> & {
+    readonly singleSignOn: SingleSignOnConfig
+  }
   readonly keyring: Keyring
   readonly log: FastifyBaseLogger
-  readonly signOn: SignOn
+  readonly identities: Identities
   readonly specialGroups: SpecialGroups
 }
 
 export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
-  const { accounts, keyring, log, signOn, specialGroups } = parts
-  const { signOn: config, realm } = parts.config
+  const { accounts, keyring, log, identities, specialGroups } = parts
+  const { singleSignOn: config, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
   const cookies = signOnCookies(parts.config.baseUrl)
-  const tickets = createTickets(signOn)
+  const tickets = createTickets(identities)
   const providers = createProviders(config, addresses, log)
-  const path = createSignOnPath({ accounts, addresses, cookies, providers, signOn, specialGroups, tickets })
-  const attempts = createAttempts(cookies, keyring)
+  const logins = createProviderLogins({
+    accounts,
+    addresses,
+    cookies,
+    providers,
+    identities,
+    specialGroups,
+    tickets,
+  })
+  const pendingLogins = createPendingLogins(cookies, keyring)
   const redirects = createRedirects(parts.config)
   return {
-    trade: path.trade,
-    offerLogout: path.offerLogout,
+    trade: logins.trade,
+    offerLogout: logins.offerLogout,
     register: app => {
-      startRoutes(app, { addresses, attempts, config, path, providers, realm, redirects })
-      returnRoutes(app, { addresses, attempts, config, path, providers, tickets })
-      providerLogoutRoutes(app, { addresses, config, path, providers, signOn, tickets })
+      startRoutes(app, { addresses, pendingLogins, config, logins, providers, realm, redirects })
+      returnRoutes(app, { addresses, pendingLogins, config, logins, providers, tickets })
+      providerLogoutRoutes(app, { addresses, config, logins, providers, identities, tickets })
     },
   }
 }

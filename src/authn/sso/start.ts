@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SignOnConfig } from '../../config/providers.ts'
+import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { escapeHtml, sendPage } from '../../http/html-page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { clientAddress } from '../special-groups.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import type { SignOnPath } from './finish-login.ts'
-import type { Attempts } from './pending-logins.ts'
+import type { PendingLogins } from './pending-logins.ts'
 import { Refused } from './protocol.ts'
+import type { ProviderLogins } from './provider-logins.ts'
 import type { Provider, ProxyProvider } from './providers.ts'
 import { refusalOf } from './refusals.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses
-  readonly attempts: Attempts
-  readonly config: SignOnConfig
-  readonly path: SignOnPath
+  readonly pendingLogins: PendingLogins
+  readonly config: SingleSignOnConfig
+  readonly logins: ProviderLogins
   readonly providers: readonly Provider[]
   readonly realm: string
   /** @returns the address as it is sent @throws Problem 400 */
@@ -24,7 +24,7 @@ interface Parts {
 
 /** `GET /api/authn/<scheme>`: the `location` of WWW-Authenticate, where single sign-on begins (X1). */
 export function startRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, attempts, config, path, providers, realm, redirects } = parts
+  const { addresses, pendingLogins, config, logins, providers, realm, redirects } = parts
 
   // Headers that only a proxy should send, from somebody else, are an attack or a hole in the proxy's configuration.
   const proxies = providers.filter(provider => provider.kind === 'proxy')
@@ -53,14 +53,14 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
       if (provider.kind === 'proxy')
         return fromProxy(provider, redirectUrl, given.returned !== undefined, request, reply)
-      const attempt = attempts.create(provider.config.id, redirectUrl)
+      const pendingLogin = pendingLogins.create(provider.config.id, redirectUrl)
       let url: string
       try {
-        url = await provider.protocol.begin(attempt, given.anew !== undefined)
+        url = await provider.protocol.begin(pendingLogin, given.anew !== undefined)
       } catch (error) {
         throw refusal(error, provider, redirectUrl, request)
       }
-      attempts.keep(request, reply, attempt)
+      pendingLogins.keep(request, reply, pendingLogin)
       return reply.redirect(url, 303)
     })
   }
@@ -93,7 +93,7 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       : 'the request did not come from the proxy, or without its secret'
     try {
       const vouched = protocol.vouchedBy(request)
-      if (vouched) return await path.admit(vouched, redirectUrl, request, reply)
+      if (vouched) return await logins.admit(vouched, redirectUrl, request, reply)
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       why = error.message

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { noteEvent } from '../postgres/account-changes.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import { recordEvent } from '../postgres/account-changes.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
-import { StoreUnavailable } from '../storage.ts'
-import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './from-sqlite.ts'
+import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './dump.ts'
 
 /** What was carried over and read back: of each part the rows, and the SHA-256 of all of them, the same on both sides. */
 export interface Loaded {
@@ -25,7 +25,7 @@ const readStep = 10_000
  * @throws CopyError when the database is in use already, when what arrived is not what was sent, or when the store was
  *   changed meanwhile
  */
-export async function loadDump(
+export async function copyToPostgres(
   url: string,
   dump: Dump,
   event: AuditEvent,
@@ -48,10 +48,10 @@ export async function loadDump(
         made,
       )
     for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
-    await goOnCounting(db)
+    await continueSequences(db)
     if (dump.hasChanged())
       throw new CopyError('the store was changed while it was copied; stop the service and copy again')
-    await noteEvent(db, event)
+    await recordEvent(db, event)
     await db.run('UPDATE carrel.state SET store = $1', dump.storeId)
     // Before the end: of two stores with one id either would clear away what only the other has. Where this fails
     // behind it, neither clears anything (docs/deployment.md has the mend).
@@ -176,7 +176,7 @@ function same(part: string, sent: Omit<Loaded, 'part'>, arrived: Omit<Loaded, 'p
 }
 
 /** New stamps and ids go on behind those that were brought. */
-async function goOnCounting(db: Connection): Promise<void> {
+async function continueSequences(db: Connection): Promise<void> {
   await db.exec(`
     UPDATE carrel.state SET audiences = coalesce((SELECT max(id) FROM carrel.audience), 0);
     SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));

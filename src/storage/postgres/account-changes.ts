@@ -1,9 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import { emailKey } from '../../model/built-in-entities.ts'
-import { administratorGroup, type Eperson, type Group, type Session } from '../../model/caller.ts'
-import { type ProviderSession, type SessionColumns, toProviderSession } from '../identities.ts'
-import type { Changed, Checked, Login, NewEperson } from '../storage.ts'
+import { administratorGroup, type Eperson, emailKey, type Group, type Session } from '../../model/accounts.ts'
+import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
+import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
+import type { Changed, Checked, Login, NewEperson } from '../accounts.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 import {
   type EpersonRow,
@@ -42,8 +41,22 @@ export const storable = (text: string | null) => text?.replaceAll('\0', '\uFFFD'
 
 const nineValues = 'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)'
 
-export async function noteEvent(db: Queries, event: AuditEvent): Promise<void> {
+export async function recordEvent(db: Queries, event: AuditEvent): Promise<void> {
   await db.run(insertEvent(nineValues), ...eventValues(event))
+}
+
+/**
+ * The event of a login in a statement whose part `changed` has a row when the login succeeds.
+ * @param next the number of the first of `failedLoginValues`
+ */
+export const insertLoginEvent = (next: number): string =>
+  `${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE $${next} END, $4,
+         CASE WHEN found THEN $5 ELSE $${next + 1} END, $6, $7, $8, $9
+       FROM (SELECT EXISTS (SELECT 1 FROM changed) AS found) one`
+
+export function failedLoginValues(event: AuditEvent): readonly Value[] {
+  const { outcome, actor } = failedLogin(event)
+  return [outcome, actor]
 }
 
 /** @returns undefined when the eperson is not what it was when its password was looked up */
@@ -57,14 +70,14 @@ export async function recordLogin(
        UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($10, password_hash)
        WHERE uuid = $11 AND password_stamp = $12 AND enabled RETURNING ${sessionColumns}
      ), noted AS (
-       ${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE 'failure' END, $4, CASE WHEN found THEN $5 END, $6, $7, $8, $9
-       FROM (SELECT EXISTS (SELECT 1 FROM changed) AS found) one
+       ${insertLoginEvent(13)}
      )
      SELECT * FROM changed`,
     ...eventValues(event),
     login.renewedHash,
     login.uuid,
     login.passwordStamp,
+    ...failedLoginValues(event),
   )
   return row && toSession(row)
 }
@@ -118,7 +131,7 @@ export async function insertEperson(
     now(),
   )
   if (!added) return 'exists'
-  await noteEvent(db, { ...event, eperson: uuid })
+  await recordEvent(db, { ...event, eperson: uuid })
   return toEperson(added)
 }
 
@@ -167,7 +180,7 @@ export const changeEperson = (
     const eperson = await lockEperson(db, email)
     if (!eperson) return 'no-eperson'
     const changed = await change(db, eperson)
-    if (changed === 'changed') await noteEvent(db, { ...event, eperson: eperson.uuid })
+    if (changed === 'changed') await recordEvent(db, { ...event, eperson: eperson.uuid })
     return changed
   })
 
@@ -186,7 +199,7 @@ async function insertGroup(db: Queries, name: string, event: AuditEvent): Promis
   const group = { uuid: randomUUID(), name }
   const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING'
   if ((await db.run(sql, group.uuid, name, now())) === 0) return 'exists'
-  await noteEvent(db, { ...event, object: name })
+  await recordEvent(db, { ...event, object: name })
   return group
 }
 
@@ -227,7 +240,7 @@ async function changeMembership(
   if (!eperson) return 'no-eperson'
   if ((await db.run(membershipChanges[way], known.uuid, eperson.uuid)) === 0) return 'unchanged'
   await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp') WHERE uuid = $1", eperson.uuid)
-  await noteEvent(db, { ...event, eperson: eperson.uuid, object: group })
+  await recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
   return 'changed'
 }
 

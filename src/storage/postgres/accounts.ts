@@ -1,6 +1,7 @@
-import { configuredGroupEvent, emailKey } from '../../model/built-in-entities.ts'
-import type { Group, Session } from '../../model/caller.ts'
-import type { Accounts } from '../storage.ts'
+import type { Group, Session } from '../../model/accounts.ts'
+import { emailKey } from '../../model/accounts.ts'
+import type { Accounts } from '../accounts.ts'
+import { configuredGroupEvent } from '../shared/account-rules.ts'
 import {
   addEperson,
   addGroup,
@@ -8,7 +9,7 @@ import {
   ensureGroups,
   joinOrLeave,
   logout,
-  noteEvent,
+  recordEvent,
   recordLogin,
   setEnabled,
   setPassword,
@@ -22,19 +23,19 @@ import {
   toEperson,
   toSession,
 } from './rows.ts'
-import type { Look } from './session-lookup.ts'
+import type { SessionLookup } from './session-lookup.ts'
 
 /** Sessions that are remembered; whether one is still true is asked each time. */
-const mostSessions = 10_000
+const maxSessions = 10_000
 
 /** Accounts on PostgreSQL. */
-export function postgresAccounts(pool: Pool, look: Look): Accounts {
+export function postgresAccounts(pool: Pool, lookup: SessionLookup): Accounts {
   const sessions = new Map<string, Session>()
 
   /** PostgreSQL's text has no NUL: what has one is not there. */
   const canBeThere = (text: string) => !text.includes('\0')
   const stampOf = async (uuid: string) =>
-    canBeThere(uuid) ? (await look.ask(uuid)).stamps.get(uuid) : undefined
+    canBeThere(uuid) ? (await lookup.ask(uuid)).stamps.get(uuid) : undefined
 
   async function session(uuid: string): Promise<Session | undefined> {
     const stamp = await stampOf(uuid)
@@ -46,7 +47,7 @@ export function postgresAccounts(pool: Pool, look: Look): Accounts {
       uuid,
     )
     if (!row) return undefined
-    if (sessions.size >= mostSessions) sessions.clear()
+    if (sessions.size >= maxSessions) sessions.clear()
     const read = toSession(row)
     sessions.set(uuid, read)
     return read
@@ -92,7 +93,7 @@ export function postgresAccounts(pool: Pool, look: Look): Accounts {
 
     recordLogin: (login, event) => recordLogin(pool, login, event),
     logout: (uuid, event) => logout(pool, uuid, event),
-    recordEvent: event => noteEvent(pool, event),
+    recordEvent: event => recordEvent(pool, event),
     addEperson: (eperson, event) => addEperson(pool, eperson, event),
     setEnabled: (email, enabled, event) => setEnabled(pool, email, enabled, event),
     setPassword: (email, hash, event, checked) => setPassword(pool, email, hash, event, checked),

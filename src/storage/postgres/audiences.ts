@@ -1,6 +1,7 @@
-import { createAudiences, readReaders, type Viewer } from '../../model/readers.ts'
-import { counterOf, gatherFirst, type RowsSeen, rowsSeen } from '../shared/row-visibility.ts'
-import type { Page, TableSource } from '../storage.ts'
+import type { Page, TableSource } from '../../model/entities.ts'
+import { readReaders, type Viewer } from '../../model/readers.ts'
+import { createAudiences } from '../shared/audiences.ts'
+import { counterOf, gatherFirst, type VisibleRows, visibleRows } from '../shared/row-visibility.ts'
 import type { RowsFound } from './compile.ts'
 import type { Pool, Queries } from './driver.ts'
 
@@ -65,7 +66,7 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
   return {
     follow: (last, db) => (last === audiences.last ? undefined : read(db)),
     rowsFor: async (source, viewer, page) => {
-      const rows: RowsSeen = rowsSeen(source, viewer, audiences.of)
+      const rows: VisibleRows = visibleRows(source, viewer, audiences.of)
       if (rows.kind === 'all')
         return source.rows === 'audience' ? { kind: 'counted', counter: counterOf(source.table) } : rows
       if (rows.kind === 'own') return rows

@@ -1,5 +1,5 @@
-import type { RowsSeen } from '../shared/row-visibility.ts'
-import type { Entity, Page } from '../storage.ts'
+import type { Entity, Page } from '../../model/entities.ts'
+import type { VisibleRows } from '../shared/row-visibility.ts'
 import type { Value } from './driver.ts'
 
 export interface Statement {
@@ -22,7 +22,7 @@ export interface TableShape {
 
 /** Which rows are shown, and how they are found and counted. */
 export type RowsFound =
-  | Exclude<RowsSeen, { kind: 'audiences' }>
+  | Exclude<VisibleRows, { kind: 'audiences' }>
   /** All of a table whose rows have audiences; these count them. */
   | { readonly kind: 'counted'; readonly counter: string }
   | {

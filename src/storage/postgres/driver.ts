@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { StoreUnavailable } from '../storage.ts'
-import { guard, untilNoConflict } from './errors.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import { guard, retryOnConflict } from './errors.ts'
 
 /** The one file that knows the PostgreSQL driver: connections, statements, and what its errors mean. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number)[]
@@ -148,7 +148,7 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   const transaction = <T>(work: (connection: Connection) => Promise<T>): Promise<T> =>
-    untilNoConflict(() =>
+    retryOnConflict(() =>
       use(async connection => {
         await connection.exec('BEGIN')
         const result = await work(connection)
@@ -160,7 +160,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const ask = async (sql: string, values: readonly Value[]) => {
     admit()
-    return untilNoConflict(() => guard(() => pool.query(prepared(sql, values))))
+    return retryOnConflict(() => guard(() => pool.query(prepared(sql, values))))
   }
   return {
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
@@ -197,13 +197,13 @@ function connectionOf(
 
 /** Names of prepared statements: at most 63 bytes, the same for the same text. */
 const names = new Map<string, string>()
-const mostNames = 10_000
+const maxNames = 10_000
 
 function prepared(sql: string, values: readonly Value[]): pg.QueryConfig {
   let name = names.get(sql)
   if (name === undefined) {
     name = createHash('sha256').update(sql).digest('base64url')
-    if (names.size >= mostNames) names.clear()
+    if (names.size >= maxNames) names.clear()
     names.set(sql, name)
   }
   return { name, text: sql, values: values as unknown[] }

@@ -1,20 +1,22 @@
+import type { Entity } from '../../model/entities.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import { startThread, type Thread } from '../shared/thread.ts'
-import { type Entity, type Storage, StoreUnavailable } from '../storage.ts'
+import type { Storage } from '../storage.ts'
 import { postgresAccounts } from './accounts.ts'
 import { postgresAudiences } from './audiences.ts'
 import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { describeTable, readAsReader } from './expose.ts'
-import { postgresSignOn } from './identities.ts'
+import { postgresIdentities } from './identities.ts'
 import { migrate } from './migrate.ts'
-import { recordTables } from './record-versions.ts'
+import { recordTables } from './record-source.ts'
 import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
-import { createLook } from './session-lookup.ts'
+import { createSessionLookup } from './session-lookup.ts'
 import { createTables, type TablePlace } from './table-listings.ts'
 
-export interface PostgresOptions {
+interface PostgresOptions {
   readonly url: string
   /** Where query endpoints may read, which may be behind; null: nowhere else. */
   readonly replicaUrl: string | null
@@ -36,7 +38,7 @@ const afterTimeout = 2_000
 const lookEvery = 1_000
 
 /** Opens the store on PostgreSQL, creating it where there is none. */
-export async function openPostgres(options: PostgresOptions): Promise<Storage> {
+export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const { url, statementTimeout, poolSize, queue } = options
   const unhurried: ConnectionOptions = { url, statementTimeout: 0, patience: 0, begin: '' }
   try {
@@ -76,11 +78,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
       const isCurrent = source.kind === 'table' && source.rows === 'audience'
       return (isCurrent ? places.slice(-1) : places).map(place => place.plain)
     },
-    mostListings: poolSize,
+    maxListings: poolSize,
     worker: worker.get,
   })
 
-  const look = createLook({
+  const lookup = createSessionLookup({
     connect: () => connect(short),
     follow: async (seen, db) => {
       await secrets.follow(seen.secrets, db)
@@ -92,7 +94,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const audiences = postgresAudiences(accountPool)
   const entities = postgresEntities({
     pool: accountPool,
-    look,
+    lookup,
     audiences,
     records,
     tables,
@@ -109,7 +111,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   })
 
   // Also when no request asks: what others sign with a new secret must be known before it is met.
-  const looking = setInterval(() => void look.ask().catch(() => {}), lookEvery)
+  const looking = setInterval(() => void lookup.ask().catch(() => {}), lookEvery)
   looking.unref()
   let closing: Promise<void> | undefined
   const close = () => {
@@ -119,26 +121,26 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const closeAll = async () => {
     clearInterval(looking)
     entities.close()
-    await look.close()
+    await lookup.close()
     await Promise.all(
       [accountPool, ...places.flatMap(one => [one.plain.pool, one.exposed.pool])].map(one => one.close()),
     )
     await worker.close()
   }
   try {
-    await look.ask()
+    await lookup.ask()
   } catch (error) {
     await close()
     throw error
   }
   return {
-    accounts: postgresAccounts(accountPool, look),
+    accounts: postgresAccounts(accountPool, lookup),
     entities,
     repository: postgresRepository(accountPool, audiences),
     secrets,
-    signOn: postgresSignOn(accountPool),
+    identities: postgresIdentities(accountPool),
     ping: async () => {
-      await look.ask()
+      await lookup.ask()
     },
     close,
   }

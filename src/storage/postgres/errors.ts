@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../storage.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
 
 /** What the driver's errors mean (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 
@@ -48,16 +48,16 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /** How often work is tried that conflicts with others, and the longest pause before it is tried again, in ms. */
-const mostAttempts = 20
-const longestPause = 20
+const maxAttempts = 20
+const maxPause = 20
 
 /** Does it again when it got into the way of others: it must be repeatable, and leave nothing behind when it fails. */
-export async function untilNoConflict<T>(work: () => Promise<T>): Promise<T> {
+export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++)
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof Conflict) || attempt === mostAttempts) throw error
-      await new Promise(resolve => setTimeout(resolve, Math.random() * longestPause))
+      if (!(error instanceof Conflict) || attempt === maxAttempts) throw error
+      await new Promise(resolve => setTimeout(resolve, Math.random() * maxPause))
     }
 }

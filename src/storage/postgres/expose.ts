@@ -1,11 +1,6 @@
-import {
-  type Entity,
-  ExposeError,
-  type ExposeRequest,
-  type Field,
-  type FieldType,
-  StoreUnavailable,
-} from '../storage.ts'
+import type { Entity, Field, FieldType } from '../../model/entities.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import { ExposeError, type ExposeRequest } from '../entities.ts'
 import { quoteName } from './compile.ts'
 import type { Connection, Queries } from './driver.ts'
 import { Conflict } from './errors.ts'

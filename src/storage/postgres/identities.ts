@@ -1,196 +1,32 @@
-import { randomBytes } from 'node:crypto'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import { emailKey } from '../../model/built-in-entities.ts'
-import type { Eperson } from '../../model/caller.ts'
+import type { LinkedIdentity } from '../../model/identities.ts'
+import type { Identities } from '../identities.ts'
+import type { Pool } from './driver.ts'
 import {
-  decide,
-  type Identity,
-  type LinkedIdentity,
-  type Matching,
-  mostSessions,
-  type Recognized,
-  recognizedEvents,
-  type SignOn,
-} from '../identities.ts'
-import {
-  changeEperson,
-  eventValues,
-  insertEperson,
-  insertEvent,
-  newSession,
-  noteEvent,
-  now,
-  storable,
-} from './account-changes.ts'
-import type { Pool, Queries } from './driver.ts'
-import {
-  type EpersonRow,
-  epersonColumns,
-  type SessionRow,
-  sessionColumns,
-  toEperson,
-  toSession,
-} from './rows.ts'
+  begin,
+  endAtProvider,
+  keepTicket,
+  readTicket,
+  recognize,
+  takeTicket,
+  unlink,
+  whoIs,
+} from './identity-changes.ts'
 
-/** Somebody else was quicker to link or create: what was begun is taken back, and theirs is seen the next time. */
-class Overtaken extends Error {}
-const mostAttempts = 5
-
-/** Single sign-on on PostgreSQL. What happens on requests is one statement wherever it can be. */
-export function postgresSignOn(pool: Pool): SignOn {
-  async function recognize(identity: Identity, matching: Matching, event: AuditEvent): Promise<Recognized> {
-    for (let attempt = 1; ; attempt++)
-      try {
-        return await pool.transaction(db => recognizeOnce(db, identity, matching, event))
-      } catch (error) {
-        if (!(error instanceof Overtaken) || attempt === mostAttempts) throw error
-      }
-  }
-
+/** Single sign-on on PostgreSQL. */
+export function postgresIdentities(pool: Pool): Identities {
   return {
     whoIs: (identity, matching) => whoIs(pool, identity, matching),
-    recognize,
-
-    begin: async ({ uuid, sessionKey, session }, event) => {
-      const [row] = await pool.rows<SessionRow>(
-        `WITH changed AS (
-           UPDATE carrel.eperson SET last_login = $1 WHERE uuid = $10 AND session_key = $11 AND enabled
-           RETURNING ${sessionColumns}
-         ), noted AS (
-           ${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE 'failure' END, $4, CASE WHEN found THEN $5 END, $6, $7, $8, $9
-           FROM (SELECT EXISTS (SELECT 1 FROM changed) AS found) one
-         ), begun AS (
-           INSERT INTO carrel.provider_session (eperson, provider, name, sid, detail, begun)
-           SELECT uuid, $12, $13, $14, $15, $1 FROM changed
-         ), forgotten AS (
-           DELETE FROM carrel.provider_session WHERE eperson = $10 AND id <=
-             (SELECT id FROM carrel.provider_session WHERE eperson = $10 ORDER BY id DESC LIMIT 1 OFFSET $16)
-         )
-         SELECT * FROM changed`,
-        ...eventValues(event),
-        uuid,
-        sessionKey,
-        session.provider,
-        session.name,
-        session.sid,
-        JSON.stringify(session.detail),
-        mostSessions - 1,
-      )
-      return row && toSession(row)
-    },
-
-    endAtProvider: ({ provider, name, sid }, event) =>
-      pool.transaction(async db => {
-        const ended = await db.rows<{ eperson: string }>(
-          `DELETE FROM carrel.provider_session WHERE eperson IN (SELECT eperson FROM carrel.provider_session
-             WHERE provider = $1 AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
-               AND ($2::text IS NULL OR name = $2) AND ($3::text IS NULL OR sid = $3 OR (sid IS NULL AND name = $2)))
-           RETURNING eperson`,
-          provider,
-          name,
-          sid,
-        )
-        const epersons = [...new Set(ended.map(({ eperson }) => eperson))].toSorted()
-        for (const eperson of epersons) {
-          await db.run(`UPDATE carrel.eperson SET ${newSession} WHERE uuid = $2`, randomBytes(32), eperson)
-          await noteEvent(db, { ...event, eperson })
-        }
-        return epersons.length
-      }),
-
+    recognize: (identity, matching, event) => recognize(pool, identity, matching, event),
+    begin: (login, event) => begin(pool, login, event),
+    endAtProvider: (which, event) => endAtProvider(pool, which, event),
     listIdentities: () =>
       pool.rows<LinkedIdentity & Record<string, unknown>>(
         `SELECT email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson
          ORDER BY email_key, provider`,
       ),
-    unlink: (email, provider, event) =>
-      changeEperson(pool, email, event, async (db, { uuid }) => {
-        const sql = 'DELETE FROM carrel.identity WHERE eperson = $1 AND provider = $2'
-        if ((await db.run(sql, uuid, provider)) === 0) return 'unchanged'
-        await db.run(`UPDATE carrel.eperson SET ${newSession} WHERE uuid = $2`, randomBytes(32), uuid)
-        await db.run('DELETE FROM carrel.provider_session WHERE eperson = $1', uuid)
-        return 'changed'
-      }),
-
-    keepTicket: async (id, content, expires) => {
-      await pool.run('DELETE FROM carrel.ticket WHERE expires <= $1', Date.now())
-      const sql = 'INSERT INTO carrel.ticket VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING'
-      return (await pool.run(sql, id, content, expires)) === 1
-    },
-    readTicket: async id => {
-      const sql = 'SELECT content FROM carrel.ticket WHERE id = $1 AND expires > $2'
-      return (await pool.rows<{ content: string }>(sql, id, Date.now()))[0]?.content
-    },
-    takeTicket: async id => {
-      const sql = 'DELETE FROM carrel.ticket WHERE id = $1 RETURNING content, expires'
-      const [taken] = await pool.rows<{ content: string; expires: number }>(sql, id)
-      return taken && taken.expires > Date.now() ? taken.content : undefined
-    },
+    unlink: (email, provider, event) => unlink(pool, email, provider, event),
+    keepTicket: (id, content, expires) => keepTicket(pool, id, content, expires),
+    readTicket: id => readTicket(pool, id),
+    takeTicket: id => takeTicket(pool, id),
   }
-}
-
-async function whoIs(db: Queries, identity: Identity, matching: Matching): Promise<Recognized> {
-  const { provider, subject, email } = identity
-  // One statement, and so one moment: between two of them, somebody else could link the one to the other.
-  const rows = await db.rows<EpersonRow & { is_subject: boolean; linked: boolean }>(
-    `SELECT ${epersonColumns}, EXISTS (SELECT 1 FROM carrel.identity i
-         WHERE i.provider = $1 AND i.subject = $2 AND i.eperson = uuid) AS is_subject,
-       EXISTS (SELECT 1 FROM carrel.identity i WHERE i.provider = $1 AND i.eperson = uuid) AS linked
-     FROM carrel.eperson
-     WHERE email_key = $3 OR uuid IN (SELECT i.eperson FROM carrel.identity i WHERE i.provider = $1 AND i.subject = $2)`,
-    provider,
-    subject,
-    email === null ? null : emailKey(email),
-  )
-  const bySubject = rows.find(row => row.is_subject)
-  const byEmail = rows.find(row => !row.is_subject)
-  return decide(
-    {
-      bySubject: bySubject && toEperson(bySubject),
-      byEmail: byEmail && toEperson(byEmail),
-      emailHasOtherSubject: byEmail?.linked === true,
-    },
-    identity,
-    matching,
-  )
-}
-
-async function recognizeOnce(
-  db: Queries,
-  identity: Identity,
-  matching: Matching,
-  event: AuditEvent,
-): Promise<Recognized> {
-  const found = await whoIs(db, identity, matching)
-  if (found.kind === 'refused') return found
-  const eperson = found.kind === 'created' ? await create(db, identity, event) : found.eperson
-  if (found.kind !== 'known') {
-    const sql = 'INSERT INTO carrel.identity VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
-    const { provider, subject } = identity
-    if ((await db.run(sql, provider, subject, eperson.uuid, now())) === 0) throw new Overtaken()
-  }
-  if (found.kind === 'linked')
-    await noteEvent(db, { ...event, event: recognizedEvents.linked, eperson: eperson.uuid })
-  await db.run(
-    `UPDATE carrel.eperson SET first_name = coalesce($1, first_name), last_name = coalesce($2, last_name),
-       stamp = nextval('carrel.stamp')
-     WHERE uuid = $3 AND (first_name IS DISTINCT FROM coalesce($1, first_name)
-       OR last_name IS DISTINCT FROM coalesce($2, last_name))`,
-    storable(identity.firstName),
-    storable(identity.lastName),
-    eperson.uuid,
-  )
-  return { kind: found.kind, eperson }
-}
-
-async function create(
-  db: Queries,
-  { email, firstName, lastName }: Identity,
-  event: AuditEvent,
-): Promise<Eperson> {
-  if (email === null) throw new Error('an eperson needs an e-mail address')
-  const person = { email, firstName, lastName, passwordHash: null }
-  const added = await insertEperson(db, person, { ...event, event: recognizedEvents.created })
-  if (added === 'exists') throw new Overtaken()
-  return added
 }

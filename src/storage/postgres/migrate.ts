@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup } from '../../model/caller.ts'
-import { StoreUnavailable } from '../storage.ts'
+import { administratorGroup } from '../../model/accounts.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
-import { untilNoConflict } from './errors.ts'
+import { retryOnConflict } from './errors.ts'
 import { migrations } from './migrations.ts'
 
 /** Random values are made here: not every engine has functions for them. */
@@ -24,7 +24,7 @@ async function firstRows(db: Connection): Promise<void> {
 export async function migrate(options: ConnectionOptions): Promise<void> {
   const db = await connect({ ...options, statementTimeout: 0, patience: 0 })
   try {
-    await untilNoConflict(async () => {
+    await retryOnConflict(async () => {
       // After a conflict the connection is still in the transaction that failed.
       await db.exec('ROLLBACK')
       await migrateOnce(db)

@@ -1,4 +1,4 @@
-import { administratorGroup, type Eperson, type Group, type Session } from '../../model/caller.ts'
+import { administratorGroup, type Eperson, type Group, type Session } from '../../model/accounts.ts'
 
 /** How rows of the store become what the features know. */
 export const epersonColumns = 'uuid, email, first_name, last_name, enabled'

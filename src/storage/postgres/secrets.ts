@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Secrets } from '../storage.ts'
-import { noteEvent } from './account-changes.ts'
+import type { Secrets } from '../secrets.ts'
+import { recordEvent } from './account-changes.ts'
 import type { Pool, Queries } from './driver.ts'
 
 /** A secret that went out of use longer ago than this is dropped at the next rotation, in days. */
@@ -72,7 +72,7 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
           keepOld,
         )
         await db.run('INSERT INTO carrel.secret (secret, made) VALUES ($1, now())', randomBytes(32))
-        await noteEvent(db, event)
+        await recordEvent(db, event)
         const [row] = await db.rows<{ count: number }>('SELECT count(*) AS count FROM carrel.secret')
         return row?.count ?? 0
       }),

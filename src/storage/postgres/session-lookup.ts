@@ -1,8 +1,8 @@
-import { StoreUnavailable } from '../storage.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
 import type { Connection } from './driver.ts'
 
 /** What every request wants to know: is the session still the one it was, and has anything else changed? */
-export interface Seen {
+export interface StoreState {
   /** Of the enabled epersons that were asked for. */
   readonly stamps: ReadonlyMap<string, number>
   /** Grows when the list of entities changes. */
@@ -13,12 +13,12 @@ export interface Seen {
   readonly audiences: number
 }
 
-export interface Look {
+export interface SessionLookup {
   /**
    * Requests that ask while a look-up is on its way share the next one (docs/decisions/0007): what they are told was
    * read after they asked, so a logout that was acknowledged before is always seen (T4).
    */
-  ask(uuid?: string): Promise<Seen>
+  ask(uuid?: string): Promise<StoreState>
   close(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ interface Parts {
   /** Opens the one connection that is kept for this, so that look-ups never wait for a slow query. */
   readonly connect: () => Promise<Connection>
   /** Told of everything that is seen, before those who asked are. */
-  readonly follow: (seen: Seen, db: Connection) => Promise<void> | undefined
+  readonly follow: (seen: StoreState, db: Connection) => Promise<void> | undefined
 }
 
 const sql = `SELECT s.entities, s.secrets, s.audiences, e.uuid, e.stamp FROM carrel.state s
@@ -39,24 +39,24 @@ const diedAtOnce = 1_000
 
 interface Batch {
   readonly uuids: Set<string>
-  readonly seen: Promise<Seen>
-  readonly resolve: (seen: Seen) => void
+  readonly seen: Promise<StoreState>
+  readonly resolve: (seen: StoreState) => void
   readonly reject: (error: unknown) => void
 }
 
 function newBatch(): Batch {
-  const { promise: seen, resolve, reject } = Promise.withResolvers<Seen>()
+  const { promise: seen, resolve, reject } = Promise.withResolvers<StoreState>()
   return { uuids: new Set(), seen, resolve, reject }
 }
 
-export function createLook({ connect, follow }: Parts): Look {
+export function createSessionLookup({ connect, follow }: Parts): SessionLookup {
   let gathering: Batch | undefined
   let running: Promise<void> | undefined
   let closed = false
   let connection: Connection | undefined
 
   /** A connection that has died meanwhile, as when the database was restarted, is no reason to refuse anybody. */
-  async function lookUp(uuids: ReadonlySet<string>): Promise<Seen> {
+  async function lookUp(uuids: ReadonlySet<string>): Promise<StoreState> {
     const isNew = connection === undefined
     const begun = performance.now()
     try {
@@ -70,7 +70,7 @@ export function createLook({ connect, follow }: Parts): Look {
     }
   }
 
-  async function lookUpOnce(uuids: ReadonlySet<string>): Promise<Seen> {
+  async function lookUpOnce(uuids: ReadonlySet<string>): Promise<StoreState> {
     connection ??= await connect()
     const rows = await connection.rows<LookRow>(sql, [...uuids])
     const [first] = rows

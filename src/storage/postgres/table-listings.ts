@@ -1,16 +1,16 @@
-import { joinPieces, separators } from '../../model/record-format.ts'
+import type { Entity, Page } from '../../model/entities.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
+import type { ClientSignal, Listing } from '../entities.ts'
+import { isShortPage, pieceBytes } from '../shared/page-limits.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import type { Thread } from '../shared/thread.ts'
-import { type Entity, type Gone, type Listing, type Page, type Shape, StoreUnavailable } from '../storage.ts'
 import { compileCount, compilePage, compileShort, type TableShape } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
-import { readAtFirst } from './replica-fallback.ts'
+import { withReplicaFallback } from './replica-fallback.ts'
 
-/** A page of at most this many records is one statement; what is longer moves with a cursor at the client's pace. */
-const shortPage = 100
-/** Bytes of JSON that a piece should have, about; and the most records that are fetched for one. */
-const pieceBytes = 128 * 1024
-const mostFetched = 2_000
+/** The most records that are fetched for a piece. */
+const maxFetched = 2_000
 /** Before their size is known. */
 const firstFetched = 100
 
@@ -29,7 +29,7 @@ interface Parts {
   /** Where to read, in this order: the next one only when one is out of reach. */
   readonly places: (entity: Entity) => readonly TablePlace[]
   /** How many listings may be under way; each has a connection, however slow its client is. */
-  readonly mostListings: number
+  readonly maxListings: number
   readonly worker: () => Thread<WorkerHandlers>
 }
 
@@ -37,11 +37,11 @@ export type ListTable = (
   entity: Entity,
   source: TableShape,
   page: Page,
-  shape: Shape,
-  gone: Gone,
+  format: RecordFormat,
+  clientSignal: ClientSignal,
 ) => Promise<Listing>
 
-export function createTables({ places, mostListings, worker }: Parts): ListTable {
+export function createTables({ places, maxListings, worker }: Parts): ListTable {
   let listings = 0
 
   const listingOf = (page: Page, count: number | null, body: Listing['body']): Listing => ({
@@ -55,11 +55,11 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
     entity: Entity,
     source: TableShape,
     page: Page,
-    shape: Shape,
-    gone: Gone,
+    format: RecordFormat,
+    clientSignal: ClientSignal,
   ) {
-    const { sql, values } = compileShort(entity, source, page, separators[shape])
-    const signal = gone()
+    const { sql, values } = compileShort(entity, source, page, separators[format])
+    const signal = clientSignal()
     const row = await place.pool.use(async db => {
       const end = endWhenGone(db, place, signal)
       try {
@@ -78,13 +78,13 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
     entity: Entity,
     source: TableShape,
     page: Page,
-    shape: Shape,
-    gone: Gone,
+    format: RecordFormat,
+    clientSignal: ClientSignal,
   ) {
-    if (listings >= mostListings)
+    if (listings >= maxListings)
       throw new StoreUnavailable(`${listings} listings of tables are under way, and no more may be`)
     listings++
-    const signal = gone()
+    const signal = clientSignal()
     let db: Connection | undefined
     let end = () => {}
     let isOpen = true
@@ -105,35 +105,36 @@ export function createTables({ places, mostListings, worker }: Parts): ListTable
       const [row] = counted ? await db.rows<{ count: number }>(counted.sql, ...counted.values) : []
       const { sql, values } = compilePage(entity, source, page)
       await db.run(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
-      return listingOf(page, row?.count ?? null, pieces(db, entity, shape, close))
+      return listingOf(page, row?.count ?? null, pieces(db, entity, format, close))
     } catch (error) {
       await close()
       throw error
     }
   }
 
-  async function* pieces(db: Connection, entity: Entity, shape: Shape, close: () => Promise<void>) {
+  async function* pieces(db: Connection, entity: Entity, format: RecordFormat, close: () => Promise<void>) {
     try {
       for (let count = firstFetched; ; ) {
         const rows = await db.rows<{ json: string }>(`FETCH ${count} FROM page`)
         if (rows.length === 0) return
         const json = rows.map(row => row.json)
         const piece =
-          shape === 'csv'
+          format === 'csv'
             ? await worker().call('csv', json.join(','), entity.fields)
-            : joinPieces(json, separators[shape])
+            : joinPieces(json, separators[format])
         yield piece
-        count = roundedDown(Math.min(mostFetched, (pieceBytes / Math.max(piece.length, 1)) * rows.length))
+        count = roundedDown(Math.min(maxFetched, (pieceBytes / Math.max(piece.length, 1)) * rows.length))
       }
     } finally {
       await close()
     }
   }
 
-  return async (entity, source, page, shape, gone) => {
-    const isShort = page.limit !== null && page.limit <= shortPage && shape !== 'csv'
-    const list = isShort ? short : long
-    return readAtFirst(places(entity), place => list(place, entity, source, page, shape, gone))
+  return async (entity, source, page, format, clientSignal) => {
+    const list = isShortPage(page, format) ? short : long
+    return withReplicaFallback(places(entity), place =>
+      list(place, entity, source, page, format, clientSignal),
+    )
   }
 }
 
@@ -146,12 +147,12 @@ const roundedDown = (count: number) => 2 ** Math.max(0, Math.floor(Math.log2(cou
  * @throws what the signal says, when the client has gone already
  * @returns to be called when the statement is over
  */
-function endWhenGone(db: Connection, { cancel }: TablePlace, gone: AbortSignal): () => void {
-  gone.throwIfAborted()
+function endWhenGone(db: Connection, { cancel }: TablePlace, clientSignal: AbortSignal): () => void {
+  clientSignal.throwIfAborted()
   const stop = () => {
     db.destroy()
     cancel(db.processId).catch(() => {})
   }
-  gone.addEventListener('abort', stop, { once: true })
-  return () => gone.removeEventListener('abort', stop)
+  clientSignal.addEventListener('abort', stop, { once: true })
+  return () => clientSignal.removeEventListener('abort', stop)
 }

@@ -1,13 +1,13 @@
-import { readersText, readReaders } from '../../model/readers.ts'
 import {
   type Bitstream,
   type Item,
   type Metadata,
-  mostReadersBytes,
+  maxReadersBytes,
   type NewBitstream,
   type NewItem,
   summaryOf,
-} from '../repository.ts'
+} from '../../model/items.ts'
+import { readersText, readReaders } from '../../model/readers.ts'
 
 /** How items and bitstreams lie in tables, the same in every engine. */
 export type ItemRow = {
@@ -59,7 +59,7 @@ export const toBitstream = ({ mime_type, readers, ...row }: BitstreamRow): Bitst
 
 /** Of a content, the places where it is, and how many are named. */
 export const holderExpression = "identifier || ', ' || bundle || '/' || name"
-export const mostHolders = 3
+export const maxHolders = 3
 
 /** What an item has in its row besides its uuid, its audience and its times, in this order. */
 export const itemValueColumns = 'title, authors, issued, type, metadata, collections'
@@ -135,8 +135,8 @@ export function bitstreamChanges(
  */
 export function readersOf({ identifier, readers, bitstreams }: NewItem) {
   const checked = (text: string) => {
-    if (Buffer.byteLength(text) <= mostReadersBytes) return text
-    throw new RangeError(`the readers of ${identifier} take more than ${mostReadersBytes} bytes`)
+    if (Buffer.byteLength(text) <= maxReadersBytes) return text
+    throw new RangeError(`the readers of ${identifier} take more than ${maxReadersBytes} bytes`)
   }
   const item = checked(readersText(readers))
   return {

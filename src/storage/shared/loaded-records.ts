@@ -9,7 +9,7 @@ export interface LoadedRecords {
 }
 
 /** A position must fit into 32 bits. */
-export const mostLoadedBytes = 0xffff_ffff
+export const maxLoadedBytes = 0xffff_ffff
 
 /** @param packed `count + 1` starts, then the records */
 export const unpackRecords = (packed: Uint8Array, count: number): LoadedRecords => ({

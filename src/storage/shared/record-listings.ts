@@ -1,14 +1,14 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import type { Entity, Field, Page } from '../../model/entities.ts'
+import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
-import type { Awaitable, Entity, Field, Listing, Page, Shape } from '../storage.ts'
-import { cutRecords, type LoadedRecords, mostLoadedBytes, unpackRecords } from './loaded-records.ts'
-import { Memory } from './version-cache.ts'
+import type { Listing } from '../entities.ts'
+import { cutRecords, type LoadedRecords, maxLoadedBytes, unpackRecords } from './loaded-records.ts'
+import { pieceBytes, shortPage } from './page-limits.ts'
+import { VersionCache } from './version-cache.ts'
 
-/** A piece of a listing holds at most this many records, */
+/** A piece of a listing holds at most this many records, and at most `pieceBytes`. */
 const pieceRecords = 1_024
-/** and at most this many bytes, or one record that is larger. */
-const pieceBytes = 128 * 1024
-/** A page of at most this many records is put together on the spot. */
-const shortPage = 100
 
 export type RecordEntity = Entity & { readonly key: string; readonly source: { readonly kind: 'records' } }
 
@@ -31,12 +31,12 @@ export interface RecordSource {
 }
 
 export interface OpenRecords {
-  piece(numbers: Numbers, shape: Shape, fields: readonly Field[]): Promise<Uint8Array>
+  piece(numbers: Numbers, format: RecordFormat, fields: readonly Field[]): Promise<Uint8Array>
   close(): Promise<void>
 }
 
 export interface Records {
-  list(entity: RecordEntity, page: Page, shape: Shape): Promise<Listing>
+  list(entity: RecordEntity, page: Page, format: RecordFormat): Promise<Listing>
   /** Lets go of versions that are not among these. */
   keepOnly(versions: ReadonlySet<string>): void
 }
@@ -45,15 +45,15 @@ export interface Records {
  * Listings of imported entities (docs/decisions/0003): any order is a list of record numbers, any page a piece of it.
  * @param cacheSize bytes of orders and records to keep
  */
-export function createRecords(source: RecordSource, cacheSize: number): Records {
-  const memory = new Memory(cacheSize)
+export function createRecordListings(source: RecordSource, cacheSize: number): Records {
+  const cache = new VersionCache(cacheSize)
 
   /** The numbers of all records in this order; undefined: the order of the key. */
   function order(entity: RecordEntity, page: Page) {
     const sort = sortOf(entity, page.order)
     if (sort === null) return undefined
     const { version, count } = entity.source
-    return memory.get(version, sort.name, count * Uint32Array.BYTES_PER_ELEMENT, () =>
+    return cache.get(version, sort.name, count * Uint32Array.BYTES_PER_ELEMENT, () =>
       source.sort(entity, sort.fields),
     )
   }
@@ -62,8 +62,8 @@ export function createRecords(source: RecordSource, cacheSize: number): Records 
   function loaded(entity: RecordEntity): LoadedRecords | undefined {
     const { version, count, bytes } = entity.source
     const size = bytes + (count + 1) * Uint32Array.BYTES_PER_ELEMENT
-    if (!memory.hasRoomFor(size) || bytes > mostLoadedBytes) return undefined
-    const records = memory.get(version, 'records', size, async () =>
+    if (!cache.hasRoomFor(size) || bytes > maxLoadedBytes) return undefined
+    const records = cache.get(version, 'records', size, async () =>
       unpackRecords(await source.load(entity), count),
     )
     if (!(records instanceof Promise)) return records
@@ -84,12 +84,12 @@ export function createRecords(source: RecordSource, cacheSize: number): Records 
     from: number,
     before: number,
     step: number,
-    shape: Shape,
+    format: RecordFormat,
   ) {
     const open = await source.open(entity)
     const piece = (at: number) => {
       const end = Math.min(at + step, before)
-      return open.piece(sorted ? sorted.slice(at, end) : [at, end], shape, entity.fields)
+      return open.piece(sorted ? sorted.slice(at, end) : [at, end], format, entity.fields)
     }
     try {
       let ahead = piece(from)
@@ -108,7 +108,7 @@ export function createRecords(source: RecordSource, cacheSize: number): Records 
   }
 
   return {
-    list: async (entity, page, shape) => {
+    list: async (entity, page, format) => {
       const { count, largest } = entity.source
       const from = Math.min(page.offset, count)
       const before = page.limit === null ? count : Math.min(from + page.limit, count)
@@ -119,12 +119,12 @@ export function createRecords(source: RecordSource, cacheSize: number): Records 
       const sorted = ordered instanceof Promise ? await ordered : ordered
       const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
       // What is longer, or needs work on each record, is read in pieces.
-      if (before - from > Math.min(step, shortPage) || shape === 'csv')
-        return { ...found, body: longBody(entity, sorted, from, before, step, shape) }
-      const body = shortBody(entity, sorted?.subarray(from, before) ?? [from, before], separators[shape])
+      if (before - from > Math.min(step, shortPage) || format === 'csv')
+        return { ...found, body: longBody(entity, sorted, from, before, step, format) }
+      const body = shortBody(entity, sorted?.subarray(from, before) ?? [from, before], separators[format])
       return { ...found, body: body instanceof Promise ? await body : body }
     },
-    keepOnly: versions => memory.keepOnly(versions),
+    keepOnly: versions => cache.keepOnly(versions),
   }
 }
 

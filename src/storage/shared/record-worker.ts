@@ -1,10 +1,10 @@
+import type { Field } from '../../model/entities.ts'
 import { csvLines } from '../../model/record-format.ts'
-import type { Field } from '../storage.ts'
 import { sortRecords } from './sort-records.ts'
-import { serveThread, stepBack } from './thread.ts'
+import { lowerPriority, serveThread } from './thread.ts'
 
 /** Work on records that takes long, away from the thread that answers requests. */
-stepBack(10)
+lowerPriority(10)
 
 const handlers = {
   /** @param ranks of each field, the most significant first */

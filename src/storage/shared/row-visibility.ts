@@ -1,8 +1,8 @@
+import type { TableSource } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
-import type { TableSource } from '../storage.ts'
 
 /** Which rows of a table a listing shows. */
-export type RowsSeen =
+export type VisibleRows =
   | { readonly kind: 'all' }
   /** Those of these audiences, from the view `seen_<table>`. */
   | { readonly kind: 'audiences'; readonly ids: readonly number[] }
@@ -10,17 +10,17 @@ export type RowsSeen =
   | { readonly kind: 'own'; readonly eperson: string }
 
 /** What the name of the view begins with that shows such rows. */
-export const seenThrough = { all: '', audiences: 'seen_', own: 'own_' } as const satisfies Record<
-  RowsSeen['kind'],
+export const viewPrefixes = { all: '', audiences: 'seen_', own: 'own_' } as const satisfies Record<
+  VisibleRows['kind'],
   string
 >
 
 /** @param audiencesOf the audiences that admit the viewer */
-export function rowsSeen(
+export function visibleRows(
   { rows }: TableSource,
   viewer: Viewer,
   audiencesOf: (viewer: Viewer) => readonly number[],
-): RowsSeen {
+): VisibleRows {
   if (rows === 'all' || viewer.kind === 'administrator') return { kind: 'all' }
   if (rows === 'audience') return { kind: 'audiences', ids: audiencesOf(viewer) }
   // Who is nobody has nothing; no eperson has this uuid.

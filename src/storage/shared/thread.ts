@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { extname } from 'node:path'
 import { parentPort, Worker } from 'node:worker_threads'
-import { StoreUnavailable } from '../storage.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
 
 /** Calls between the main thread and a worker, typed by the worker's handlers. */
 export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>
@@ -105,7 +105,7 @@ export function serveThread(handlers: Handlers): void {
  * Lets the calling thread step back behind the one that answers requests. On Linux a thread has a priority of its own.
  * @param nice 0 (as any) to 19 (only what is left over)
  */
-export function stepBack(nice: number): void {
+export function lowerPriority(nice: number): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').pop())
     if (Number.isInteger(thread)) setPriority(thread, nice)

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../storage.ts'
+import type { Awaitable } from '../../lib/awaitable.ts'
 
 interface Kept {
   readonly version: string
@@ -12,7 +12,7 @@ interface Kept {
  * What was worked out from versions of entities, as long as there is room: what was not used for longest goes first.
  * A version never changes, so nothing here is ever stale.
  */
-export class Memory {
+export class VersionCache {
   readonly #kept = new Map<string, Kept>()
   readonly #most: number
   #bytes = 0

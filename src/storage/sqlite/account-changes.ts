@@ -1,9 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import { emailKey } from '../../model/built-in-entities.ts'
-import { administratorGroup, type Group, type Session } from '../../model/caller.ts'
-import { type ProviderSession, type SessionColumns, toProviderSession } from '../identities.ts'
-import type { Changed, Checked, Login, NewEntity, NewEperson } from '../storage.ts'
+import { administratorGroup, emailKey, type Group, type Session } from '../../model/accounts.ts'
+import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
+import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
+import type { Changed, Checked, Login, NewEperson } from '../accounts.ts'
 import type { Database } from './driver.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 
@@ -11,176 +10,140 @@ import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.
  * Everything that changes the store, each a function that the one writer runs inside of its transaction.
  * Each change of an eperson gives it a new stamp, so that no reader goes on with what it remembered.
  */
-export const writes = {
-  recordEvent(db: Database, event: AuditEvent): void {
-    db.run(
-      'INSERT INTO event (time, event, outcome, eperson, actor, client_ip, method, object, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      now(),
-      event.event,
-      event.outcome,
-      event.eperson,
-      event.actor,
-      event.clientIp,
-      event.method,
-      event.object,
-      event.reason,
-    )
-  },
-
-  recordLogin(db: Database, login: Login, event: AuditEvent): Session | undefined {
-    const changed = db.run(
-      `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
-       WHERE uuid = ? AND password_stamp = ? AND enabled = 1`,
-      now(),
-      login.renewedHash,
-      login.uuid,
-      login.passwordStamp,
-    )
-    writes.recordEvent(db, changed === 0 ? { ...event, outcome: 'failure', actor: null } : event)
-    return changed === 0 ? undefined : readSession(db, login.uuid)
-  },
-
-  logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
-    endTokens(db, uuid)
-    const last = db.get<SessionColumns>(
-      'SELECT provider, name, sid, detail FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1',
-      uuid,
-    )
-    db.run('DELETE FROM provider_session WHERE eperson = ?', uuid)
-    writes.recordEvent(db, event)
-    return last && toProviderSession(last)
-  },
-
-  addEperson(db: Database, eperson: NewEperson, event: AuditEvent) {
-    if (find(db, eperson.email)) return 'exists' as const
-    const uuid = randomUUID()
-    db.run(
-      `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp, session_key, stamp, created)
-       VALUES (?, ?, ?, ?, ?, 1, ?, 0, ?, ?, ?)`,
-      uuid,
-      eperson.email,
-      emailKey(eperson.email),
-      eperson.firstName,
-      eperson.lastName,
-      eperson.passwordHash,
-      randomBytes(32),
-      nextStamp(db),
-      now(),
-    )
-    writes.recordEvent(db, { ...event, eperson: uuid })
-    if (eperson.administrator)
-      writes.join(db, administratorGroup, eperson.email, { ...event, event: 'group.join' })
-    const added = find(db, eperson.email)
-    if (!added) throw new Error('the eperson that was just added is not there')
-    return toEperson(added)
-  },
-
-  setEnabled(db: Database, email: string, enabled: boolean, event: AuditEvent): Changed {
-    const eperson = find(db, email)
-    if (!eperson) return 'no-eperson'
-    if ((eperson.enabled === 1) === enabled) return 'unchanged'
-    db.run('UPDATE eperson SET enabled = ? WHERE uuid = ?', enabled ? 1 : 0, eperson.uuid)
-    endTokens(db, eperson.uuid)
-    writes.recordEvent(db, { ...event, eperson: eperson.uuid })
-    return 'changed'
-  },
-
-  setPassword(db: Database, email: string, hash: string, event: AuditEvent, checked?: Checked): Changed {
-    const eperson = find(db, email)
-    if (!eperson) return 'no-eperson'
-    if (checked && checked.uuid !== eperson.uuid) return 'unchanged'
-    const sql = `UPDATE eperson SET password_hash = ?, password_stamp = ?
-       WHERE uuid = ? AND password_stamp = coalesce(?, password_stamp)`
-    if (db.run(sql, hash, nextStamp(db), eperson.uuid, checked?.passwordStamp ?? null) === 0)
-      return 'unchanged'
-    endTokens(db, eperson.uuid)
-    writes.recordEvent(db, { ...event, eperson: eperson.uuid })
-    return 'changed'
-  },
-
-  deleteEperson(db: Database, email: string, event: AuditEvent): Changed {
-    const eperson = find(db, email)
-    if (!eperson) return 'no-eperson'
-    db.run('DELETE FROM eperson WHERE uuid = ?', eperson.uuid)
-    writes.recordEvent(db, { ...event, eperson: eperson.uuid })
-    return 'changed'
-  },
-
-  addGroup(db: Database, name: string, event: AuditEvent): Group | 'exists' {
-    if (groupNamed(db, name)) return 'exists'
-    const group = { uuid: randomUUID(), name }
-    db.run('INSERT INTO epersongroup (uuid, name, created) VALUES (?, ?, ?)', group.uuid, name, now())
-    writes.recordEvent(db, { ...event, object: name })
-    return group
-  },
-
-  ensureGroups(db: Database, names: readonly string[], event: AuditEvent): Group[] {
-    return names.map(name => {
-      const known = groupNamed(db, name)
-      if (known) return { uuid: known.uuid, name }
-      const added = writes.addGroup(db, name, event)
-      if (added === 'exists') throw new Error('a group came into being twice')
-      return added
-    })
-  },
-
-  join(db: Database, group: string, email: string, event: AuditEvent): Changed | 'no-group' {
-    return changeMembership(
-      db,
-      'INSERT OR IGNORE INTO membership (epersongroup, eperson) VALUES (?, ?)',
-      group,
-      email,
-      event,
-    )
-  },
-
-  leave(db: Database, group: string, email: string, event: AuditEvent): Changed | 'no-group' {
-    return changeMembership(
-      db,
-      'DELETE FROM membership WHERE epersongroup = ? AND eperson = ?',
-      group,
-      email,
-      event,
-    )
-  },
-
-  /** Points the entity at a version whose file is whole and on disk. */
-  pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): void {
-    retireEntity(db, entity.name)
-    db.run(
-      'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, bytes, largest, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      entity.name,
-      entity.key,
-      entity.read,
-      JSON.stringify(entity.fields),
-      entity.version,
-      entity.count,
-      entity.bytes,
-      entity.largest,
-      now(),
-    )
-    db.run('UPDATE state SET entities = entities + 1')
-    writes.recordEvent(db, { ...event, object: entity.name })
-  },
-
-  dropEntity(db: Database, name: string, event: AuditEvent): boolean {
-    retireEntity(db, name)
-    if (db.run('DELETE FROM entity WHERE name = ?', name) === 0) return false
-    db.run('UPDATE state SET entities = entities + 1')
-    writes.recordEvent(db, { ...event, object: name })
-    return true
-  },
-
-  forgetRetired(db: Database, versions: readonly string[]): void {
-    for (const version of versions) db.run('DELETE FROM retired WHERE version = ?', version)
-  },
+export function recordEvent(db: Database, event: AuditEvent): void {
+  db.run(
+    'INSERT INTO event (time, event, outcome, eperson, actor, client_ip, method, object, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    now(),
+    event.event,
+    event.outcome,
+    event.eperson,
+    event.actor,
+    event.clientIp,
+    event.method,
+    event.object,
+    event.reason,
+  )
 }
 
-export type PublishedEntity = Omit<NewEntity, 'ranks'> & {
-  readonly version: string
-  readonly count: number
-  readonly bytes: number
-  readonly largest: number
+export function recordLogin(db: Database, login: Login, event: AuditEvent): Session | undefined {
+  const changed = db.run(
+    `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
+     WHERE uuid = ? AND password_stamp = ? AND enabled = 1`,
+    now(),
+    login.renewedHash,
+    login.uuid,
+    login.passwordStamp,
+  )
+  recordEvent(db, changed === 0 ? failedLogin(event) : event)
+  return changed === 0 ? undefined : readSession(db, login.uuid)
+}
+
+export function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
+  endTokens(db, uuid)
+  const last = db.get<SessionColumns>(
+    'SELECT provider, name, sid, detail FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1',
+    uuid,
+  )
+  db.run('DELETE FROM provider_session WHERE eperson = ?', uuid)
+  recordEvent(db, event)
+  return last && toProviderSession(last)
+}
+
+export function addEperson(db: Database, eperson: NewEperson, event: AuditEvent) {
+  if (find(db, eperson.email)) return 'exists' as const
+  const uuid = randomUUID()
+  db.run(
+    `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp, session_key, stamp, created)
+     VALUES (?, ?, ?, ?, ?, 1, ?, 0, ?, ?, ?)`,
+    uuid,
+    eperson.email,
+    emailKey(eperson.email),
+    eperson.firstName,
+    eperson.lastName,
+    eperson.passwordHash,
+    randomBytes(32),
+    nextStamp(db),
+    now(),
+  )
+  recordEvent(db, { ...event, eperson: uuid })
+  if (eperson.administrator) join(db, administratorGroup, eperson.email, { ...event, event: 'group.join' })
+  const added = find(db, eperson.email)
+  if (!added) throw new Error('the eperson that was just added is not there')
+  return toEperson(added)
+}
+
+export function setEnabled(db: Database, email: string, enabled: boolean, event: AuditEvent): Changed {
+  const eperson = find(db, email)
+  if (!eperson) return 'no-eperson'
+  if ((eperson.enabled === 1) === enabled) return 'unchanged'
+  db.run('UPDATE eperson SET enabled = ? WHERE uuid = ?', enabled ? 1 : 0, eperson.uuid)
+  endTokens(db, eperson.uuid)
+  recordEvent(db, { ...event, eperson: eperson.uuid })
+  return 'changed'
+}
+
+export function setPassword(
+  db: Database,
+  email: string,
+  hash: string,
+  event: AuditEvent,
+  checked?: Checked,
+): Changed {
+  const eperson = find(db, email)
+  if (!eperson) return 'no-eperson'
+  if (checked && checked.uuid !== eperson.uuid) return 'unchanged'
+  const sql = `UPDATE eperson SET password_hash = ?, password_stamp = ?
+     WHERE uuid = ? AND password_stamp = coalesce(?, password_stamp)`
+  if (db.run(sql, hash, nextStamp(db), eperson.uuid, checked?.passwordStamp ?? null) === 0) return 'unchanged'
+  endTokens(db, eperson.uuid)
+  recordEvent(db, { ...event, eperson: eperson.uuid })
+  return 'changed'
+}
+
+export function deleteEperson(db: Database, email: string, event: AuditEvent): Changed {
+  const eperson = find(db, email)
+  if (!eperson) return 'no-eperson'
+  db.run('DELETE FROM eperson WHERE uuid = ?', eperson.uuid)
+  recordEvent(db, { ...event, eperson: eperson.uuid })
+  return 'changed'
+}
+
+export function addGroup(db: Database, name: string, event: AuditEvent): Group | 'exists' {
+  if (groupNamed(db, name)) return 'exists'
+  const group = { uuid: randomUUID(), name }
+  db.run('INSERT INTO epersongroup (uuid, name, created) VALUES (?, ?, ?)', group.uuid, name, now())
+  recordEvent(db, { ...event, object: name })
+  return group
+}
+
+export function ensureGroups(db: Database, names: readonly string[], event: AuditEvent): Group[] {
+  return names.map(name => {
+    const known = groupNamed(db, name)
+    if (known) return { uuid: known.uuid, name }
+    const added = addGroup(db, name, event)
+    if (added === 'exists') throw new Error('a group came into being twice')
+    return added
+  })
+}
+
+export function join(db: Database, group: string, email: string, event: AuditEvent): Changed | 'no-group' {
+  return changeMembership(
+    db,
+    'INSERT OR IGNORE INTO membership (epersongroup, eperson) VALUES (?, ?)',
+    group,
+    email,
+    event,
+  )
+}
+
+export function leave(db: Database, group: string, email: string, event: AuditEvent): Changed | 'no-group' {
+  return changeMembership(
+    db,
+    'DELETE FROM membership WHERE epersongroup = ? AND eperson = ?',
+    group,
+    email,
+    event,
+  )
 }
 
 export const now = () => new Date().toISOString()
@@ -207,13 +170,6 @@ function changeMembership(db: Database, sql: string, group: string, email: strin
   if (!eperson) return 'no-eperson'
   if (db.run(sql, known.uuid, eperson.uuid) === 0) return 'unchanged'
   db.run('UPDATE eperson SET stamp = ? WHERE uuid = ?', nextStamp(db), eperson.uuid)
-  writes.recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
+  recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
   return 'changed'
 }
-
-const retireEntity = (db: Database, name: string) =>
-  db.run(
-    'INSERT OR IGNORE INTO retired (version, at) SELECT version, ? FROM entity WHERE name = ?',
-    Date.now(),
-    name,
-  )

@@ -1,24 +1,25 @@
-import { configuredGroupEvent, emailKey } from '../../model/built-in-entities.ts'
-import type { Group } from '../../model/caller.ts'
-import type { Accounts } from '../storage.ts'
+import type { Group } from '../../model/accounts.ts'
+import { emailKey } from '../../model/accounts.ts'
+import type { Accounts } from '../accounts.ts'
+import { configuredGroupEvent } from '../shared/account-rules.ts'
 import type { Database } from './driver.ts'
-import type { Write } from './engine.ts'
+import type { Write } from './group-commit.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
-import type { ReadTurn } from './shared-snapshot.ts'
+import type { SharedSnapshot } from './shared-snapshot.ts'
 
 interface Parts {
   readonly db: Database
-  readonly turn: ReadTurn
+  readonly snapshot: SharedSnapshot
   readonly write: Write
 }
 
 /** Accounts on the embedded store: reads at once on the caller's thread, writes through the one writer. */
-export function sqliteAccounts({ db, turn, write }: Parts): Accounts {
+export function sqliteAccounts({ db, snapshot, write }: Parts): Accounts {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
 
   return {
     stampOf: uuid => {
-      turn.enter()
+      snapshot.enter()
       return stamp.get(uuid)?.[0] as number | undefined
     },
     session: uuid => readSession(db, uuid),

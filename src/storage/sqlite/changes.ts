@@ -1,6 +1,42 @@
-import { writes as general } from './account-changes.ts'
-import { signOnWrites } from './identity-changes.ts'
-import { repositoryWrites } from './repository-changes.ts'
+import {
+  addEperson,
+  addGroup,
+  deleteEperson,
+  ensureGroups,
+  join,
+  leave,
+  logout,
+  recordEvent,
+  recordLogin,
+  setEnabled,
+  setPassword,
+} from './account-changes.ts'
+import { dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
+import { begin, endAtProvider, keepTicket, recognize, takeTicket, unlink } from './identity-changes.ts'
+import { deleteItem, putItems } from './repository-changes.ts'
 
-/** All that the one writer runs. */
-export const writes = { ...general, ...signOnWrites, ...repositoryWrites }
+/** Everything that changes the store, by name: the one writer runs these (docs/decisions/0005). */
+export const changes = {
+  recordEvent,
+  recordLogin,
+  logout,
+  addEperson,
+  setEnabled,
+  setPassword,
+  deleteEperson,
+  addGroup,
+  ensureGroups,
+  join,
+  leave,
+  pointEntity,
+  dropEntity,
+  forgetRetired,
+  recognize,
+  begin,
+  endAtProvider,
+  unlink,
+  keepTicket,
+  takeTicket,
+  putItems,
+  deleteItem,
+}

@@ -1,5 +1,5 @@
-import { counterOf, gatherFirst, type RowsSeen, seenThrough } from '../shared/row-visibility.ts'
-import type { Entity, Field, Page, TableSource } from '../storage.ts'
+import type { Entity, Field, Page, TableSource } from '../../model/entities.ts'
+import { counterOf, gatherFirst, type VisibleRows, viewPrefixes } from '../shared/row-visibility.ts'
 
 /** From a plan to SQL, for entities that are tables. Pure: names come from the entity's own list, values are bound. */
 export interface Statement {
@@ -23,7 +23,7 @@ export function compileTable(
   entity: Entity,
   { table, rows: rule }: TableSource,
   page: Page,
-  rows: RowsSeen,
+  rows: VisibleRows,
 ): TablePlan {
   const select = `SELECT json_object(${entity.fields.map(field => `${literal(field.name)}, ${jsonValue(field)}`).join(', ')}) AS json`
   const nullable = new Set(entity.fields.filter(field => field.nullable).map(field => field.name))
@@ -34,7 +34,7 @@ export function compileTable(
   const ordered = `ORDER BY ${order} LIMIT ? OFFSET ?`
   const cut = [page.limit ?? -1, page.offset]
   const isCounted = page.total || page.limit !== null
-  const from = name(`${seenThrough[rows.kind]}${table}`)
+  const from = name(`${viewPrefixes[rows.kind]}${table}`)
 
   const end = page.limit === null ? null : page.offset + page.limit
 

@@ -2,38 +2,42 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtInEntities } from '../../model/built-in-entities.ts'
-import { createAudiences, readReaders, type Viewer } from '../../model/readers.ts'
-import { createRecords, type RecordEntity } from '../shared/record-listings.ts'
-import { rowsSeen } from '../shared/row-visibility.ts'
-import type { Entities, Entity, Field, ReadRule } from '../storage.ts'
+import type { Entity, Field, ReadRule } from '../../model/entities.ts'
+import type { Entities } from '../entities.ts'
+import { createRecordListings, type RecordEntity } from '../shared/record-listings.ts'
+import { visibleRows } from '../shared/row-visibility.ts'
+import { sqliteAudiences } from './audiences.ts'
 import type { Database } from './driver.ts'
-import type { SqliteOptions, Write } from './engine.ts'
-import { createReaders } from './reader-threads.ts'
+import type { Write } from './group-commit.ts'
+import { createReaderThreads } from './reader-threads.ts'
 import { recordFiles } from './record-source.ts'
 import { writeRecordFile } from './record-versions.ts'
-import type { ReadTurn } from './shared-snapshot.ts'
+import type { SharedSnapshot } from './shared-snapshot.ts'
 import { listTable } from './table-listings.ts'
 
 /** A version that is no longer the entity's stays this long for those who have just looked it up, in ms. */
-const graceForReaders = 60_000
+const retiredGrace = 60_000
 /** A file that nobody has written to for this long, in ms, was left by a process that died. */
 const abandonedAfter = 3_600_000
 
-interface Parts extends SqliteOptions {
+interface Parts {
+  readonly dataFolder: string
+  /** Bytes of orders and records that are kept in memory. */
+  readonly cacheSize: number
   readonly db: Database
-  readonly turn: ReadTurn
+  readonly snapshot: SharedSnapshot
   readonly file: string
   readonly write: Write
 }
 
 /** The list of entities, and the files of those that were imported: one for each version, never changed. */
 export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
-  const { db, turn, file, write, dataFolder, cacheSize } = parts
+  const { db, snapshot, file, write, dataFolder, cacheSize } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
-  const readers = createReaders()
-  const files = recordFiles({ readers, fileOf })
-  const records = createRecords(files, cacheSize)
+  const readerThreads = createReaderThreads()
+  const files = recordFiles({ readerThreads, fileOf })
+  const records = createRecordListings(files, cacheSize)
 
   const changes = db.prepare('SELECT entities FROM state')
   let lookedInTurn = -1
@@ -41,7 +45,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   let entities: ReadonlyMap<string, Entity> = new Map()
 
   function all(): ReadonlyMap<string, Entity> {
-    const current = turn.enter()
+    const current = snapshot.enter()
     if (current === lookedInTurn) return entities
     lookedInTurn = current
     const [now] = changes.get() as [number]
@@ -56,23 +60,12 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     return entities
   }
 
-  const audiences = createAudiences()
-  const lastAudience = db.prepare('SELECT max(id) FROM audience')
-  function seenBy(viewer: Viewer): readonly number[] {
-    turn.enter()
-    if (lastAudience.get()?.[0] !== audiences.last)
-      for (const { id, readers: text } of db.all<{ id: number; readers: string }>(
-        'SELECT id, readers FROM audience WHERE id > ? ORDER BY id',
-        audiences.last,
-      ))
-        audiences.add(id, readReaders(text))
-    return audiences.of(viewer)
-  }
+  const seenBy = sqliteAudiences(db, snapshot)
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
     const retired = db.all<{ version: string; at: number }>('SELECT version, at FROM retired')
-    const old = retired.filter(({ at }) => Date.now() - at > graceForReaders).map(({ version }) => version)
+    const old = retired.filter(({ at }) => Date.now() - at > retiredGrace).map(({ version }) => version)
     for (const version of old) rmSync(fileOf(version), { force: true })
     if (old.length > 0) await write('forgetRetired', old)
     const inUse = importedEntities(db).map(({ source }) => source.version)
@@ -86,22 +79,22 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     }
   }
   // What can't be removed now is tried again a minute later.
-  const sweeping = setInterval(() => void sweep().catch(() => {}), graceForReaders)
+  const sweeping = setInterval(() => void sweep().catch(() => {}), retiredGrace)
   sweeping.unref()
 
   return {
     all,
-    list: async (entity, page, viewer, shape) =>
+    list: async (entity, page, viewer, format) =>
       entity.source.kind === 'table'
         ? listTable(
-            { file, readers },
+            { file, readerThreads },
             entity,
             entity.source,
             page,
-            rowsSeen(entity.source, viewer, seenBy),
-            shape,
+            visibleRows(entity.source, viewer, seenBy),
+            format,
           )
-        : records.list(entity as RecordEntity, page, shape),
+        : records.list(entity as RecordEntity, page, format),
     publish: async (entity, lines, event) => {
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`
       const written = writeRecordFile(fileOf(version), entity, lines)
@@ -118,7 +111,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     scratchFolder: folder,
     close: async () => {
       clearInterval(sweeping)
-      await readers.close()
+      await readerThreads.close()
       files.close()
     },
   }

@@ -1,10 +1,11 @@
-import type { LinkedIdentity, SignOn } from '../identities.ts'
+import type { LinkedIdentity } from '../../model/identities.ts'
+import type { Identities } from '../identities.ts'
 import type { Database } from './driver.ts'
-import type { Write } from './engine.ts'
+import type { Write } from './group-commit.ts'
 import { readTicket, whoIs } from './identity-changes.ts'
 
 /** Single sign-on on the embedded store. */
-export const sqliteSignOn = ({ db, write }: { db: Database; write: Write }): SignOn => ({
+export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }): Identities => ({
   whoIs: (identity, matching) => whoIs(db, identity, matching),
   recognize: (identity, matching, event) => write('recognize', identity, matching, event),
   begin: (login, event) => write('begin', login, event),

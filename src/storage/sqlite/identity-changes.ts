@@ -1,116 +1,123 @@
-import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Session } from '../../model/caller.ts'
+import type { Session } from '../../model/accounts.ts'
+import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
   type AtProvider,
   decide,
   type Identity,
   type Matching,
-  mostSessions,
+  maxSessions,
   type ProviderLogin,
   type Recognized,
   recognizedEvents,
-} from '../identities.ts'
-import type { Changed } from '../storage.ts'
-import { endTokens, find, writes as general, nextStamp, now } from './account-changes.ts'
+} from '../../model/identities.ts'
+import type { Changed } from '../accounts.ts'
+import { addEperson, endTokens, find, nextStamp, now, recordEvent } from './account-changes.ts'
 import type { Database } from './driver.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 
 /** The changes of single sign-on. */
-export const signOnWrites = {
-  recognize(db: Database, identity: Identity, matching: Matching, event: AuditEvent): Recognized {
-    const found = whoIs(db, identity, matching)
-    if (found.kind === 'refused') return found
-    const eperson = found.kind === 'created' ? create(db, identity, event) : found.eperson
-    if (found.kind === 'linked')
-      general.recordEvent(db, { ...event, event: recognizedEvents.linked, eperson: eperson.uuid })
-    if (found.kind !== 'known')
-      db.run(
-        'INSERT INTO identity VALUES (?, ?, ?, ?)',
-        identity.provider,
-        identity.subject,
-        eperson.uuid,
-        now(),
-      )
-    const { firstName = null, lastName = null } = identity
+export function recognize(
+  db: Database,
+  identity: Identity,
+  matching: Matching,
+  event: AuditEvent,
+): Recognized {
+  const found = whoIs(db, identity, matching)
+  if (found.kind === 'refused') return found
+  const eperson = found.kind === 'created' ? create(db, identity, event) : found.eperson
+  if (found.kind === 'linked')
+    recordEvent(db, { ...event, event: recognizedEvents.linked, eperson: eperson.uuid })
+  if (found.kind !== 'known')
     db.run(
-      `UPDATE eperson SET first_name = coalesce(?, first_name), last_name = coalesce(?, last_name), stamp = ?
-       WHERE uuid = ? AND (first_name IS NOT coalesce(?, first_name) OR last_name IS NOT coalesce(?, last_name))`,
-      firstName,
-      lastName,
-      nextStamp(db),
+      'INSERT INTO identity VALUES (?, ?, ?, ?)',
+      identity.provider,
+      identity.subject,
       eperson.uuid,
-      firstName,
-      lastName,
-    )
-    return { kind: found.kind, eperson }
-  },
-
-  begin(db: Database, { uuid, sessionKey, session }: ProviderLogin, event: AuditEvent): Session | undefined {
-    const changed = db.run(
-      'UPDATE eperson SET last_login = ? WHERE uuid = ? AND session_key = ? AND enabled = 1',
-      now(),
-      uuid,
-      sessionKey,
-    )
-    general.recordEvent(db, changed === 0 ? { ...event, outcome: 'failure', actor: null } : event)
-    if (changed === 0) return undefined
-    db.run(
-      'INSERT INTO provider_session (eperson, provider, name, sid, detail, begun) VALUES (?, ?, ?, ?, ?, ?)',
-      uuid,
-      session.provider,
-      session.name,
-      session.sid,
-      JSON.stringify(session.detail),
       now(),
     )
-    db.run(
-      `DELETE FROM provider_session WHERE eperson = ? AND id <=
-         (SELECT id FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-      uuid,
-      uuid,
-      mostSessions,
-    )
-    return readSession(db, uuid)
-  },
+  const { firstName = null, lastName = null } = identity
+  db.run(
+    `UPDATE eperson SET first_name = coalesce(?, first_name), last_name = coalesce(?, last_name), stamp = ?
+     WHERE uuid = ? AND (first_name IS NOT coalesce(?, first_name) OR last_name IS NOT coalesce(?, last_name))`,
+    firstName,
+    lastName,
+    nextStamp(db),
+    eperson.uuid,
+    firstName,
+    lastName,
+  )
+  return { kind: found.kind, eperson }
+}
 
-  endAtProvider(db: Database, { provider, name, sid }: AtProvider, event: AuditEvent): number {
-    const epersons = db.all<{ eperson: string }>(
-      `SELECT DISTINCT eperson FROM provider_session
-       WHERE provider = ?1 AND (?2 IS NOT NULL OR ?3 IS NOT NULL)
-         AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR sid = ?3 OR (sid IS NULL AND name = ?2))`,
-      provider,
-      name,
-      sid,
-    )
-    for (const { eperson } of epersons) {
-      endTokens(db, eperson)
-      db.run('DELETE FROM provider_session WHERE eperson = ?', eperson)
-      general.recordEvent(db, { ...event, eperson })
-    }
-    return epersons.length
-  },
+export function begin(
+  db: Database,
+  { uuid, sessionKey, session }: ProviderLogin,
+  event: AuditEvent,
+): Session | undefined {
+  const changed = db.run(
+    'UPDATE eperson SET last_login = ? WHERE uuid = ? AND session_key = ? AND enabled = 1',
+    now(),
+    uuid,
+    sessionKey,
+  )
+  recordEvent(db, changed === 0 ? failedLogin(event) : event)
+  if (changed === 0) return undefined
+  db.run(
+    'INSERT INTO provider_session (eperson, provider, name, sid, detail, begun) VALUES (?, ?, ?, ?, ?, ?)',
+    uuid,
+    session.provider,
+    session.name,
+    session.sid,
+    JSON.stringify(session.detail),
+    now(),
+  )
+  db.run(
+    `DELETE FROM provider_session WHERE eperson = ? AND id <=
+       (SELECT id FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
+    uuid,
+    uuid,
+    maxSessions,
+  )
+  return readSession(db, uuid)
+}
 
-  unlink(db: Database, email: string, provider: string, event: AuditEvent): Changed {
-    const eperson = find(db, email)
-    if (!eperson) return 'no-eperson'
-    if (db.run('DELETE FROM identity WHERE eperson = ? AND provider = ?', eperson.uuid, provider) === 0)
-      return 'unchanged'
-    endTokens(db, eperson.uuid)
-    db.run('DELETE FROM provider_session WHERE eperson = ?', eperson.uuid)
-    general.recordEvent(db, { ...event, eperson: eperson.uuid })
-    return 'changed'
-  },
+export function endAtProvider(db: Database, { provider, name, sid }: AtProvider, event: AuditEvent): number {
+  const epersons = db.all<{ eperson: string }>(
+    `SELECT DISTINCT eperson FROM provider_session
+     WHERE provider = ?1 AND (?2 IS NOT NULL OR ?3 IS NOT NULL)
+       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR sid = ?3 OR (sid IS NULL AND name = ?2))`,
+    provider,
+    name,
+    sid,
+  )
+  for (const { eperson } of epersons) {
+    endTokens(db, eperson)
+    db.run('DELETE FROM provider_session WHERE eperson = ?', eperson)
+    recordEvent(db, { ...event, eperson })
+  }
+  return epersons.length
+}
 
-  keepTicket(db: Database, id: string, content: string, expires: number): boolean {
-    db.run('DELETE FROM ticket WHERE expires <= ?', Date.now())
-    return db.run('INSERT OR IGNORE INTO ticket VALUES (?, ?, ?)', id, content, expires) === 1
-  },
+export function unlink(db: Database, email: string, provider: string, event: AuditEvent): Changed {
+  const eperson = find(db, email)
+  if (!eperson) return 'no-eperson'
+  if (db.run('DELETE FROM identity WHERE eperson = ? AND provider = ?', eperson.uuid, provider) === 0)
+    return 'unchanged'
+  endTokens(db, eperson.uuid)
+  db.run('DELETE FROM provider_session WHERE eperson = ?', eperson.uuid)
+  recordEvent(db, { ...event, eperson: eperson.uuid })
+  return 'changed'
+}
 
-  takeTicket(db: Database, id: string): string | undefined {
-    const content = readTicket(db, id)
-    db.run('DELETE FROM ticket WHERE id = ?', id)
-    return content
-  },
+export function keepTicket(db: Database, id: string, content: string, expires: number): boolean {
+  db.run('DELETE FROM ticket WHERE expires <= ?', Date.now())
+  return db.run('INSERT OR IGNORE INTO ticket VALUES (?, ?, ?)', id, content, expires) === 1
+}
+
+export function takeTicket(db: Database, id: string): string | undefined {
+  const content = readTicket(db, id)
+  db.run('DELETE FROM ticket WHERE id = ?', id)
+  return content
 }
 
 export const readTicket = (db: Database, id: string): string | undefined =>
@@ -142,7 +149,7 @@ export function whoIs(db: Database, identity: Identity, matching: Matching): Rec
 function create(db: Database, { email, firstName, lastName }: Identity, event: AuditEvent) {
   if (email === null) throw new Error('an eperson needs an e-mail address')
   const person = { email, firstName, lastName, passwordHash: null, administrator: false }
-  const added = general.addEperson(db, person, { ...event, event: recognizedEvents.created })
+  const added = addEperson(db, person, { ...event, event: recognizedEvents.created })
   if (added === 'exists') throw new Error('an eperson came into being twice')
   return added
 }

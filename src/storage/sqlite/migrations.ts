@@ -1,6 +1,3 @@
-import { StoreUnavailable } from '../storage.ts'
-import { type Database, transaction } from './driver.ts'
-
 /** Forward only: entry n brings a store of version n to n + 1. Never edit one that was released. */
 export const migrations: readonly string[] = [
   `
@@ -185,23 +182,3 @@ export const migrations: readonly string[] = [
     NULL AS readers, created, audience, place FROM bitstream;
   `,
 ]
-
-/**
- * Brings the store to this version's schema.
- * @throws StoreUnavailable when a newer Carrel wrote it
- */
-export function migrate(db: Database): void {
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
-  if (version(db) === migrations.length) return
-  transaction(db, () => {
-    const from = version(db)
-    if (from > migrations.length)
-      throw new StoreUnavailable(
-        `the store has schema version ${from}, this Carrel knows ${migrations.length}: use a newer Carrel`,
-      )
-    for (const sql of migrations.slice(from)) db.exec(sql)
-    db.exec(`PRAGMA user_version = ${migrations.length}`)
-  })
-}
-
-const version = (db: Database) => db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0

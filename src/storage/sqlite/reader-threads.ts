@@ -1,14 +1,14 @@
+import { StoreUnavailable } from '../../model/errors.ts'
 import { startThread, type Thread } from '../shared/thread.ts'
-import { StoreUnavailable } from '../storage.ts'
 import type { ReaderHandlers } from './reader.ts'
 
 /** The reader threads: two at most, each started when it is first needed. */
-export interface Readers {
+export interface ReaderThreads {
   leastBusy(): Thread<ReaderHandlers>
   close(): Promise<void>
 }
 
-export function createReaders(): Readers {
+export function createReaderThreads(): ReaderThreads {
   let threads: Thread<ReaderHandlers>[] = []
   let closed = false
   const start = () => {

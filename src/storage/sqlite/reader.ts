@@ -1,8 +1,10 @@
+import type { Field } from '../../model/entities.ts'
+import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
+import { pieceBytes } from '../shared/page-limits.ts'
 import type { Numbers, SortField } from '../shared/record-listings.ts'
 import { sortRecords } from '../shared/sort-records.ts'
-import { serveThread, stepBack } from '../shared/thread.ts'
-import type { Field, Shape } from '../storage.ts'
+import { lowerPriority, serveThread } from '../shared/thread.ts'
 import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { packRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
@@ -11,7 +13,7 @@ import { packRecords, recordsBetween, recordsNumbered } from './record-versions.
  * Reads that take long, away from the thread that answers requests: sorting, listings, everything on tables.
  * Each call does one bounded piece of work; the main thread asks for the next when the client has taken the last.
  */
-stepBack(10)
+lowerPriority(10)
 
 /** A file of records that somebody is reading stays open, even when it is no longer the entity's. */
 const held = new Map<string, { db: Database; holders: number }>()
@@ -21,9 +23,6 @@ const cursors = new Map<
   { db: Database; rows: IterableIterator<unknown[]>; take: (json: string[]) => Uint8Array<ArrayBuffer> }
 >()
 let nextCursor = 1
-
-/** Bytes of JSON that one piece of a table's listing holds, about. */
-const pieceSize = 128 * 1024
 
 type Counts = { seen: number | null; all: number | null }
 
@@ -90,14 +89,14 @@ const handlers = {
   },
 
   /** @param numbers of the records, in the order wanted; or the first and the one behind the last */
-  records(file: string, numbers: Numbers, shape: Shape, fields: readonly Field[]) {
+  records(file: string, numbers: Numbers, format: RecordFormat, fields: readonly Field[]) {
     const db = held.get(file)?.db
     if (!db) throw new Error('records of a file that is not held')
     const json =
       numbers instanceof Uint32Array
-        ? recordsNumbered(db, numbers, separators[shape])
-        : recordsBetween(db, numbers[0], numbers[1], separators[shape])
-    return shape === 'csv' ? csvLines(new TextDecoder().decode(json), fields) : json
+        ? recordsNumbered(db, numbers, separators[format])
+        : recordsBetween(db, numbers[0], numbers[1], separators[format])
+    return format === 'csv' ? csvLines(new TextDecoder().decode(json), fields) : json
   },
 
   /** A short page at once. */
@@ -120,7 +119,7 @@ const handlers = {
   },
 
   /** @returns the number of the cursor, and the total if it was asked for */
-  open(file: string, plan: TablePlan, shape: Shape, fields: readonly Field[]) {
+  open(file: string, plan: TablePlan, format: RecordFormat, fields: readonly Field[]) {
     // A connection of its own: the cursor keeps the state that it began with, and others read the newest.
     const db = openDatabase(file, { mode: 'read', cache: 2_000 })
     db.exec('BEGIN')
@@ -128,7 +127,7 @@ const handlers = {
     const rows = db.iterate(statement.sql, ...statement.values)
     const cursor = nextCursor++
     const take = (json: string[]) =>
-      shape === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[shape])
+      format === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[format])
     cursors.set(cursor, { db, rows, take })
     return { cursor, total }
   },
@@ -138,7 +137,7 @@ const handlers = {
     const open = cursors.get(cursor)
     if (!open) throw new Error('this cursor is closed')
     const json: string[] = []
-    for (let size = 0; size < pieceSize; ) {
+    for (let size = 0; size < pieceBytes; ) {
       const { value, done } = open.rows.next()
       if (done) break
       json.push(String(value[0]))

@@ -1,13 +1,13 @@
 import type { RecordSource } from '../shared/record-listings.ts'
 import { type Database, openDatabase } from './driver.ts'
-import type { Readers } from './reader-threads.ts'
+import type { ReaderThreads } from './reader-threads.ts'
 import { recordsBetween, recordsNumbered } from './record-versions.ts'
 
 /** For short pages: bytes of a file that are mapped into memory, which the operating system shares and takes back. */
 const mappedBytes = 256 * 1024 * 1024
 
 interface Parts {
-  readonly readers: Readers
+  readonly readerThreads: ReaderThreads
   readonly fileOf: (version: string) => string
 }
 
@@ -18,7 +18,7 @@ export interface RecordFiles extends RecordSource {
 }
 
 /** Records in files, one for each version: short pages are read here, everything that takes long by the reader threads. */
-export function recordFiles({ readers, fileOf }: Parts): RecordFiles {
+export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
   const opened = new Map<string, Database>()
   function database(version: string): Database {
     const known = opened.get(version)
@@ -30,19 +30,19 @@ export function recordFiles({ readers, fileOf }: Parts): RecordFiles {
 
   return {
     sort: ({ source }, fields) =>
-      readers.leastBusy().call('sort', fileOf(source.version), source.count, fields),
+      readerThreads.leastBusy().call('sort', fileOf(source.version), source.count, fields),
     load: ({ source }) =>
-      readers.leastBusy().call('load', fileOf(source.version), source.count, source.bytes),
+      readerThreads.leastBusy().call('load', fileOf(source.version), source.count, source.bytes),
     cut: ({ source }, numbers, separator) =>
       numbers instanceof Uint32Array
         ? recordsNumbered(database(source.version), numbers, separator)
         : recordsBetween(database(source.version), ...numbers, separator),
     open: async ({ source }) => {
-      const reader = readers.leastBusy()
+      const reader = readerThreads.leastBusy()
       const file = fileOf(source.version)
       await reader.call('hold', file)
       return {
-        piece: (numbers, shape, fields) => reader.call('records', file, numbers, shape, fields),
+        piece: (numbers, format, fields) => reader.call('records', file, numbers, format, fields),
         // A thread that has ended holds nothing any more.
         close: () => reader.call('release', file).catch(() => {}),
       }

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { NewEntity } from '../entities.ts'
 import { unpackRecords } from '../shared/loaded-records.ts'
-import type { NewEntity } from '../storage.ts'
 import { type Database, openDatabase } from './driver.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { NewItem, PutOutcome } from '../repository.ts'
+import type { NewItem } from '../../model/items.ts'
+import type { PutOutcome } from '../repository.ts'
 import {
   type BitstreamChanges,
   type BitstreamValues,
@@ -12,22 +13,20 @@ import {
   itemValues,
   readersOf,
 } from '../shared/item-rows.ts'
-import { writes as general, now } from './account-changes.ts'
+import { now, recordEvent } from './account-changes.ts'
 import type { Database } from './driver.ts'
 
 /** The changes of items and bitstreams. */
-export const repositoryWrites = {
-  putItems: (db: Database, items: readonly NewItem[], event: AuditEvent): PutOutcome[] =>
-    items.map(item => putItem(db, item, event)),
+export const putItems = (db: Database, items: readonly NewItem[], event: AuditEvent): PutOutcome[] =>
+  items.map(item => putItem(db, item, event))
 
-  deleteItem(db: Database, identifier: string, event: AuditEvent): boolean {
-    const known = find(db, identifier)
-    if (!known) return false
-    db.run('DELETE FROM bitstream WHERE item = ?', known.uuid)
-    db.run('DELETE FROM item WHERE uuid = ?', known.uuid)
-    general.recordEvent(db, { ...event, object: identifier })
-    return true
-  },
+export function deleteItem(db: Database, identifier: string, event: AuditEvent): boolean {
+  const known = find(db, identifier)
+  if (!known) return false
+  db.run('DELETE FROM bitstream WHERE item = ?', known.uuid)
+  db.run('DELETE FROM item WHERE uuid = ?', known.uuid)
+  recordEvent(db, { ...event, object: identifier })
+  return true
 }
 
 type Known = { uuid: string; audience: number }
@@ -66,7 +65,7 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
   changeBitstreams(db, uuid, changes)
   const outcome = known ? changeItem(db, uuid, { item, values, audience, changes }) : 'added'
   if (outcome !== 'unchanged')
-    general.recordEvent(db, {
+    recordEvent(db, {
       ...event,
       event: outcome === 'added' ? 'item.add' : 'item.change',
       object: item.identifier,

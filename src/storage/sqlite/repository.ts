@@ -5,12 +5,12 @@ import {
   holderExpression,
   type ItemRow,
   itemColumns,
-  mostHolders,
+  maxHolders,
   toBitstream,
   toItem,
 } from '../shared/item-rows.ts'
 import type { Database } from './driver.ts'
-import type { Write } from './engine.ts'
+import type { Write } from './group-commit.ts'
 
 /** Items and bitstreams on the embedded store: reads at once on the caller's thread, writes through the one writer. */
 export const sqliteRepository = ({ db, write }: { db: Database; write: Write }): Repository => ({
@@ -64,7 +64,7 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
         `SELECT ${holderExpression} AS holder FROM bitstream JOIN item ON item.uuid = bitstream.item
          WHERE sha256 = ? ORDER BY holder LIMIT ?`,
         sha256,
-        mostHolders,
+        maxHolders,
       )
       .map(({ holder }) => holder),
   contentsInUse: sha256 =>

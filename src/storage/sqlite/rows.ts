@@ -1,4 +1,4 @@
-import { administratorGroup, type Eperson, type Group, type Session } from '../../model/caller.ts'
+import { administratorGroup, type Eperson, type Group, type Session } from '../../model/accounts.ts'
 import type { Database } from './driver.ts'
 
 /** How rows of the store become what the features know. Shared by the readers and the writer. */

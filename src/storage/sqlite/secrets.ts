@@ -11,8 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { type Secrets, StoreUnavailable } from '../storage.ts'
-import type { Write } from './engine.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import type { Secrets } from '../secrets.ts'
+import type { Write } from './group-commit.ts'
 
 /** Secrets that went out of use longer ago than this are dropped at the next rotation. */
 const keepOld = 90 * 24 * 3600 * 1000

@@ -5,13 +5,13 @@ import type { Database } from './driver.ts'
  * times the read itself. A turn ends by itself, and before any change of this process is acknowledged, so that
  * whoever was told of a change never meets the state before it (T4).
  */
-export interface ReadTurn {
+export interface SharedSnapshot {
   /** Begins a turn if there is none. @returns its number: the same number, the same state of the store */
   enter(): number
   end(): void
 }
 
-export function createReadTurn(db: Database): ReadTurn {
+export function createSharedSnapshot(db: Database): SharedSnapshot {
   const begin = db.prepare('BEGIN')
   const commit = db.prepare('COMMIT')
   let number = 0

@@ -1,34 +1,34 @@
+import type { Entity, Page, TableSource } from '../../model/entities.ts'
+import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
-import type { RowsSeen } from '../shared/row-visibility.ts'
-import type { Entity, Listing, Page, Shape, TableSource } from '../storage.ts'
+import type { Listing } from '../entities.ts'
+import { isShortPage } from '../shared/page-limits.ts'
+import type { VisibleRows } from '../shared/row-visibility.ts'
 import { compileTable } from './compile.ts'
-import type { Readers } from './reader-threads.ts'
-
-/** A page of at most this many records is read in one go. */
-const shortPage = 100
+import type { ReaderThreads } from './reader-threads.ts'
 
 /** A listing of an entity that is a table: always by a reader thread; what is long by a cursor that moves when the client does. */
 export async function listTable(
-  { file, readers }: { readonly file: string; readonly readers: Readers },
+  { file, readerThreads }: { readonly file: string; readonly readerThreads: ReaderThreads },
   entity: Entity,
   source: TableSource,
   page: Page,
-  rows: RowsSeen,
-  shape: Shape,
+  rows: VisibleRows,
+  format: RecordFormat,
 ): Promise<Listing> {
-  const reader = readers.leastBusy()
+  const reader = readerThreads.leastBusy()
   const plan = compileTable(entity, source, page, rows)
   const listing = (total: number | null, body: Listing['body']): Listing => ({
     total: total ?? undefined,
     more: total === null || page.limit === null ? undefined : page.offset + page.limit < total,
     body,
   })
-  if (page.limit !== null && page.limit <= shortPage && shape !== 'csv') {
-    const { total, body } = await reader.call('page', file, plan, separators[shape])
+  if (isShortPage(page, format)) {
+    const { total, body } = await reader.call('page', file, plan, separators[format])
     return listing(total, body)
   }
 
-  const { cursor, total } = await reader.call('open', file, plan, shape, entity.fields)
+  const { cursor, total } = await reader.call('open', file, plan, format, entity.fields)
   async function* pieces() {
     try {
       for (;;) {

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { serveThread } from '../shared/thread.ts'
-import { writes } from './changes.ts'
+import { changes } from './changes.ts'
 import { openDatabase, transaction } from './driver.ts'
 
 /**
@@ -11,7 +11,7 @@ const db = openDatabase(workerData.file, { mode: 'write', cache: 2_000 })
 // FULL: the log is synced at every commit, so that an acknowledged change survives a power cut.
 db.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL')
 
-export type WriteCall = readonly [name: keyof typeof writes, args: readonly unknown[]]
+export type WriteCall = readonly [name: keyof typeof changes, args: readonly unknown[]]
 export type WriteReply = { readonly result: unknown } | { readonly error: string }
 
 const handlers = {
@@ -20,8 +20,8 @@ const handlers = {
       calls.map(([name, args]) => {
         db.exec('SAVEPOINT call')
         try {
-          const write = writes[name] as (...args: readonly unknown[]) => unknown
-          const result = write(db, ...args)
+          const change = changes[name] as (...args: readonly unknown[]) => unknown
+          const result = change(db, ...args)
           db.exec('RELEASE call')
           return { result }
         } catch (error) {

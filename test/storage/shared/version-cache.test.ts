@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Memory } from '../../../src/storage/shared/version-cache.ts'
+import { VersionCache } from '../../../src/storage/shared/version-cache.ts'
 
 /** Makes values and counts how often. */
 function maker() {
@@ -15,7 +15,7 @@ function maker() {
 }
 
 test('Q10 what is in memory is not made again, and at last is there at once', async () => {
-  const memory = new Memory(100)
+  const memory = new VersionCache(100)
   const { made, make } = maker()
   const [first, second] = [memory.get('v', 'a', 10, make('a')), memory.get('v', 'a', 10, make('a again'))]
   assert.equal(first, second, 'those who come meanwhile wait for the same')
@@ -25,7 +25,7 @@ test('Q10 what is in memory is not made again, and at last is there at once', as
 })
 
 test('Q10 what was not used for longest goes first', async () => {
-  const memory = new Memory(100)
+  const memory = new VersionCache(100)
   const { made, make } = maker()
   for (const name of ['a', 'b', 'c', 'a', 'd']) await memory.get('v', name, 30, make(name))
   made.length = 0
@@ -36,7 +36,7 @@ test('Q10 what was not used for longest goes first', async () => {
 })
 
 test('Q10 a value larger than all of the memory is made and handed out, once', async () => {
-  const memory = new Memory(100)
+  const memory = new VersionCache(100)
   const { made, make } = maker()
   assert.equal(await memory.get('v', 'huge', 1_000, make('huge')), 'huge')
   assert.equal(await memory.get('v', 'small', 10, make('small')), 'small')
@@ -48,7 +48,7 @@ test('Q10 a value larger than all of the memory is made and handed out, once', a
 })
 
 test('Q10 a failure is not kept', async () => {
-  const memory = new Memory(100)
+  const memory = new VersionCache(100)
   const { make } = maker()
   await assert.rejects(
     async () => memory.get('v', 'a', 10, () => Promise.reject(new Error('no disk'))),
@@ -58,7 +58,7 @@ test('Q10 a failure is not kept', async () => {
 })
 
 test('D2 what belongs to a replaced version is forgotten', async () => {
-  const memory = new Memory(100)
+  const memory = new VersionCache(100)
   const { made, make } = maker()
   await memory.get('old', 'a', 10, make('old'))
   await memory.get('new', 'a', 10, make('new'))
@@ -69,7 +69,7 @@ test('D2 what belongs to a replaced version is forgotten', async () => {
 })
 
 test('D2 forgetting while a value is being made loses no room', async () => {
-  const memory = new Memory(100)
+  const memory = new VersionCache(100)
   const { made, make } = maker()
   for (let round = 0; round < 20; round++) {
     let refuse = (_: Error) => {}

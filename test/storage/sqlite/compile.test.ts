@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Entity, Page, TableSource } from '../../../src/model/entities.ts'
 import { choosePage, compileTable } from '../../../src/storage/sqlite/compile.ts'
-import type { Entity, Page, TableSource } from '../../../src/storage/storage.ts'
 
 const source: TableSource = { kind: 'table', table: 'people', rows: 'all' }
 const entity: Entity = {

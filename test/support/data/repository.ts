@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { createFileStore } from '../../../src/files/file-store.ts'
 import type { Readers } from '../../../src/model/readers.ts'
-import type { Bitstream, Item, Metadata } from '../../../src/storage/repository.ts'
+import type { Bitstream, Item, Metadata } from '../../../src/model/items.ts'
 import { scratch } from '../service/postgres-server.ts'
 import type { Service } from '../service/service.ts'
 

@@ -13,7 +13,7 @@ export const acs = `${baseUrl}/api/authn/sso/saml/acs`
 export const entityId = `${baseUrl}/api/authn/sso/saml/metadata`
 
 /** A sign-on that a browser has begun. */
-export interface Attempt {
+export interface PendingLogin {
   readonly visitor: Visitor
   readonly provider: SamlProvider
   readonly state: string
@@ -21,7 +21,7 @@ export interface Attempt {
   readonly request: string
 }
 
-export async function begin(node: Node, provider: SamlProvider, id = 'uni'): Promise<Attempt> {
+export async function begin(node: Node, provider: SamlProvider, id = 'uni'): Promise<PendingLogin> {
   const { visitor, answer } = await startSignOn(node, { provider: id })
   const location = locationOf(answer)
   const xml = inflated(location.searchParams.get('SAMLRequest') ?? '')
@@ -36,7 +36,7 @@ export async function begin(node: Node, provider: SamlProvider, id = 'uni'): Pro
 export const mail = (email: string) => ({ [attributeNames.mail]: email })
 
 /** What the provider of the attempt would say about Mallory, who has an account there. */
-export const about = ({ provider, request }: Attempt, changes: Partial<Message> = {}): Message => ({
+export const about = ({ provider, request }: PendingLogin, changes: Partial<Message> = {}): Message => ({
   issuer: provider.entityId,
   audience: entityId,
   destination: acs,
@@ -51,7 +51,7 @@ export type Signed = Parameters<typeof signed>[1]
 
 /** The same with the signature of the provider, or with another one. */
 export const response = (
-  attempt: Attempt,
+  attempt: PendingLogin,
   changes: Partial<Message> = {},
   signing: Partial<Signed> = {},
 ): string =>
@@ -62,16 +62,16 @@ export const response = (
   })
 
 /** What somebody sends in an attempt, as XML. */
-export type Forge = (attempt: Attempt) => string | Promise<string>
+export type Forge = (attempt: PendingLogin) => string | Promise<string>
 
 export const base64 = (xml: string) => Buffer.from(xml).toString('base64')
 
-export const send = ({ visitor, provider, state }: Attempt, SAMLResponse: string): Promise<Response> =>
+export const send = ({ visitor, provider, state }: PendingLogin, SAMLResponse: string): Promise<Response> =>
   visitor.submit({ action: acs, fields: { SAMLResponse, RelayState: state } }, provider.address)
 
 /** The answer leads to the page, and the trade to a token. */
 export async function assertAccepted(
-  { visitor }: Pick<Attempt, 'visitor'>,
+  { visitor }: Pick<PendingLogin, 'visitor'>,
   answer: Response,
 ): Promise<string> {
   assert.equal(answer.status, 303, await answer.text())
@@ -90,7 +90,7 @@ export const notBegun: Refused = { status: 400, code: 'sign-on-not-begun' }
 
 /** Nothing has come of it: no cookie to trade, no session, no eperson. */
 export async function assertRefused(
-  { visitor }: Pick<Attempt, 'visitor'>,
+  { visitor }: Pick<PendingLogin, 'visitor'>,
   answer: Response,
   { status, code }: Refused = refusal,
 ): Promise<void> {

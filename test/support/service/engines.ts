@@ -70,25 +70,25 @@ export async function hideDatabase(t: TestContext, dataFolder: string): Promise<
   const admin = await serverUrl()
   await renameDatabase(admin, name, `${name}_hidden`)
   let isHidden = true
-  const bringBack = async () => {
+  const restoreOrphan = async () => {
     if (!isHidden) return
     isHidden = false
     await runSql(admin, `ALTER DATABASE ${name}_hidden RENAME TO ${name}`)
   }
-  atEnd(t, bringBack)
-  return bringBack
+  atEnd(t, restoreOrphan)
+  return restoreOrphan
 }
 
 /** A service may connect again between the two statements. */
 async function renameDatabase(admin: string, name: string, to: string): Promise<void> {
-  const mostAttempts = 50
+  const maxAttempts = 50
   for (let attempt = 1; ; attempt++)
     try {
       await runSql(admin, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
       await runSql(admin, `ALTER DATABASE ${name} RENAME TO ${to}`)
       return
     } catch (error) {
-      if ((error as { code?: string }).code !== objectInUse || attempt === mostAttempts) throw error
+      if ((error as { code?: string }).code !== objectInUse || attempt === maxAttempts) throw error
     }
 }
 const objectInUse = '55006'

@@ -1,21 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../http/problems.ts'
-import type { ProviderSession, SignOn } from '../../storage/identities.ts'
-import type { Accounts } from '../../storage/storage.ts'
+import type { ProviderSession } from '../../model/identities.ts'
+import type { Accounts } from '../../storage/accounts.ts'
+import type { Identities } from '../../storage/identities.ts'
 import { loginEvent } from '../audit.ts'
 import type { Trade } from '../login.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import type { Tickets } from '../tickets.ts'
 import type { Verified } from '../tokens.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import { isClean, readIdentity } from './identity.ts'
 import type { SignOnCookies } from './pending-logins.ts'
 import type { Vouched } from './protocol.ts'
 import { hasLogout, type Provider } from './providers.ts'
+import { isClean, readIdentity } from './read-identity.ts'
 import { noteRefusal, refusals } from './refusals.ts'
 
 /** What all protocols share once a provider has vouched for somebody (X2, X3; docs/decisions/0010). */
-export interface SignOnPath {
+export interface ProviderLogins {
   readonly trade: Trade
   /**
    * Finds who it is, makes a session ready for this browser, and sends it on its way.
@@ -39,7 +40,7 @@ interface Parts {
   readonly addresses: SignOnAddresses
   readonly cookies: SignOnCookies
   readonly providers: readonly Provider[]
-  readonly signOn: SignOn
+  readonly identities: Identities
   readonly specialGroups: SpecialGroups
   readonly tickets: Tickets
 }
@@ -59,8 +60,8 @@ const patience = 60
 const tradeCookie = 'CARREL-SSO'
 const logoutCookie = 'CARREL-SSO-LOGOUT'
 
-export function createSignOnPath(parts: Parts): SignOnPath {
-  const { accounts, addresses, cookies, signOn, specialGroups, tickets } = parts
+export function createProviderLogins(parts: Parts): ProviderLogins {
+  const { accounts, addresses, cookies, identities, specialGroups, tickets } = parts
 
   async function admit(
     vouched: Vouched,
@@ -90,7 +91,7 @@ export function createSignOnPath(parts: Parts): SignOnPath {
     }
     const { identity, groups, emailIgnored } = read
     const matching = { byEmail: provider.email.match, create: provider.create }
-    const found = await signOn.recognize(identity, matching, event(null, 'success'))
+    const found = await identities.recognize(identity, matching, event(null, 'success'))
     const session = found.eperson && (await accounts.session(found.eperson.uuid))
     if (found.kind === 'refused' || !session) {
       const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
@@ -140,7 +141,7 @@ export function createSignOnPath(parts: Parts): SignOnPath {
       const waiting = await tickets.take<Waiting>('trade', name)
       if (!waiting || !isOffered(waiting)) return undefined
       const { uuid, method, sg } = waiting
-      const session = await signOn.begin(
+      const session = await identities.begin(
         { uuid, sessionKey: Buffer.from(waiting.sessionKey, 'base64'), session: waiting.session },
         loginEvent(request, uuid, method, 'success', waiting.session.provider),
       )

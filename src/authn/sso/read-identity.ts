@@ -1,5 +1,5 @@
 import type { ProviderConfig } from '../../config/providers.ts'
-import type { Identity } from '../../storage/identities.ts'
+import type { Identity } from '../../model/identities.ts'
 import type { Attributes } from './protocol.ts'
 
 /** What a provider's attributes say about somebody (X3, G2): who it is, and which groups they give. */

@@ -1,0 +1,112 @@
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
+import { createAdmission } from './admission.ts'
+import { answerClientErrors, answerProblems } from './answer-problems.ts'
+import type { Csrf } from './csrf.ts'
+import { emptyHeads } from './head-answers.ts'
+import { refuseOtherMethods } from './method-not-allowed.ts'
+import { parseQuery } from './parameters.ts'
+import { Problem } from './problems.ts'
+import { securityHeaders } from './security-headers.ts'
+
+/** Bytes of a request's body (L7), and of all its headers: room for a token that is too long to be looked at (T8). */
+const bodyLimit = 16 * 1024
+const headerLimit = 64 * 1024
+/** Milliseconds for a whole request to arrive. */
+const requestTimeout = 30_000
+
+interface Parts {
+  readonly config: Config
+  readonly addresses: Addresses
+  /** The value of WWW-Authenticate on every 401 (L4). */
+  readonly challenge: string
+  readonly csrf: Csrf
+}
+
+/** A server without routes: its limits, what every request passes first, bodies as bytes, and how errors are answered. */
+export function createServer({ config, addresses, challenge, csrf }: Parts): FastifyInstance {
+  const answer = answerProblems({ addresses, challenge })
+  const headers = securityHeaders(config)
+  const admit = createAdmission({ config, csrf, headers })
+
+  const app = Fastify({
+    bodyLimit,
+    requestTimeout,
+    // Node would refuse a request without Host with an answer that is empty; ours says why.
+    http: { maxHeaderSize: headerLimit, requireHostHeader: false },
+    forceCloseConnections: 'idle',
+    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
+    rewriteUrl: request => withoutPrefix(config.basePath, request.url ?? '/'),
+    routerOptions: {
+      querystringParser: text => ({ ...parseQuery(text) }),
+      ignoreTrailingSlash: true,
+      maxParamLength: headerLimit,
+    },
+    // Its lines would hold whole addresses; ours, below, hold the path.
+    logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request would cost more than most requests; ours says which request itself.
+    childLoggerFactory: logger => logger,
+    logger: config.logLevel === 'silent' ? false : { level: config.logLevel },
+    clientErrorHandler: answerClientErrors(addresses, headers),
+    // Requests that come on open connections while the service stops are still answered (D4).
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => {
+      try {
+        if (admit(request, reply) === 'go on') answer(error, request, reply)
+      } catch (problem) {
+        answer(problem, request, reply)
+      }
+    },
+  })
+  const refuseMethod = refuseOtherMethods(app)
+  emptyHeads(app)
+  // Node would answer other expectations than 100-continue with an empty 417.
+  app.server.on('checkExpectation', app.routing)
+  // `null` reserves the place in the object; authentication fills it before anything reads it.
+  app.decorateRequest('caller', null as never)
+
+  app.addHook('onRequest', (request, reply, next) => {
+    if (admit(request, reply) === 'answered') return
+    refuseMethod(request)
+    next()
+  })
+
+  // Bodies stay bytes; each handler that reads one says which media types it takes.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    ['application/x-www-form-urlencoded', 'application/json', 'application/json-patch+json'],
+    { parseAs: 'buffer' },
+    (_request, body, done) => done(null, body),
+  )
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+    body.length === 0
+      ? done(null, body)
+      : done(
+          new Problem(
+            'unsupported-media-type',
+            'The Content-Type of the body is not one that this service reads.',
+          ),
+        ),
+  )
+
+  app.setErrorHandler(answer)
+  app.setNotFoundHandler(request => {
+    throw new Problem(
+      'not-found',
+      `There is nothing at ${pathOf(request.originalUrl)}; start at ${addresses.api}.`,
+    )
+  })
+  if (config.logLevel === 'info')
+    app.addHook('onResponse', async (request, reply) => {
+      const { method, originalUrl } = request
+      // The path only: a query may hold a token (T10).
+      request.log.info({
+        method,
+        path: pathOf(originalUrl),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      })
+    })
+  return app
+}

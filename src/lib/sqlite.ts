@@ -1,0 +1,133 @@
+import { chmodSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+
+/** The one file that knows the SQLite driver. Statements are prepared once per connection. */
+export type Value = SQLInputValue
+export type Row = Record<string, unknown>
+
+export interface Database {
+  /** Runs statements that give nothing back. */
+  exec(sql: string): void
+  run(sql: string, ...values: Value[]): number
+  get<T extends Row>(sql: string, ...values: Value[]): T | undefined
+  all<T extends Row>(sql: string, ...values: Value[]): T[]
+  /** One statement, for the places where even looking it up counts. */
+  prepare(sql: string): Prepared
+  /** Rows one at a time, as arrays; not shared, so that several may be open. */
+  iterate(sql: string, ...values: Value[]): IterableIterator<unknown[]>
+  /** Makes a function of SQL that gives the same for the same values. */
+  define(name: string, work: (...values: Value[]) => Value): void
+  close(): void
+}
+
+export interface Prepared {
+  run(...values: Value[]): void
+  /** The first row, as an array. */
+  get(...values: Value[]): unknown[] | undefined
+}
+
+/** @param why what is wrong now and may be right later, such as a full disk */
+export type Unavailable = (why: string, cause: unknown) => Error
+
+export interface OpenOptions {
+  readonly mode: 'write' | 'read' | 'immutable'
+  /** KiB of page cache. */
+  readonly cache?: number
+  /** Bytes of the file to map into memory. */
+  readonly map?: number
+}
+
+/**
+ * @param unavailable makes the error for a file that can't be opened, is locked, or has no room
+ */
+export function openSqlite(path: string, options: OpenOptions, unavailable: Unavailable): Database {
+  const guard = <T>(work: () => T) => translateErrors(work, unavailable)
+  const db = guard(() => {
+    const location = options.mode === 'immutable' ? `file:${encodeURI(path)}?immutable=1` : path
+    const opened = new DatabaseSync(location, { readOnly: options.mode === 'immutable', timeout: 5_000 })
+    if (options.mode === 'read') opened.exec('PRAGMA query_only = 1')
+    if (options.cache !== undefined) opened.exec(`PRAGMA cache_size = -${options.cache}`)
+    if (options.map !== undefined) opened.exec(`PRAGMA mmap_size = ${options.map}`)
+    return opened
+  })
+  if (options.mode === 'write') chmodSync(path, 0o600)
+  const statements = new Map<string, StatementSync>()
+  const statement = (sql: string) => {
+    let known = statements.get(sql)
+    if (known === undefined) {
+      known = db.prepare(sql)
+      statements.set(sql, known)
+    }
+    return known
+  }
+  return {
+    exec: sql => guard(() => db.exec(sql)),
+    run: (sql, ...values) => guard(() => Number(statement(sql).run(...values).changes)),
+    get: <T extends Row>(sql: string, ...values: Value[]) =>
+      guard(() => statement(sql).get(...values) as T | undefined),
+    all: <T extends Row>(sql: string, ...values: Value[]) =>
+      guard(() => statement(sql).all(...values) as T[]),
+    prepare: sql => {
+      const prepared = guard(() => db.prepare(sql))
+      prepared.setReturnArrays(true)
+      return {
+        run: (...values) => {
+          guard(() => prepared.run(...values))
+        },
+        get: (...values) => guard(() => prepared.get(...values) as unknown as unknown[] | undefined),
+      }
+    },
+    iterate: (sql, ...values) => {
+      const prepared = guard(() => db.prepare(sql))
+      prepared.setReturnArrays(true)
+      return guard(() => prepared.iterate(...values) as unknown as IterableIterator<unknown[]>)
+    },
+    define: (name, work) => db.function(name, { deterministic: true }, work),
+    close: () => db.close(),
+  }
+}
+
+/** SQLite result codes (https://sqlite.org/rescode.html) that say "not now" rather than "wrong". */
+const reasons = new Map([
+  [5, 'the database is locked by another process'],
+  [6, 'the database is locked'],
+  [8, 'the database can not be written'],
+  [10, 'the disk fails'],
+  [11, 'the database is damaged; restore it from a backup'],
+  [13, 'the disk is full'],
+  // SQLITE_IOERR_SHMSIZE: no room for the index of the log.
+  [4874, 'the disk is full'],
+  [14, 'the database file can not be opened'],
+  [26, 'the file is not a database; restore it from a backup'],
+])
+
+/** Translates the driver's errors at the border, once. */
+function translateErrors<T>(work: () => T, unavailable: Unavailable): T {
+  try {
+    return work()
+  } catch (error) {
+    const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+    const reason =
+      code === 'ERR_INVALID_STATE'
+        ? 'the store is closed'
+        : (reasons.get(Number(errcode)) ?? reasons.get(Number(errcode) & 0xff))
+    if (reason !== undefined) throw unavailable(reason, error)
+    throw error
+  }
+}
+
+/** Runs `work` in one transaction that holds the write lock from the start. */
+export function transaction<T>(db: Database, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    db.exec('COMMIT')
+    return result
+  } catch (error) {
+    // A full disk has rolled back by itself already; a second rollback would hide the first error.
+    try {
+      db.exec('ROLLBACK')
+    } catch {}
+    throw error
+  }
+}

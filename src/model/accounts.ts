@@ -1,0 +1,35 @@
+/** Epersons, groups and sessions (contract sections 2 and 5). */
+
+export interface Group {
+  readonly uuid: string
+  readonly name: string
+}
+
+export interface Eperson {
+  readonly uuid: string
+  readonly email: string
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly enabled: boolean
+}
+
+/** How a session began: `password`, or the scheme of a single sign-on provider, such as `shibboleth` or `oidc`. */
+export type LoginMethod = string
+export const passwordMethod: LoginMethod = 'password'
+
+/** An enabled eperson as the store has them now, with what their tokens are checked against. */
+export interface Session {
+  readonly eperson: Eperson
+  readonly administrator: boolean
+  /** Groups that the eperson is a member of, without special groups. */
+  readonly groups: readonly Group[]
+  /** 32 random bytes. Logout replaces them, which ends every token made with the old ones (T4). */
+  readonly sessionKey: Uint8Array
+  /** Changes with every change to the eperson, so that what was derived from the session can be cached. */
+  readonly stamp: number
+}
+
+export const administratorGroup = 'Administrator'
+
+/** E-mail addresses are compared without regard to case (L2). */
+export const emailKey = (email: string): string => email.toLowerCase()

@@ -1,0 +1,50 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { NewEntity } from '../entities.ts'
+import { now, recordEvent } from './account-changes.ts'
+import type { Database } from './driver.ts'
+
+/** The changes of the list of entities. */
+/** Points the entity at a version whose file is whole and on disk. */
+export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): void {
+  retireEntity(db, entity.name)
+  db.run(
+    'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, bytes, largest, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    entity.name,
+    entity.key,
+    entity.read,
+    JSON.stringify(entity.fields),
+    entity.version,
+    entity.count,
+    entity.bytes,
+    entity.largest,
+    now(),
+  )
+  db.run('UPDATE state SET entities = entities + 1')
+  recordEvent(db, { ...event, object: entity.name })
+}
+
+export function dropEntity(db: Database, name: string, event: AuditEvent): boolean {
+  retireEntity(db, name)
+  if (db.run('DELETE FROM entity WHERE name = ?', name) === 0) return false
+  db.run('UPDATE state SET entities = entities + 1')
+  recordEvent(db, { ...event, object: name })
+  return true
+}
+
+export function forgetRetired(db: Database, versions: readonly string[]): void {
+  for (const version of versions) db.run('DELETE FROM retired WHERE version = ?', version)
+}
+
+export type PublishedEntity = Omit<NewEntity, 'ranks'> & {
+  readonly version: string
+  readonly count: number
+  readonly bytes: number
+  readonly largest: number
+}
+
+const retireEntity = (db: Database, name: string) =>
+  db.run(
+    'INSERT OR IGNORE INTO retired (version, at) SELECT version, ? FROM entity WHERE name = ?',
+    Date.now(),
+    name,
+  )
