@@ -3,15 +3,17 @@ import { fileURLToPath } from 'node:url'
 import { configSchema } from '../src/config/schema.ts'
 import { settings, structuredSettings } from '../src/config/settings.ts'
 import { problems } from '../src/http/problems.ts'
+import { contract } from './contract.ts'
 
 /**
- * The parts of docs/reference/ that are made from the code: `npm run docs` writes them, a test compares them. What is said
+ * The parts of docs/ that are made from the code: `npm run docs` writes them, a test compares them. What is said
  * of a setting or a problem is said once, where it is decided.
  */
 const note = '<!-- Made by `npm run docs` from the code. -->'
 
 export const references: Readonly<Record<string, () => string>> = {
-  'settings.md': () => `${note}
+  'contract.md': contract,
+  'reference/settings.md': () => `${note}
 # Settings
 
 Every setting has a default that works. It is taken from the environment, or else from the JSON file that
@@ -38,8 +40,8 @@ ${Object.entries(structuredSettings)
   .map(([key, takes]) => `| \`${key}\` | \`${takes}\` |`)
   .join('\n')}
 `,
-  'carrel.schema.json': () => `${JSON.stringify(configSchema, null, 2)}\n`,
-  'problems.md': () => `${note}
+  'reference/carrel.schema.json': () => `${JSON.stringify(configSchema, null, 2)}\n`,
+  'reference/problems.md': () => `${note}
 # Problems
 
 Every refusal is \`application/problem+json\` (RFC 9457): \`type\` (the address of the problem's page at the service itself,
@@ -56,7 +58,7 @@ ${Object.entries(problems)
 
 /** Where a reference lies. */
 export const referencePath = (name: string): string =>
-  fileURLToPath(new URL(`../docs/reference/${name}`, import.meta.url))
+  fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
   for (const [name, make] of Object.entries(references)) writeFileSync(referencePath(name), make())

@@ -83,7 +83,7 @@ for (const engine of engines)
       }
     })
 
-    test('Q2 a field that comes again decides nothing, and nothing behind the key does', async t => {
+    test('Q2 Q17 a field that is named twice counts once, and no field after the key decides anything', async t => {
       const service = await withBooks(t, engine)
       const once = await ids(service, { order_by: [{ field: 'genre', order: 'desc' }] })
       const twice = [{ field: 'genre', order: 'desc' }, { field: 'genre' }]

@@ -708,7 +708,7 @@ void nodeTest('X2 a provider changes its key by its metadata, without a restart'
   assert.equal(await statusNow(), 303)
 })
 
-void nodeTest('X2 metadata that can’t be read leave the last good ones in force', async t => {
+void nodeTest('X2 X5 metadata that can’t be read leave the last good ones in force', async t => {
   const { service, provider, metadataFile } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   for (const broken of ['', '<EntityDescriptor', '<html/>', '{}']) {
