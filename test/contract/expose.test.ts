@@ -831,8 +831,8 @@ const oddNames = [
 ]
 
 test('D2 Q6 any name that PostgreSQL allows for a schema, a table and a column works', async t => {
-  const schema = 'We"ird. Schema'
-  const table = 'Tab"le.with "all" SELECT'
+  const schema = 'We"ird. Schema $1'
+  const table = 'Tab"le.with "all" SELECT $2 100%'
   const full = `${quoted(schema)}.${quoted(table)}`
   const long = [longName, longName.replace('x', 'y')].map(quoted).join('.')
   const { service, client, command, expose, url } = await withTables(

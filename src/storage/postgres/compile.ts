@@ -33,13 +33,13 @@ export type RowsFound =
       readonly gather: boolean
     }
 
-/** The condition for a row, with the values that come behind those given. */
-function condition(rows: RowsFound, behind: number): Statement {
-  if (rows.kind === 'own') return { sql: `WHERE t.eperson = $${behind + 1}`, values: [rows.eperson] }
+/** @param first the number of the first placeholder */
+function condition(rows: RowsFound, first: number): Statement {
+  if (rows.kind === 'own') return { sql: `WHERE t.eperson = $${first}`, values: [rows.eperson] }
   if (rows.kind !== 'audiences') return { sql: '', values: [] }
-  // An expression has no index: rows are passed in the order of the list, not audience by audience.
+  // No index fits an expression, so rows are read in the order of the list instead of audience by audience.
   const column = rows.gather ? 't.audience' : '(t.audience + 0)'
-  return { sql: `WHERE ${column} = ANY($${behind + 1}::integer[])`, values: [rows.ids] }
+  return { sql: `WHERE ${column} = ANY($${first}::integer[])`, values: [rows.ids] }
 }
 
 /** Rows of one column, `json`: the record. Nulls come last ascending and first descending, as PostgreSQL has it by itself. */
@@ -60,7 +60,7 @@ export function compilePage(
     .join(', ')
   const json = `CAST(row_to_json(${row}) AS TEXT)`
   const inOneLine = mayHaveLineEnds ? `translate(${json}, chr(10) || chr(13), '  ')` : json
-  const where = condition(rows, 2)
+  const where = condition(rows, 3)
   const isGathered = rows.kind === 'audiences' && rows.gather
   const from = isGathered ? `(SELECT * FROM ${table} t ${where.sql} OFFSET 0) t` : `${table} t ${where.sql}`
   return {
@@ -78,24 +78,27 @@ function nameUnlike(fields: Entity['fields']): string {
   return name
 }
 
-/** How many records there are; where nobody asked, no further than to know whether some follow the page. */
-export function compileCount({ table, rows }: TableShape, page: Page): Statement | undefined {
+/**
+ * How many records there are; where nobody asked, no further than to know whether more follow the page.
+ * @param first the number of the first placeholder, for a statement inside of another
+ */
+export function compileCount({ table, rows }: TableShape, page: Page, first = 1): Statement | undefined {
   if (!page.total && page.limit === null) return undefined
-  if (rows.kind === 'audiences' || rows.kind === 'counted') return countAudiences(rows)
+  if (rows.kind === 'audiences' || rows.kind === 'counted') return countAudiences(rows, first)
   if (page.total) {
-    const where = condition(rows, 0)
+    const where = condition(rows, first)
     return { sql: `SELECT count(*) AS count FROM ${table} t ${where.sql}`, values: where.values }
   }
-  const where = condition(rows, 1)
+  const where = condition(rows, first + 1)
   return {
-    sql: `SELECT count(*) AS count FROM (SELECT 1 FROM ${table} t ${where.sql} LIMIT $1) counted`,
+    sql: `SELECT count(*) AS count FROM (SELECT 1 FROM ${table} t ${where.sql} LIMIT $${first}) counted`,
     values: [Math.min(page.offset + (page.limit ?? 0) + 1, Number.MAX_SAFE_INTEGER), ...where.values],
   }
 }
 
-const countAudiences = (rows: Extract<RowsFound, { counter: string }>): Statement => ({
+const countAudiences = (rows: Extract<RowsFound, { counter: string }>, first: number): Statement => ({
   sql: `SELECT coalesce(CAST(sum(${rows.counter}) AS BIGINT), 0) AS count FROM carrel.audience${
-    rows.kind === 'audiences' ? ' WHERE id = ANY($1::integer[])' : ''
+    rows.kind === 'audiences' ? ` WHERE id = ANY($${first}::integer[])` : ''
   }`,
   values: rows.kind === 'audiences' ? [rows.ids] : [],
 })
@@ -103,14 +106,10 @@ const countAudiences = (rows: Extract<RowsFound, { counter: string }>): Statemen
 /** One row: `body`, the page's records joined by the separator, and `count` as `compileCount` has it. */
 export function compileShort(entity: Entity, source: TableShape, page: Page, separator: string): Statement {
   const records = compilePage(entity, source, page)
-  const count = compileCount(source, page)
-  const behind = records.values.length + 1
-  const counted =
-    count === undefined
-      ? 'NULL'
-      : `(${count.sql.replace(/\$(\d)/g, (_, number) => `$${behind + Number(number)}`)})`
+  const joiner = records.values.length + 1
+  const count = compileCount(source, page, joiner + 1)
   return {
-    sql: `SELECT ${counted} AS count, (SELECT string_agg(json, $${behind}) FROM (${records.sql}) page) AS body`,
+    sql: `SELECT ${count ? `(${count.sql})` : 'NULL'} AS count, (SELECT string_agg(json, $${joiner}) FROM (${records.sql}) page) AS body`,
     values: [...records.values, separator, ...(count?.values ?? [])],
   }
 }

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Entity, Page } from '../../../src/model/entities.ts'
+import {
+  compileCount,
+  compilePage,
+  compileShort,
+  quoteName,
+  type RowsFound,
+  type TableShape,
+} from '../../../src/storage/postgres/compile.ts'
+
+const entity: Entity = {
+  name: 'people',
+  key: 'id',
+  read: 'admin',
+  fields: [
+    { name: 'id', type: 'integer', nullable: false },
+    { name: 'full name', type: 'text', nullable: true },
+  ],
+  source: { kind: 'table', table: 'people', rows: 'all' },
+}
+const shape = (rows: RowsFound, more: Partial<TableShape> = {}): TableShape => ({
+  table: 'carrel."people"',
+  asText: [],
+  mayHaveLineEnds: false,
+  rows,
+  ...more,
+})
+const everything: Page = { order: [], offset: 0, limit: null, total: false }
+const page: Page = {
+  order: [{ field: 'full name', descending: true }],
+  offset: 40,
+  limit: 20,
+  total: true,
+}
+const records = (from: string, order: string) =>
+  `SELECT CAST(row_to_json("record") AS TEXT) AS json FROM (SELECT t."id", t."full name" FROM ${from} ORDER BY ${order} LIMIT $1 OFFSET $2) "record"`
+
+test('Q6 on PostgreSQL a page without an order is in the order of the key', () => {
+  assert.deepEqual(compilePage(entity, shape({ kind: 'all' }), everything), {
+    sql: records('carrel."people" t ', 't."id" ASC'),
+    values: [null, 0],
+  })
+  assert.equal(compileCount(shape({ kind: 'all' }), everything), undefined)
+})
+
+test('Q2 Q3 Q4 Q5 Q6 on PostgreSQL a short page is one statement: its order, then the key, and the total of the whole table', () => {
+  const inner = records('carrel."people" t ', 't."full name" DESC, t."id" ASC')
+  assert.deepEqual(compileShort(entity, shape({ kind: 'all' }), page, ','), {
+    sql: `SELECT (SELECT count(*) AS count FROM carrel."people" t ) AS count, (SELECT string_agg(json, $3) FROM (${inner}) page) AS body`,
+    values: [20, 40, ','],
+  })
+  assert.deepEqual(compileShort(entity, shape({ kind: 'all' }), { ...page, total: false }, ','), {
+    sql: `SELECT (SELECT count(*) AS count FROM (SELECT 1 FROM carrel."people" t  LIMIT $4) counted) AS count, (SELECT string_agg(json, $3) FROM (${inner}) page) AS body`,
+    values: [20, 40, ',', 61],
+  })
+})
+
+test('Q11 on PostgreSQL rows about somebody else are in neither the page nor the total', () => {
+  const own = shape({ kind: 'own', eperson: 'e' }, { table: 'carrel."own_people"' })
+  assert.deepEqual(compileShort(entity, own, { ...page, order: [] }, ','), {
+    sql: `SELECT (SELECT count(*) AS count FROM carrel."own_people" t WHERE t.eperson = $5) AS count, (SELECT string_agg(json, $4) FROM (${records('carrel."own_people" t WHERE t.eperson = $3', 't."id" ASC')}) page) AS body`,
+    values: [20, 40, 'e', ',', 'e'],
+  })
+  const { sql, values } = compileShort(entity, own, { ...page, order: [], total: false }, ',')
+  assert.match(sql, /WHERE t\.eperson = \$6 LIMIT \$5\) counted/)
+  assert.deepEqual(values, [20, 40, 'e', ',', 61, 'e'])
+})
+
+test('Q11 on PostgreSQL the audiences of a viewer are values of the page and of the total', () => {
+  const seen = (gather: boolean) =>
+    shape({ kind: 'audiences', ids: [1, 7], counter: 'items', gather }, { table: 'carrel."seen_items"' })
+  const { sql, values } = compileShort(entity, seen(false), page, ',')
+  assert.match(sql, /WHERE \(t\.audience \+ 0\) = ANY\(\$3::integer\[\]\) ORDER BY/)
+  assert.match(
+    sql,
+    /sum\(items\) AS BIGINT\), 0\) AS count FROM carrel\.audience WHERE id = ANY\(\$5::integer\[\]\)/,
+  )
+  assert.deepEqual(values, [20, 40, [1, 7], ',', [1, 7]])
+  assert.match(
+    compilePage(entity, seen(true), page).sql,
+    /FROM \(SELECT \* FROM carrel\."seen_items" t WHERE t\.audience = ANY\(\$3::integer\[\]\) OFFSET 0\) t ORDER BY/,
+  )
+})
+
+test('Q6 Q7 on PostgreSQL names with $1, quotes, % and spaces stay the names that they are', () => {
+  const name = `a$1 "b' 100%`
+  const odd: Entity = { ...entity, key: name, fields: [{ name, type: 'text', nullable: false }] }
+  const table = `${quoteName('s$2')}.${quoteName('price$1')}`
+  const { sql, values } = compileShort(odd, shape({ kind: 'all' }, { table, asText: [name] }), page, ',')
+  assert.ok(sql.includes(`SELECT count(*) AS count FROM "s$2"."price$1" t `), sql)
+  assert.ok(sql.includes(`SELECT t."a$1 ""b' 100%" FROM "s$2"."price$1" t `), sql)
+  assert.ok(
+    sql.includes(`ORDER BY CAST(t."full name" AS`) === false && sql.includes('"a$1 ""b\' 100%" AS TEXT'),
+    sql,
+  )
+  assert.deepEqual(values, [20, 40, ','])
+})
