@@ -1,2 +1,2 @@
-/** A value that may be there at once, so that a fast engine need not make everybody wait a turn. */
+/** A value or a promise of one: a fast engine can answer without making its callers wait for the next microtask. */
 export type Awaitable<T> = T | Promise<T>

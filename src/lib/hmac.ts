@@ -1,17 +1,17 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
-/** HMAC-SHA256 with one key. @param message text is taken as Latin-1 */
+/** HMAC-SHA256 with one key. @param message text is encoded as Latin-1 */
 export type Mac = (message: Uint8Array | string) => Buffer
 
 const blockLength = 64
 const hashLength = 32
-/** Both pads are put together here; nothing waits between filling and hashing. */
+/** Reused by every call: nothing is awaited between filling a buffer and hashing it. */
 const outer = Buffer.alloc(blockLength + hashLength)
 let inner = Buffer.alloc(blockLength + 1024)
 
 /**
- * HMAC-SHA256 (RFC 2104 §2) over `crypto.hash`, which takes a third of the time of `createHmac` for messages as short
- * as ours (docs/decisions/0004); checked against RFC 4231 and `createHmac` by a test.
+ * HMAC-SHA256 (RFC 2104 §2) over `crypto.hash`, which takes a third of the time of `createHmac` for short messages
+ * like ours (docs/decisions/0004). A test checks it against RFC 4231 and `createHmac`.
  */
 export function macWith(key: Uint8Array): Mac {
   const block = Buffer.alloc(blockLength)
@@ -30,7 +30,7 @@ export function macWith(key: Uint8Array): Mac {
   }
 }
 
-/** Compares in a time that doesn't depend on where two texts differ. */
+/** Compares two texts in constant time: how long it takes doesn't depend on where they differ. */
 export function sameText(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)

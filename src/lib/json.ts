@@ -1,13 +1,13 @@
 /**
- * JSON that keeps every number as it was written. A double holds no more than 15 to 17 digits; numbers that it can't
- * hold (`12345678901234567890`, `0.1000000000000000055`) stay text by `JSON.rawJSON` and are printed unchanged.
+ * Parses JSON and keeps every number as it was written. A double holds only 15 to 17 significant digits. Numbers that it
+ * can't hold (`12345678901234567890`, `0.1000000000000000055`) become `JSON.rawJSON` values and are printed unchanged.
  */
 export function parseExact(json: string): unknown {
-  // Looking for suspicious digits first is far cheaper than a reviver on everything.
+  // Searching for suspicious digits first is far cheaper than calling a reviver for every value.
   return suspicious.test(json) ? JSON.parse(json, exactNumber) : JSON.parse(json)
 }
 
-/** Long runs of digits, and exponents, wherever they stand; a few innocent strings are looked at twice. */
+/** Long runs of digits, and exponents. A match inside a string costs only the slower parse. */
 const suspicious = /[\d.]{16}|\d[eE][-+]?\d/
 
 function exactNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
@@ -15,7 +15,7 @@ function exactNumber(_key: string, value: unknown, context?: { source?: string }
   return sameNumber(context.source, value) ? value : rawJson(context.source)
 }
 
-/** Whether printing the double gives the number that was written. */
+/** Whether printing the double yields the number that was written. */
 function sameNumber(source: string, value: number): boolean {
   if (String(value) === source) return true
   if (!Number.isFinite(value)) return false
@@ -36,13 +36,13 @@ interface RawJson {
   readonly rawJSON: string
 }
 
-// TypeScript's library does not know these two of ECMAScript's «JSON.parse source text access» yet.
+// TypeScript's library lacks these two functions of ECMAScript's proposal "JSON.parse source text access".
 const exactJson = JSON as unknown as {
   rawJSON(text: string): RawJson
   isRawJSON(value: unknown): value is RawJson
 }
 const rawJson = (source: string): RawJson => exactJson.rawJSON(source)
 
-/** The text of a number that a double can't hold; undefined for every other value. */
+/** The source text of a number that a double can't hold; undefined for every other value. */
 export const exactText = (value: unknown): string | undefined =>
   exactJson.isRawJSON(value) ? value.rawJSON : undefined

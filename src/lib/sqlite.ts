@@ -1,21 +1,22 @@
 import { chmodSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 
-/** The one file that knows the SQLite driver. Statements are prepared once per connection. */
+/** The only file that uses the SQLite driver. Statements are prepared once per connection. */
 export type Value = SQLInputValue
 export type Row = Record<string, unknown>
 
 export interface Database {
-  /** Runs statements that give nothing back. */
+  /** Runs statements that return no rows. */
   exec(sql: string): void
+  /** @returns how many rows were changed */
   run(sql: string, ...values: Value[]): number
   get<T extends Row>(sql: string, ...values: Value[]): T | undefined
   all<T extends Row>(sql: string, ...values: Value[]): T[]
-  /** One statement, for the places where even looking it up counts. */
+  /** Prepares a statement for hot paths, where even looking it up takes too long. */
   prepare(sql: string): Prepared
-  /** Rows one at a time, as arrays; not shared, so that several may be open. */
+  /** Rows one at a time, as arrays. Each call prepares its own statement, so several can be open at once. */
   iterate(sql: string, ...values: Value[]): IterableIterator<unknown[]>
-  /** Makes a function of SQL that gives the same for the same values. */
+  /** Registers a deterministic SQL function. */
   define(name: string, work: (...values: Value[]) => Value): void
   close(): void
 }
@@ -26,14 +27,14 @@ export interface Prepared {
   get(...values: Value[]): unknown[] | undefined
 }
 
-/** @param why what is wrong now and may be right later, such as a full disk */
+/** @param why the reason, which may be temporary, such as a full disk */
 export type Unavailable = (why: string, cause: unknown) => Error
 
 export interface OpenOptions {
   readonly mode: 'write' | 'read' | 'immutable'
-  /** KiB of page cache. */
+  /** Size of the page cache in KiB. */
   readonly cache?: number
-  /** Bytes of the file to map into memory. */
+  /** How many bytes of the file to map into memory. */
   readonly map?: number
 }
 
@@ -53,12 +54,12 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
   if (options.mode === 'write') chmodSync(path, 0o600)
   const statements = new Map<string, StatementSync>()
   const statement = (sql: string) => {
-    let known = statements.get(sql)
-    if (known === undefined) {
-      known = db.prepare(sql)
-      statements.set(sql, known)
+    let prepared = statements.get(sql)
+    if (prepared === undefined) {
+      prepared = db.prepare(sql)
+      statements.set(sql, prepared)
     }
-    return known
+    return prepared
   }
   return {
     exec: sql => guard(() => db.exec(sql)),
@@ -87,21 +88,21 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
   }
 }
 
-/** SQLite result codes (https://sqlite.org/rescode.html) that say "not now" rather than "wrong". */
+/** SQLite result codes (https://sqlite.org/rescode.html) for failures of the environment, not of the statement. */
 const reasons = new Map([
   [5, 'the database is locked by another process'],
   [6, 'the database is locked'],
-  [8, 'the database can not be written'],
-  [10, 'the disk fails'],
+  [8, "the database can't be written to"],
+  [10, 'the disk reports an I/O error'],
   [11, 'the database is damaged; restore it from a backup'],
   [13, 'the disk is full'],
-  // SQLITE_IOERR_SHMSIZE: no room for the index of the log.
+  // SQLITE_IOERR_SHMSIZE: no space for the index of the write-ahead log.
   [4874, 'the disk is full'],
-  [14, 'the database file can not be opened'],
+  [14, "the database file can't be opened"],
   [26, 'the file is not a database; restore it from a backup'],
 ])
 
-/** Translates the driver's errors at the border, once. */
+/** The only place that translates the driver's errors. */
 function translateErrors<T>(work: () => T, unavailable: Unavailable): T {
   try {
     return work()
@@ -124,7 +125,7 @@ export function transaction<T>(db: Database, work: () => T): T {
     db.exec('COMMIT')
     return result
   } catch (error) {
-    // A full disk has rolled back by itself already; a second rollback would hide the first error.
+    // SQLite rolls back by itself when the disk is full. A failing second rollback must not hide the first error.
     try {
       db.exec('ROLLBACK')
     } catch {}

@@ -1,11 +1,11 @@
 import { DOMParser, XMLSerializer } from '@xmldom/xmldom'
 
 /**
- * Strict: nothing is mended on the way, and nothing but what XML itself predefines is ever expanded.
- * @param refuse throws; it is told why
+ * Parses strictly: repairs nothing, and expands nothing but the entities that XML itself predefines.
+ * @param refuse is called with the reason, and throws
  */
 export function parseXml(xml: string, refuse: (why: string) => never): Document {
-  // What is thrown at the parser comes back as a fault of its own, with words around it.
+  // The parser catches what `refuse` throws and reports it again in words of its own. The first reason is the real one.
   let first: string | undefined
   const fail = (why: string): never => {
     first ??= why
@@ -16,21 +16,21 @@ export function parseXml(xml: string, refuse: (why: string) => never): Document 
     locator: {},
     errorHandler: { warning: fail, error: fail, fatalError: fail },
   }).parseFromString(xml, 'text/xml') as Document | undefined
-  // What the parser itself takes for one counts, however it was hidden from others who look for it.
+  // This is what the parser itself found, even if the check above was deceived.
   if (document?.doctype) refuse(documentType)
-  return document?.documentElement ? document : refuse('there is no element')
+  return document?.documentElement ? document : refuse('it has no root element')
 }
 
-const documentType = 'it has a document type; leave the <!DOCTYPE …> out'
+const documentType = 'it has a document type; remove the <!DOCTYPE …>'
 
-/** What may hold anything, `<` among it, up to its end. */
+/** Sections that may contain anything, `<` included, up to their end marker. */
 const sections = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
   ['<?', '?>'],
 ] as const
 
-/** What is outside of comments, CDATA and instructions; each may hold the begin of another. */
+/** The text outside comments, CDATA sections and processing instructions. Each may contain the start of another. */
 export function withoutSections(xml: string, refuse: (why: string) => never): string {
   const parts: string[] = []
   let at = 0
@@ -46,45 +46,45 @@ export function withoutSections(xml: string, refuse: (why: string) => never): st
   return parts.join('') + xml.slice(at)
 }
 
-/** @returns where the section that begins here has ended; undefined where none begins */
+/** @returns the position after the section that starts here; undefined if none does */
 function endOfSection(xml: string, at: number, refuse: (why: string) => never): number | undefined {
   const section = sections.find(([begin]) => xml.startsWith(begin, at))
   if (!section) return undefined
   const [begin, close] = section
   const end = xml.indexOf(close, at + begin.length)
-  return end < 0 ? refuse(`there is no ${close} for a ${begin}`) : end + close.length
+  return end < 0 ? refuse(`${begin} is not closed by ${close}`) : end + close.length
 }
 
-/** Elements in each other: more are meant to exhaust whoever follows them. */
+/** Deeper nesting only serves to exhaust the code that walks the tree. */
 const maxDepth = 1_000
 
-/** XML 1.0 §3 (element type match), which the parser does not insist on: a stray end tag is nothing to it. */
+/** XML 1.0 §3 (element type match). The parser doesn't enforce it: it ignores a stray end tag. */
 function refuseUnbalanced(xml: string, refuse: (why: string) => never): void {
   const open: string[] = []
   for (let at = xml.indexOf('<'); at >= 0; at = xml.indexOf('<', at)) {
-    const behind = endOfSection(xml, at, refuse)
-    if (behind !== undefined) {
-      at = behind
+    const endOfThis = endOfSection(xml, at, refuse)
+    if (endOfThis !== undefined) {
+      at = endOfThis
       continue
     }
     if (xml.startsWith('<!', at)) refuse(documentType)
     const end = endOfTag(xml, at + 1)
-    if (end === undefined) refuse(`there is no > for ${JSON.stringify(xml.slice(at, at + 20))}`)
+    if (end === undefined) refuse(`the tag ${JSON.stringify(xml.slice(at, at + 20))} is not closed by >`)
     const tag = xml.slice(at + 1, end)
     at = end + 1
     if (tag.startsWith('/')) {
       const name = tag.slice(1).trimEnd()
-      if (open.pop() !== name) refuse(`</${name.slice(0, 100)}> ends nothing`)
+      if (open.pop() !== name) refuse(`</${name.slice(0, 100)}> does not match a start tag`)
     } else if (!tag.endsWith('/')) {
       open.push(/^[^\s/]*/.exec(tag)?.[0] ?? '')
-      if (open.length > maxDepth) refuse(`it has more than ${maxDepth} elements in each other`)
+      if (open.length > maxDepth) refuse(`its elements are nested more than ${maxDepth} deep`)
     }
   }
   const unclosed = open.pop()
   if (unclosed !== undefined) refuse(`there is no end tag for <${unclosed.slice(0, 100)}>`)
 }
 
-/** @returns undefined where another tag begins before, in an attribute's value, too (XML 1.0 §3.1) */
+/** @returns undefined if another tag starts first, even inside an attribute's value (XML 1.0 §3.1) */
 function endOfTag(xml: string, from: number): number | undefined {
   const special = /["'<>]/g
   special.lastIndex = from

@@ -17,11 +17,11 @@ export interface Eperson {
 export type LoginMethod = string
 export const passwordMethod: LoginMethod = 'password'
 
-/** An enabled eperson as the store has them now, with what their tokens are checked against. */
+/** An enabled eperson's current state, with what their tokens are checked against. */
 export interface Session {
   readonly eperson: Eperson
   readonly administrator: boolean
-  /** Groups that the eperson is a member of, without special groups. */
+  /** Groups that the eperson is a member of, not including special groups. */
   readonly groups: readonly Group[]
   /** 32 random bytes. Logout replaces them, which ends every token made with the old ones (T4). */
   readonly sessionKey: Uint8Array
@@ -31,5 +31,5 @@ export interface Session {
 
 export const administratorGroup = 'Administrator'
 
-/** E-mail addresses are compared without regard to case (L2). */
+/** E-mail addresses are compared case-insensitively (L2). */
 export const emailKey = (email: string): string => email.toLowerCase()

@@ -1,6 +1,6 @@
 import type { LoginMethod } from './accounts.ts'
 
-/** What the audit trail knows. Events are only ever added. */
+/** The events of the audit trail. Events are only ever added to it, never changed or removed. */
 export const eventNames = [
   'login',
   'refresh',
@@ -28,21 +28,21 @@ export const eventNames = [
   'store.copy',
 ] as const
 
-/** One line of the audit trail, without what was typed as a name or a password. */
+/** One line of the audit trail. It never contains a login name or a password that somebody typed. */
 export interface AuditEvent {
   readonly event: (typeof eventNames)[number]
   readonly outcome: 'success' | 'failure'
-  /** Whom it concerns; null where no such eperson exists. */
+  /** The eperson it concerns; null if there is no such eperson. */
   readonly eperson: string | null
-  /** Who did it; differs from `eperson` while acting on behalf of someone. null: the command line, or nobody known. */
+  /** Who did it; differs from `eperson` while acting on behalf of someone. null: the command line, or an unauthenticated caller. */
   readonly actor: string | null
   readonly clientIp: string | null
   readonly method: LoginMethod | null
-  /** What was changed (a group, an entity, an item) or read (a bitstream), and which provider vouched. */
+  /** What was changed (a group, an entity, an item) or read (a bitstream), or which provider vouched. */
   readonly object: string | null
-  /** Why: X-On-Behalf-Of-Reason. */
+  /** The value of X-On-Behalf-Of-Reason. */
   readonly reason: string | null
 }
 
-/** A login that came to nothing after all, because the eperson was changed meanwhile: nobody has acted. */
+/** A login that failed after all because the eperson was changed in the meantime. A failed login has no actor. */
 export const failedLogin = (event: AuditEvent): AuditEvent => ({ ...event, outcome: 'failure', actor: null })

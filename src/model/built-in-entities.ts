@@ -1,16 +1,16 @@
 import type { Entity, Field, FieldType, ReadRule, RowRule } from './entities.ts'
 
-type FieldWord = FieldType | `!${FieldType}`
+type FieldSpec = FieldType | `!${FieldType}`
 
 /**
- * The entities that are always there (Q13). Each is a view of the store of the same name whose columns are the
- * fields: what is not listed here is not shown. `!` in front of a type: never null.
+ * The built-in entities (Q13). Each reads the view of the same name, whose columns are the fields: a column that is not
+ * listed here is not shown. A type that starts with `!` is never null.
  */
 const table = (
   name: string,
   key: string,
   [read, rows]: readonly [ReadRule, RowRule],
-  fields: Readonly<Record<string, FieldWord>>,
+  fields: Readonly<Record<string, FieldSpec>>,
 ): Entity => ({
   name,
   key,
@@ -43,7 +43,7 @@ export const builtInEntities: readonly Entity[] = [
     members: '!integer',
     created: '!date-time',
   }),
-  // Everybody sees who acted as them, when and why (B4).
+  // Epersons see who acted on their behalf, when and why (B4).
   table('events', 'id', ['eperson', 'own'], {
     id: '!integer',
     time: '!date-time',
@@ -66,7 +66,7 @@ export const builtInEntities: readonly Entity[] = [
     type: 'text',
     metadata: '!json',
     collections: '!json',
-    // For administrators; others see null: which groups there are is not for everybody.
+    // Null unless the viewer is an administrator: group names are not public.
     readers: 'json',
     created: '!date-time',
     modified: '!date-time',
@@ -85,5 +85,5 @@ export const builtInEntities: readonly Entity[] = [
   }),
 ]
 
-/** Names that an import can't take. */
+/** Names that an import can't use. */
 export const reservedEntities: ReadonlySet<string> = new Set(builtInEntities.map(entity => entity.name))

@@ -11,7 +11,7 @@ export interface Authenticated {
   readonly kind: 'eperson'
   readonly session: Session
   readonly method: LoginMethod
-  /** The ids in the token's claim `sg`: what the way of logging in gave (G2). */
+  /** The ids in the token's claim `sg`: the special groups that the login granted (G2). */
   readonly sg: readonly string[]
   readonly specialGroups: readonly Group[]
 }
@@ -19,7 +19,7 @@ export interface Authenticated {
 /** An administrator whose request is processed as another eperson (B1–B4). */
 export interface Acting extends Omit<Authenticated, 'kind'> {
   readonly kind: 'acting'
-  /** As it was verified: if it has ended meanwhile, so has what is made in it. */
+  /** The administrator's session when it was verified. What is issued in it ends with it. */
   readonly actor: Session
   readonly reason: string | null
 }

@@ -1,4 +1,4 @@
-/** Entities and pages of them, as every room knows them (contract section 6). */
+/** Entities, and pages of their records (contract section 6). */
 
 export type FieldType = 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
 
@@ -6,20 +6,20 @@ export interface Field {
   readonly name: string
   readonly type: FieldType
   readonly nullable: boolean
-  /** Only where it is false: values without an order. */
+  /** Present only as false, if the values have no order. */
   readonly sortable?: false
 }
 
 export interface Entity {
   readonly name: string
-  /** The field, or the fields together, that tell records apart: the last word in every order (Q6). */
+  /** The field or fields that identify a record. They break the ties of every order (Q6). */
   readonly key: string | readonly string[]
   readonly fields: readonly Field[]
   readonly read: ReadRule
   readonly source: Source
 }
 
-/** Where the records are; opaque to features. */
+/** Where the records are stored. Features treat it as opaque. */
 export type Source =
   | TableSource
   | {
@@ -43,7 +43,7 @@ export interface TableSource {
   readonly rows: RowRule
 }
 
-/** Which rows of a table somebody sees who is no administrator: all, those of audiences, or those about oneself. */
+/** Which rows of a table non-administrators see: all, those of their audiences, or those about themselves. */
 export type RowRule = 'all' | 'audience' | 'own'
 
 export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
@@ -53,11 +53,11 @@ export interface Order {
   readonly descending: boolean
 }
 
-/** What a list request asks for, with every value known to be good. */
+/** What a list request asks for, already validated. */
 export interface Page {
   readonly order: readonly Order[]
   readonly offset: number
   readonly limit: number | null
-  /** Whether the total is asked for. */
+  /** Whether the total was requested. */
   readonly total: boolean
 }

@@ -1,2 +1,2 @@
-/** The store can't be reached, is locked or full: the request may be repeated later. Nothing was done by half. */
+/** The store can't be reached, is locked, or is full. Nothing was partly done, and the request can be retried later. */
 export class StoreUnavailable extends Error {}

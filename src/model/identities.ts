@@ -1,20 +1,20 @@
 import type { Eperson } from './accounts.ts'
 
-/** Who an identity provider vouches for, and who that is here (X3, docs/decisions/0010). */
+/** Identities from single sign-on providers, and the epersons they stand for (X3, docs/decisions/0010). */
 
-/** Somebody whom a provider vouches for. */
+/** A person whom a provider vouches for. */
 export interface Identity {
-  /** Its id in the configuration. */
+  /** The provider's id in the configuration. */
   readonly provider: string
-  /** Never given to anybody else by this provider. */
+  /** The provider's permanent id of this person. It is never reassigned. */
   readonly subject: string
-  /** Only if it may be relied on. */
+  /** null unless the configuration trusts it. */
   readonly email: string | null
   readonly firstName: string | null
   readonly lastName: string | null
 }
 
-/** Which eperson a subject of a provider is. */
+/** A link from a subject of a provider to an eperson. */
 export interface LinkedIdentity {
   readonly email: string
   readonly provider: string
@@ -23,9 +23,9 @@ export interface LinkedIdentity {
   readonly linked: string
 }
 
-/** What the operator allows for identities that have not been seen before. */
+/** What the operator allows for identities that aren't linked yet. */
 export interface Matching {
-  /** Whether an eperson with the same e-mail address is theirs. */
+  /** Whether to link an eperson with the same e-mail address. */
   readonly byEmail: boolean
   readonly create: boolean
 }
@@ -39,42 +39,46 @@ export type Refusal = 'disabled' | 'email-taken' | 'other-subject' | 'unknown' |
 
 export interface ProviderLogin {
   readonly uuid: string
-  /** As it was when the provider vouched: a logout since has replaced it. */
+  /** The session key when the provider vouched. A logout since then has replaced it. */
   readonly sessionKey: Uint8Array
   readonly session: ProviderSession
 }
 
-/** What a provider calls a session, and what it wants to be told when the session ends here. */
+/** A session at a provider, with the data that its logout protocol needs. */
 export interface ProviderSession {
   readonly provider: string
   /** SAML: the NameID. OpenID Connect: the claim `sub`. */
   readonly name: string
   /** SAML: SessionIndex. OpenID Connect: the claim `sid`. */
   readonly sid: string | null
-  /** The protocol's own. */
+  /** Further values that the protocol needs. */
   readonly detail: Readonly<Record<string, string>>
 }
 
-/** Sessions by name, by session id, or by both; a session whose id isn't known is told by its name. */
-export interface AtProvider {
+/** Selects sessions by name, by session id, or by both. A session stored without an id is matched by its name. */
+export interface ProviderSessionFilter {
   readonly provider: string
   readonly name: string | null
   readonly sid: string | null
 }
 
-/** What the store knows of an identity. */
-export interface Found {
+/** The epersons in the store that match an identity. */
+export interface IdentityMatches {
   readonly bySubject: Eperson | undefined
   readonly byEmail: Eperson | undefined
-  /** Whether the eperson of that e-mail address has another subject of the same provider. */
+  /** Whether the eperson with that e-mail address is linked to another subject of the same provider. */
   readonly emailHasOtherSubject: boolean
 }
 
 /**
- * Who an identity is (X3). The subject decides; an e-mail address only where it was never linked to another subject of
- * the provider, because addresses are given to somebody else one day.
+ * Decides which eperson an identity is (X3). The subject decides. An e-mail address counts only if the eperson isn't
+ * linked to another subject of the provider, because addresses are reassigned sooner or later.
  */
-export function decide(found: Found, { email }: Identity, { byEmail, create }: Matching): Recognized {
+export function decide(
+  found: IdentityMatches,
+  { email }: Identity,
+  { byEmail, create }: Matching,
+): Recognized {
   const refused = (why: Refusal, eperson: Eperson | null) => ({ kind: 'refused', why, eperson }) as const
   if (found.bySubject)
     return found.bySubject.enabled
@@ -91,13 +95,13 @@ export function decide(found: Found, { email }: Identity, { byEmail, create }: M
   return email === null ? refused('no-email', null) : { kind: 'created', eperson: null }
 }
 
-/** The events that come with what `recognize` did. */
-export const recognizedEvents = { linked: 'eperson.link', created: 'eperson.add' } as const
+/** The events that `recognize` records. */
+export const recognitionEvents = { linked: 'eperson.link', created: 'eperson.add' } as const
 
-/** Provider sessions of an eperson that are kept; older ones are forgotten. */
-export const maxSessions = 50
+/** How many provider sessions are kept for each eperson; the oldest are removed. */
+export const maxProviderSessions = 50
 
-/** A session as tables hold it. */
+/** A provider session as the tables store it. */
 export type SessionColumns = { provider: string; name: string; sid: string | null; detail: string }
 
 export const toProviderSession = (row: SessionColumns): ProviderSession => ({

@@ -2,17 +2,17 @@ import type { Readers } from './readers.ts'
 
 /** Items and their bitstreams (contract section 7). */
 
-/** What an item says of itself, by key such as `dc.contributor.author`; values in their order. */
+/** Metadata values in their order, by key, such as `dc.contributor.author`. */
 export type Metadata = Readonly<Record<string, readonly MetadataValue[]>>
 
 export interface MetadataValue {
   readonly value: string
-  /** BCP 47, or what the source had. */
+  /** A BCP 47 tag, or whatever the source had. */
   readonly language: string | null
 }
 
 export interface NewItem {
-  /** Tells items apart from outside, such as a handle; at most 500 bytes. */
+  /** The item's external identifier, such as a handle; at most 500 bytes. */
   readonly identifier: string
   readonly metadata: Metadata
   /** Handles of the collections that it is in, the owning one first. */
@@ -24,10 +24,10 @@ export interface NewItem {
   readonly fingerprint: string
 }
 
-/** Bytes of `readersText`: it tells audiences apart by an index, which takes no more than 2,704 on PostgreSQL. */
+/** Maximum bytes of `readersText`. An index over it identifies audiences, and PostgreSQL indexes at most 2,704 bytes. */
 export const maxReadersBytes = 2_000
 
-/** Of one item, bundle and name together tell bitstreams apart. */
+/** Bundle and name together identify a bitstream within its item. */
 export interface NewBitstream extends Content {
   readonly name: string
   /** `ORIGINAL`, `LICENSE`, … */
@@ -38,7 +38,7 @@ export interface NewBitstream extends Content {
   readonly readers: Readers | null
 }
 
-/** What is in a file. */
+/** The content of a file. */
 export interface Content {
   /** In lower-case hexadecimal. */
   readonly sha256: string
@@ -61,13 +61,13 @@ export interface Bitstream extends Omit<NewBitstream, 'readers'> {
   readonly uuid: string
   /** uuid. */
   readonly item: string
-  /** Those that count: its own, or those of the item. */
+  /** Its effective readers: its own, or those of the item. */
   readonly readers: Readers
   /** RFC 3339. */
   readonly created: string
 }
 
-/** What lists show of the metadata, and sort by. */
+/** The metadata that lists show and sort by. */
 export interface Summary {
   readonly title: string | null
   readonly authors: readonly string[]
@@ -75,13 +75,15 @@ export interface Summary {
   readonly type: string | null
 }
 
-/** Characters of a value that lists sort by: an index takes no more. The metadata hold the whole. */
-const longest = 500
+/** Characters kept of a value that lists sort by: an index takes no more. The metadata have the whole value. */
+const maxSummaryLength = 500
 
 export function summaryOf(metadata: Metadata): Summary {
   const first = (key: string) => {
     const value = metadata[key]?.[0]?.value
-    return value === undefined ? null : [...value.slice(0, 2 * longest)].slice(0, longest).join('')
+    return value === undefined
+      ? null
+      : [...value.slice(0, 2 * maxSummaryLength)].slice(0, maxSummaryLength).join('')
   }
   return {
     title: first('dc.title'),

@@ -1,30 +1,30 @@
 /**
- * Who may read an item or a bitstream (Q11, docs/decisions/0011). Pure: the one place where groups and days of readers are
- * looked at, for lists and for single rows alike.
+ * Who may read an item or a bitstream (Q11, docs/decisions/0011). These pure functions are the only place that evaluates
+ * the groups and dates of readers, for lists and single rows alike.
  */
 export interface ReaderRule {
   readonly reader: 'anonymous' | 'eperson' | `group:${string}`
-  /** The first day (UTC, YYYY-MM-DD) that it holds, such as the end of an embargo; absent: since ever. */
+  /** The first day (UTC, YYYY-MM-DD) on which it applies, such as the end of an embargo; absent: no start. */
   readonly from?: string
-  /** The last day; absent: for ever. */
+  /** The last day on which it applies; absent: no end. */
   readonly until?: string
 }
 
-/** One rule that holds is enough. No rule: administrators only. */
+/** One rule that applies is enough. Without rules, only administrators may read. */
 export type Readers = readonly ReaderRule[]
 
-/** Who looks at rows. */
+/** The person whose row visibility is asked about. */
 export type Viewer =
   | { readonly kind: 'administrator' }
   | {
       readonly kind: 'reader'
-      /** uuid; null: anonymous. */
+      /** The eperson's uuid; null: anonymous. */
       readonly eperson: string | null
-      /** Names, special groups among them. */
+      /** Names, including those of special groups. */
       readonly groups: ReadonlySet<string>
     }
 
-/** The day that rules are held against. */
+/** The day (UTC, YYYY-MM-DD) for which rules are evaluated. */
 export const today = (): string => new Date().toISOString().slice(0, 10)
 
 /** @param day as `today` gives it */
@@ -36,7 +36,7 @@ export const admits = (readers: Readers, viewer: Viewer, day: string): boolean =
     return reader === 'eperson' ? viewer.eperson !== null : viewer.groups.has(reader.slice('group:'.length))
   })
 
-/** The same rules, the same text, in whatever order they were given: what tells audiences apart, and what `readers` shows. */
+/** The canonical text of the rules, whatever their order. It identifies an audience, and is what `readers` shows. */
 export function readersText(readers: Readers): string {
   const texts = readers.map(({ reader, from, until }) =>
     JSON.stringify({

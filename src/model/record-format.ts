@@ -3,14 +3,14 @@ import type { Field } from './entities.ts'
 
 export type RecordFormat = 'json' | 'ndjson' | 'csv'
 
-/** How records follow each other in each shape. CSV is made from a JSON array, so its records are joined as such. */
+/** The separator between records. CSV is made from a JSON array, so its records are joined by commas first. */
 export const separators: Readonly<Record<RecordFormat, ',' | '\n'>> = { json: ',', ndjson: '\n', csv: ',' }
 
 export const joinPieces = (json: readonly string[], separator: string): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(json.join(separator))
 
 /**
- * CSV by RFC 4180 §2, a line for each record, without the last line end.
+ * CSV (RFC 4180 §2): one line for each record, without a line break after the last.
  * @param json records as JSON, joined by commas
  */
 export function csvLines(json: string, fields: readonly Field[]): Uint8Array<ArrayBuffer> {
@@ -24,11 +24,11 @@ export function csvLines(json: string, fields: readonly Field[]): Uint8Array<Arr
   )
 }
 
-/** The first line: the names of the fields. */
+/** The header line: the names of the fields. */
 export const csvHeader = (fields: readonly Field[]): string =>
   fields.map(field => csvCell(field.name)).join(',')
 
-/** null is an empty cell, an empty text is "", so that the two can be told apart. */
+/** null is an empty cell and an empty text is "", so that the two differ. */
 function csvCell(value: unknown): string {
   if (value === null || value === undefined) return ''
   const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -2,13 +2,13 @@ import type { Session } from './accounts.ts'
 import { type Caller, isAdministrator } from './caller.ts'
 import { admits, type Readers, today, type Viewer } from './readers.ts'
 
-/** Callers are the same object while nothing about them changes, and so are their viewers: what rows they see is remembered. */
+/** A caller stays the same object until something about them changes. So does their viewer, which row visibility is cached by. */
 const viewers = new WeakMap<Caller, Viewer>()
 
-/** As whom the caller sees rows. While acting on behalf of someone that is the eperson, without the administrator's rights (B3). */
+/** The viewer for a caller. While acting on behalf of an eperson, that is the eperson, without administrator rights (B3). */
 export function viewerOf(caller: Caller): Viewer {
-  const known = viewers.get(caller)
-  if (known) return known
+  const cached = viewers.get(caller)
+  if (cached) return cached
   const viewer: Viewer = isAdministrator(caller)
     ? { kind: 'administrator' }
     : readerOf(caller.kind === 'anonymous' ? null : caller.session, caller.specialGroups)
@@ -16,11 +16,11 @@ export function viewerOf(caller: Caller): Viewer {
   return viewer
 }
 
-/** Whether the caller may read what has these readers, now. */
+/** Whether these readers currently admit the caller. */
 export const mayRead = (caller: Caller, readers: Readers): boolean =>
   admits(readers, viewerOf(caller), today())
 
-/** As whom somebody else would see rows, whose special groups nobody knows. */
+/** The viewer for somebody other than the caller. Their special groups are unknown. */
 export const viewerOfSession = (session: Session | undefined): Viewer =>
   session?.administrator ? { kind: 'administrator' } : readerOf(session ?? null, [])
 

@@ -2,11 +2,11 @@ import type { Awaitable } from '../lib/awaitable.ts'
 import type { Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type {
-  AtProvider,
   Identity,
   LinkedIdentity,
   Matching,
   ProviderLogin,
+  ProviderSessionFilter,
   Recognized,
 } from '../model/identities.ts'
 import type { Changed } from './accounts.ts'
@@ -26,7 +26,7 @@ export interface Identities {
    */
   begin(login: ProviderLogin, event: AuditEvent): Promise<Session | undefined>
   /** Ends every token of whoever has such a session (T4). @returns how many epersons that were */
-  endAtProvider(which: AtProvider, event: AuditEvent): Promise<number>
+  endAtProvider(which: ProviderSessionFilter, event: AuditEvent): Promise<number>
 
   listIdentities(): Awaitable<readonly LinkedIdentity[]>
   /** The subject is nobody's again; tokens of the eperson end, which may have been somebody else's. */

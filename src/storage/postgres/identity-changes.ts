@@ -3,14 +3,14 @@ import type { Eperson, Session } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
-  type AtProvider,
   decide,
   type Identity,
   type Matching,
-  maxSessions,
+  maxProviderSessions,
   type ProviderLogin,
+  type ProviderSessionFilter,
   type Recognized,
-  recognizedEvents,
+  recognitionEvents,
 } from '../../model/identities.ts'
 import type { Changed } from '../accounts.ts'
 import {
@@ -80,7 +80,7 @@ export async function begin(
     session.name,
     session.sid,
     JSON.stringify(session.detail),
-    maxSessions - 1,
+    maxProviderSessions - 1,
     ...failedLoginValues(event),
   )
   return row && toSession(row)
@@ -88,7 +88,7 @@ export async function begin(
 
 export const endAtProvider = (
   pool: Pool,
-  { provider, name, sid }: AtProvider,
+  { provider, name, sid }: ProviderSessionFilter,
   event: AuditEvent,
 ): Promise<number> =>
   pool.transaction(async db => {
@@ -176,7 +176,7 @@ async function recognizeOnce(
     if ((await db.run(sql, provider, subject, eperson.uuid, now())) === 0) throw new Overtaken()
   }
   if (found.kind === 'linked')
-    await recordEvent(db, { ...event, event: recognizedEvents.linked, eperson: eperson.uuid })
+    await recordEvent(db, { ...event, event: recognitionEvents.linked, eperson: eperson.uuid })
   await db.run(
     `UPDATE carrel.eperson SET first_name = coalesce($1, first_name), last_name = coalesce($2, last_name),
        stamp = nextval('carrel.stamp')
@@ -196,7 +196,7 @@ async function create(
 ): Promise<Eperson> {
   if (email === null) throw new Error('an eperson needs an e-mail address')
   const person = { email, firstName, lastName, passwordHash: null }
-  const added = await insertEperson(db, person, { ...event, event: recognizedEvents.created })
+  const added = await insertEperson(db, person, { ...event, event: recognitionEvents.created })
   if (added === 'exists') throw new Overtaken()
   return added
 }

@@ -1,14 +1,14 @@
 import type { Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
-  type AtProvider,
   decide,
   type Identity,
   type Matching,
-  maxSessions,
+  maxProviderSessions,
   type ProviderLogin,
+  type ProviderSessionFilter,
   type Recognized,
-  recognizedEvents,
+  recognitionEvents,
 } from '../../model/identities.ts'
 import type { Changed } from '../accounts.ts'
 import { addEperson, endTokens, find, nextStamp, now, recordEvent } from './account-changes.ts'
@@ -26,7 +26,7 @@ export function recognize(
   if (found.kind === 'refused') return found
   const eperson = found.kind === 'created' ? create(db, identity, event) : found.eperson
   if (found.kind === 'linked')
-    recordEvent(db, { ...event, event: recognizedEvents.linked, eperson: eperson.uuid })
+    recordEvent(db, { ...event, event: recognitionEvents.linked, eperson: eperson.uuid })
   if (found.kind !== 'known')
     db.run(
       'INSERT INTO identity VALUES (?, ?, ?, ?)',
@@ -76,12 +76,16 @@ export function begin(
        (SELECT id FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
     uuid,
     uuid,
-    maxSessions,
+    maxProviderSessions,
   )
   return readSession(db, uuid)
 }
 
-export function endAtProvider(db: Database, { provider, name, sid }: AtProvider, event: AuditEvent): number {
+export function endAtProvider(
+  db: Database,
+  { provider, name, sid }: ProviderSessionFilter,
+  event: AuditEvent,
+): number {
   const epersons = db.all<{ eperson: string }>(
     `SELECT DISTINCT eperson FROM provider_session
      WHERE provider = ?1 AND (?2 IS NOT NULL OR ?3 IS NOT NULL)
@@ -149,7 +153,7 @@ export function whoIs(db: Database, identity: Identity, matching: Matching): Rec
 function create(db: Database, { email, firstName, lastName }: Identity, event: AuditEvent) {
   if (email === null) throw new Error('an eperson needs an e-mail address')
   const person = { email, firstName, lastName, passwordHash: null, administrator: false }
-  const added = addEperson(db, person, { ...event, event: recognizedEvents.created })
+  const added = addEperson(db, person, { ...event, event: recognitionEvents.created })
   if (added === 'exists') throw new Error('an eperson came into being twice')
   return added
 }
