@@ -3,38 +3,44 @@ import type { Eperson, Group, Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ProviderSession } from '../model/identities.ts'
 
-/** What every engine does with epersons, groups and their sessions (contract sections 2, 4 and 5). */
+/** Epersons, groups and their sessions, as every engine implements them (contract sections 2, 4 and 5). */
 export interface Accounts {
-  /** The stamp of an enabled eperson; undefined when there is none. Asked on every authenticated request. */
+  /** The stamp of an enabled eperson; undefined if there is none. Looked up on every authenticated request. */
   stampOf(uuid: string): Awaitable<number | undefined>
-  /** undefined: no such eperson, or it is disabled. */
+  /** undefined: no such eperson, or they are disabled. */
   session(uuid: string): Awaitable<Session | undefined>
-  /** Also when it is disabled. */
+  /** Finds disabled epersons too. */
   eperson(uuid: string): Awaitable<Eperson | undefined>
-  /** @param email in any case */
+  /** @param email in upper or lower case */
   credentials(email: string): Awaitable<Credentials | undefined>
   groupsByUuid(uuids: readonly string[]): Awaitable<readonly Group[]>
-  /** The groups of these names, created where they don't exist, in the order given. */
+  /** The groups with these names, in the order given. Missing ones are created. */
   ensureGroups(names: readonly string[]): Promise<readonly Group[]>
 
   /**
-   * A password was right: keep the event and, if given, the renewed hash.
-   * @returns the session to make the token with; undefined when the eperson was disabled or deleted or its
-   *   password changed since `credentials` was read
+   * Records a login with a correct password, and stores the renewed hash if there is one.
+   * @returns the session to issue the token for; undefined if the eperson was disabled or deleted, or their password
+   *   was changed, since `credentials` was read
    */
   recordLogin(login: Login, event: AuditEvent): Promise<Session | undefined>
-  /** Replaces the session key: every token of the eperson ends (T4). @returns the last session that began at a provider */
+  /** Replaces the session key, which ends every token of the eperson (T4). @returns their latest provider session */
   logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
   recordEvent(event: AuditEvent): Promise<void>
 
   addEperson(eperson: NewEperson, event: AuditEvent): Promise<Eperson | 'exists'>
-  /** Ends the eperson's tokens when it disables (T6). */
+  /** Ends the eperson's tokens (T6). */
   setEnabled(email: string, enabled: boolean, event: AuditEvent): Promise<Changed>
   /**
    * Ends the eperson's tokens (T6).
-   * @param checked the password that was asked for before; `unchanged`, and no event, when it is another one by now
+   * @param checked the current password that was verified; if it was changed since then, the result is `unchanged` and
+   *   no event is recorded
    */
-  setPassword(email: string, passwordHash: string, event: AuditEvent, checked?: Checked): Promise<Changed>
+  setPassword(
+    email: string,
+    passwordHash: string,
+    event: AuditEvent,
+    checked?: VerifiedPassword,
+  ): Promise<Changed>
   deleteEperson(email: string, event: AuditEvent): Promise<Changed>
   addGroup(name: string, event: AuditEvent): Promise<Group | 'exists'>
   join(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
@@ -48,17 +54,17 @@ export type Changed = 'changed' | 'unchanged' | 'no-eperson'
 export interface Credentials {
   readonly uuid: string
   readonly enabled: boolean
-  /** In PHC string format; null: an account without a password. */
+  /** In PHC string format; null: the account has no password. */
   readonly passwordHash: string | null
-  /** Another one when the password was changed. */
+  /** Changes with the password. */
   readonly passwordStamp: number
 }
 
-/** As `credentials` gave it: the password that was checked. */
-export type Checked = Pick<Credentials, 'uuid' | 'passwordStamp'>
+/** The password that was verified, as `credentials` returned it. */
+export type VerifiedPassword = Pick<Credentials, 'uuid' | 'passwordStamp'>
 
-export interface Login extends Checked {
-  /** With today's parameters, when the old one had weaker ones. */
+export interface Login extends VerifiedPassword {
+  /** A hash with the current parameters, if the stored one has weaker ones. */
   readonly renewedHash: string | null
 }
 

@@ -4,11 +4,11 @@ import type { Entity, Field, Page, ReadRule } from '../model/entities.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 
-/** What every engine does with entities and their records (contract section 6). */
+/** Entities and their records, as every engine implements them (contract section 6). */
 export interface Entities {
-  /** Every entity, the built-in ones and the imported ones, by name. */
+  /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
-  /** Runs a plan. The right to read the entity was decided before; of its rows, those are shown that the viewer may see. */
+  /** Lists a page. The caller has already checked who may read the entity; row visibility is applied here. */
   list(
     entity: Entity,
     page: Page,
@@ -21,7 +21,7 @@ export interface Entities {
   drop(name: string, event: AuditEvent): Promise<boolean>
   /** Makes a table of somebody else's an entity; undefined where the store has no such tables. */
   readonly expose: Expose | undefined
-  /** A folder for work that is thrown away afterwards. */
+  /** A folder for temporary files. */
   readonly scratchFolder: string
 }
 
@@ -40,10 +40,10 @@ export interface ExposeRequest {
   readonly fields: readonly string[] | null
 }
 
-/** A table can't be exposed as it was asked for; the message says why and what would help. */
+/** A table can't be exposed as requested. The message says why, and what would help. */
 export class ExposeError extends Error {}
 
-/** An imported entity. Records come in the order of the key: the first is number 0. */
+/** An imported entity. Records come in the order of the key, numbered from 0. */
 export interface NewEntity {
   readonly name: string
   readonly key: string
@@ -54,13 +54,13 @@ export interface NewEntity {
 }
 
 export interface Listing {
-  /** Records that the caller may see, without limit and offset; known when it was asked for. */
+  /** How many records the caller may see, ignoring limit and offset; undefined unless it was requested. */
   readonly total: number | undefined
-  /** Whether records follow this page; known when a limit is set. */
+  /** Whether records follow this page; undefined without a limit. */
   readonly more: boolean | undefined
-  /** Records joined by the separator of the shape (`,` or a line end), whole or in pieces. */
+  /** Records joined by the separator of the format (`,` or a line break), whole or in pieces. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>
 }
 
-/** @returns a signal for when the client that asked has gone away, so that nobody works for it any more (Q10) */
+/** @returns a signal that aborts when the client disconnects, so that work for it stops (Q10) */
 export type ClientSignal = () => AbortSignal

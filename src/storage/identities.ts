@@ -12,30 +12,30 @@ import type {
 import type { Changed } from './accounts.ts'
 
 /**
- * What single sign-on keeps (docs/decisions/0010): who an identity is here, which sessions began at which provider, and
- * tickets, which open one door once.
+ * The data of single sign-on (docs/decisions/0010): which eperson an identity is, which sessions began at which provider,
+ * and single-use tickets.
  */
 export interface Identities {
-  /** Whom `recognize` would find, without changing anything. */
+  /** What `recognize` would return, without changing anything. */
   whoIs(identity: Identity, matching: Matching): Awaitable<Recognized>
-  /** Finds, links or creates the eperson of an identity, and takes over its names (X3). */
+  /** Finds, links or creates the eperson of an identity, and updates their names from it (X3). */
   recognize(identity: Identity, matching: Matching, event: AuditEvent): Promise<Recognized>
   /**
-   * A session begins that a provider vouched for.
-   * @returns undefined when the eperson was disabled, deleted or logged out since
+   * Begins a session that a provider vouched for.
+   * @returns undefined if the eperson has been disabled, deleted or logged out since then
    */
   begin(login: ProviderLogin, event: AuditEvent): Promise<Session | undefined>
-  /** Ends every token of whoever has such a session (T4). @returns how many epersons that were */
+  /** Ends every token of the epersons who have such a session (T4). @returns how many epersons had one */
   endAtProvider(which: ProviderSessionFilter, event: AuditEvent): Promise<number>
 
   listIdentities(): Awaitable<readonly LinkedIdentity[]>
-  /** The subject is nobody's again; tokens of the eperson end, which may have been somebody else's. */
+  /** Unlinks the eperson from their subject, and ends their tokens, which another person may hold. */
   unlink(email: string, provider: string, event: AuditEvent): Promise<Changed>
 
-  /** @param expires milliseconds since 1970 @returns false when there is one of this id: it was used before */
+  /** @param expires milliseconds since 1970 @returns false if a ticket with this id exists already */
   keepTicket(id: string, content: string, expires: number): Promise<boolean>
-  /** @returns its content; undefined when there is none, or it has expired */
+  /** @returns its content; undefined if there is no such ticket or it has expired */
   readTicket(id: string): Awaitable<string | undefined>
-  /** Reads it and removes it: of any number of callers, on any number of nodes, one gets it. */
+  /** Reads and removes a ticket. Of any number of callers on any number of nodes, only one receives it. */
   takeTicket(id: string): Promise<string | undefined>
 }

@@ -2,11 +2,11 @@ import type { Awaitable } from '../lib/awaitable.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Bitstream, Content, Item, NewItem } from '../model/items.ts'
 
-/** Items and their bitstreams (contract section 7). Who may read them is not asked here: `readers` say it. */
+/** Items and their bitstreams (contract section 7). It does not check who may read them: callers evaluate `readers`. */
 export interface Repository {
   item(uuid: string): Awaitable<Item | undefined>
   bitstream(uuid: string): Awaitable<Bitstream | undefined>
-  /** In the order in which they were put. */
+  /** In the order in which `putItems` received them. */
   bitstreamsOf(item: string): Awaitable<readonly Bitstream[]>
 
   uuidOf(identifier: string): Awaitable<string | undefined>
@@ -21,14 +21,14 @@ export interface Repository {
   /** @returns whether there was one */
   deleteItem(identifier: string, event: AuditEvent): Promise<boolean>
 
-  /** Which store this is, among all that there are: the folder of files belongs to one (docs/decisions/0012). */
+  /** The unique id of this store. A folder of files belongs to one store (docs/decisions/0012). */
   storeId(): Awaitable<string>
 
-  /** Contents that bitstreams have, each once, in the order of SHA-256, behind this one. @param after '' to begin */
-  contents(after: string, most: number): Awaitable<readonly Content[]>
-  /** Some of the bitstreams that have this content, as `<identifier of the item>, <bundle>/<name>`. */
+  /** The distinct contents of bitstreams, by SHA-256, after this one. @param after '' for the first */
+  contents(after: string, max: number): Awaitable<readonly Content[]>
+  /** A few of the bitstreams with this content, as `<identifier of the item>, <bundle>/<name>`. */
   holders(sha256: string): Awaitable<readonly string[]>
-  /** Which of these a bitstream has. */
+  /** Those of these hashes whose content at least one bitstream has. */
   contentsInUse(sha256: readonly string[]): Awaitable<ReadonlySet<string>>
 }
 

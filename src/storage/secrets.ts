@@ -1,9 +1,9 @@
 import type { AuditEvent } from '../model/audit-events.ts'
 
-/** The secrets that tokens are signed with (T7). */
+/** The secrets that sign tokens (T7). */
 export interface Secrets {
-  /** Newest first. New tokens are made with the first, all are accepted (T7). */
+  /** The signing secret first. New tokens are signed with it; tokens signed with any are accepted (T7). */
   current(): readonly Uint8Array[]
-  /** Adds a new first secret. @returns how many are accepted now */
+  /** Adds a new secret to sign with. @returns how many secrets are accepted now */
   rotate(event: AuditEvent): Promise<number>
 }

@@ -6,9 +6,9 @@ import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
- * The storage interface (docs/decisions/0002). An engine implements it whole; features know only this file.
- * Reads on the path of every request may answer at once (`Awaitable`), writes are promises that are kept only
- * when the change is on disk: what was acknowledged is never lost.
+ * The storage interface (docs/decisions/0002). Each engine implements all of it, and features depend only on it.
+ * Reads on the path of every request may return a value at once (`Awaitable`). Writes return promises that resolve only
+ * after the change is on disk: nothing acknowledged is lost.
  */
 export interface Storage {
   readonly accounts: Accounts
@@ -16,7 +16,7 @@ export interface Storage {
   readonly repository: Repository
   readonly secrets: Secrets
   readonly identities: Identities
-  /** Rejects with `StoreUnavailable` when the store does not answer. */
+  /** Rejects with `StoreUnavailable` if the store does not answer. */
   ping(): Awaitable<void>
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { administratorGroup, type Eperson, emailKey, type Group, type Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
-import type { Changed, Checked, Login, NewEperson } from '../accounts.ts'
+import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 import {
   type EpersonRow,
@@ -153,7 +153,7 @@ export const setPassword = (
   email: string,
   hash: string,
   event: AuditEvent,
-  checked?: Checked,
+  checked?: VerifiedPassword,
 ): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {
     if (checked && checked.uuid !== uuid) return 'unchanged'

@@ -1,7 +1,12 @@
 import type { Page, TableSource } from '../../model/entities.ts'
 import { readReaders, type Viewer } from '../../model/readers.ts'
 import { createAudiences } from '../shared/audiences.ts'
-import { counterOf, gatherFirst, type VisibleRows, visibleRows } from '../shared/row-visibility.ts'
+import {
+  counterColumn,
+  isCollectingCheaper,
+  type VisibleRows,
+  visibleRows,
+} from '../shared/row-visibility.ts'
 import type { RowsFound } from './compile.ts'
 import type { Pool, Queries } from './driver.ts'
 
@@ -30,7 +35,7 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
   async function read(db: Queries): Promise<void> {
     const added = await db.rows<{ id: number; readers: string }>(
       'SELECT id, readers FROM carrel.audience WHERE id > $1 ORDER BY id',
-      audiences.last,
+      audiences.lastId,
     )
     for (const { id, readers } of added) audiences.add(id, readReaders(readers))
   }
@@ -42,7 +47,7 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
   }
 
   async function shouldGather(table: string, ids: readonly number[], page: Page): Promise<boolean> {
-    const counter = counterOf(table)
+    const counter = counterColumn(table)
     const wanted = new Set(ids)
     let seen = 0
     let all = 0
@@ -50,7 +55,7 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
       all += row[counter]
       if (wanted.has(row.id)) seen += row[counter]
     }
-    return gatherFirst(seen, all, page.limit === null ? all : Math.min(page.offset + page.limit, all))
+    return isCollectingCheaper(seen, all, page.limit === null ? all : Math.min(page.offset + page.limit, all))
   }
 
   const knownNumbers = async (db: Queries, texts: readonly string[]) =>
@@ -64,14 +69,14 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
     )
 
   return {
-    follow: (last, db) => (last === audiences.last ? undefined : read(db)),
+    follow: (last, db) => (last === audiences.lastId ? undefined : read(db)),
     rowsFor: async (source, viewer, page) => {
-      const rows: VisibleRows = visibleRows(source, viewer, audiences.of)
+      const rows: VisibleRows = visibleRows(source, viewer, audiences.admitting)
       if (rows.kind === 'all')
-        return source.rows === 'audience' ? { kind: 'counted', counter: counterOf(source.table) } : rows
+        return source.rows === 'audience' ? { kind: 'counted', counter: counterColumn(source.table) } : rows
       if (rows.kind === 'own') return rows
       const gather = await shouldGather(source.table, rows.ids, page)
-      return { ...rows, counter: counterOf(source.table), gather }
+      return { ...rows, counter: counterColumn(source.table), gather }
     },
     numbersOf: async texts => {
       const known = await knownNumbers(pool, texts)

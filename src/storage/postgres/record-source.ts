@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
-import type { Numbers, RecordEntity, RecordSource } from '../shared/record-listings.ts'
+import type { RecordEntity, RecordNumbers, RecordSource } from '../shared/record-listings.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import type { Thread } from '../shared/thread.ts'
 import type { Pool } from './driver.ts'
@@ -25,7 +25,7 @@ export interface RecordTables extends RecordSource {
 export function recordTables({ pools, worker }: Parts): RecordTables {
   const held = new Map<string, number>()
 
-  function records({ source }: RecordEntity, numbers: Numbers): Promise<string[]> {
+  function records({ source }: RecordEntity, numbers: RecordNumbers): Promise<string[]> {
     const table = recordTable(source.version)
     return withReplicaFallback(pools, async pool => {
       const rows =
@@ -82,7 +82,7 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
         }
       return packed
     },
-    cut: async (entity, numbers, separator) => joinPieces(await records(entity, numbers), separator),
+    readShort: async (entity, numbers, separator) => joinPieces(await records(entity, numbers), separator),
     open: entity => {
       const { version } = entity.source
       held.set(version, (held.get(version) ?? 0) + 1)

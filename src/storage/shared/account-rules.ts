@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 
-/** Groups that the configuration names come into being at the start. */
+/** Recorded for each group that the configuration names and the start creates. */
 export const configuredGroupEvent: AuditEvent = {
   event: 'group.add',
   outcome: 'success',

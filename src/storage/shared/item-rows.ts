@@ -9,7 +9,7 @@ import {
 } from '../../model/items.ts'
 import { readersText, readReaders } from '../../model/readers.ts'
 
-/** How items and bitstreams lie in tables, the same in every engine. */
+/** How both engines store items and bitstreams in rows. */
 export type ItemRow = {
   uuid: string
   identifier: string
@@ -57,11 +57,11 @@ export const toBitstream = ({ mime_type, readers, ...row }: BitstreamRow): Bitst
   readers: readReaders(readers),
 })
 
-/** Of a content, the places where it is, and how many are named. */
+/** Names a bitstream that has some content, and how many of them are named at most. */
 export const holderExpression = "identifier || ', ' || bundle || '/' || name"
 export const maxHolders = 3
 
-/** What an item has in its row besides its uuid, its audience and its times, in this order. */
+/** The columns of an item besides its uuid, audience and times, in the order of `itemValues`. */
 export const itemValueColumns = 'title, authors, issued, type, metadata, collections'
 
 export function itemValues({ metadata, collections }: NewItem): readonly (string | null)[] {
@@ -75,7 +75,7 @@ export function itemValues({ metadata, collections }: NewItem): readonly (string
   return [title, JSON.stringify(authors), issued, type, JSON.stringify(plain), JSON.stringify(collections)]
 }
 
-/** The same of a bitstream, but for its uuid, its item and when it came; `bundle` and `name` say which it is. */
+/** The columns of a bitstream besides its uuid, item and creation time. `bundle` and `name` identify it within its item. */
 export type BitstreamValues = Readonly<{
   bundle: string
   name: string
@@ -87,7 +87,7 @@ export type BitstreamValues = Readonly<{
   audience: number
 }>
 
-/** What may change while a bitstream stays the same one. */
+/** The columns that may change while the bitstream keeps its uuid. */
 const changing = ['place', 'description', 'mime_type', 'size', 'sha256', 'audience'] as const
 export const changingColumns = changing.join(', ')
 export const changingValues = (row: BitstreamValues): (string | number | null)[] =>
@@ -111,7 +111,7 @@ export interface BitstreamChanges {
   readonly added: readonly BitstreamValues[]
 }
 
-/** What makes an item's bitstreams those that it is to have. */
+/** The changes that turn an item's bitstreams into the wanted ones. */
 export function bitstreamChanges(
   before: readonly (BitstreamValues & { readonly uuid: string })[],
   wanted: readonly BitstreamValues[],

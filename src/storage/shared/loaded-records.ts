@@ -1,9 +1,9 @@
 /**
- * All records of an entity in memory, back to back: cutting a page out of it costs a tenth of reading it from the
- * file. One buffer, so that a reader thread can hand it over and the garbage collector has nothing to walk.
+ * All records of an entity in memory, back to back. Copying a page out of it costs a tenth of reading it from the file.
+ * It is one buffer, so that a reader thread can transfer it and the garbage collector has nothing to traverse.
  */
 export interface LoadedRecords {
-  /** Of record n, where it begins; one more at the end. */
+  /** The position where record n starts, and the end of the last record. */
   readonly starts: Uint32Array
   readonly json: Buffer
 }
@@ -11,25 +11,25 @@ export interface LoadedRecords {
 /** A position must fit into 32 bits. */
 export const maxLoadedBytes = 0xffff_ffff
 
-/** @param packed `count + 1` starts, then the records */
+/** @param packed `count + 1` start positions, then the records */
 export const unpackRecords = (packed: Uint8Array, count: number): LoadedRecords => ({
   starts: new Uint32Array(packed.buffer, packed.byteOffset, count + 1),
   json: Buffer.from(packed.buffer, packed.byteOffset + (count + 1) * Uint32Array.BYTES_PER_ELEMENT),
 })
 
-/** @returns the records of these numbers, in this order, joined */
-export function cutRecords(
+/** @returns the records with these numbers, in this order, joined by the separator */
+export function pickRecords(
   { starts, json }: LoadedRecords,
   numbers: Iterable<number>,
   separator: string,
 ): Uint8Array {
-  const between = separator.charCodeAt(0)
+  const separatorByte = separator.charCodeAt(0)
   let length = -1
   for (const n of numbers) length += (starts[n + 1] as number) - (starts[n] as number) + 1
   const result = Buffer.allocUnsafe(Math.max(length, 0))
   let at = 0
   for (const n of numbers) {
-    if (at > 0) result[at++] = between
+    if (at > 0) result[at++] = separatorByte
     const start = starts[n] as number
     const end = starts[n + 1] as number
     at += json.copy(result, at, start, end)

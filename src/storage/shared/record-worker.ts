@@ -3,11 +3,11 @@ import { csvLines } from '../../model/record-format.ts'
 import { sortRecords } from './sort-records.ts'
 import { lowerPriority, serveThread } from './thread.ts'
 
-/** Work on records that takes long, away from the thread that answers requests. */
+/** Long-running work on records, off the thread that answers requests. */
 lowerPriority(10)
 
 const handlers = {
-  /** @param ranks of each field, the most significant first */
+  /** @param ranks the ranks of each field, the most significant first */
   sort(count: number, ranks: readonly (readonly [ranks: Uint32Array, descending: boolean])[]) {
     return sortRecords(
       count,

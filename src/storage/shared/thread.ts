@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import { parentPort, Worker } from 'node:worker_threads'
 import { StoreUnavailable } from '../../model/errors.ts'
 
-/** Calls between the main thread and a worker, typed by the worker's handlers. */
+/** Calls from the main thread to a worker thread, typed by the worker's handlers. */
 export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>
 
 type Call = readonly [id: number, name: string, args: readonly unknown[]]
@@ -14,39 +14,39 @@ type Reply =
 
 export interface Thread<H extends Handlers> {
   call<K extends keyof H & string>(name: K, ...args: Parameters<H[K]>): Promise<Awaited<ReturnType<H[K]>>>
-  /** Calls that have no answer yet. */
+  /** The number of calls without an answer yet. */
   readonly busy: number
-  /** It ended by a fault of its own; start another. */
+  /** Whether the thread has ended, as after a crash. It can't be used any more. */
   readonly hasEnded: boolean
   close(): Promise<void>
 }
 
 /**
- * @param name the file below this folder, without its ending
- * @param data handed to the worker
+ * @param name the path of the file below `storage/`, without its extension
+ * @param data the worker's `workerData`
  */
 export function startThread<H extends Handlers>(name: string, data: unknown): Thread<H> {
   const file = new URL(`../${name}${extname(import.meta.url)}`, import.meta.url)
   const worker = new Worker(file, { workerData: data, stdout: false, stderr: false })
-  const waiting = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>()
+  const pending = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>()
   let next = 0
   let ended: Error | undefined
 
   worker.on('message', ([id, kind, value]: Reply) => {
-    const call = waiting.get(id)
-    waiting.delete(id)
-    if (waiting.size === 0) worker.unref()
+    const call = pending.get(id)
+    pending.delete(id)
+    if (pending.size === 0) worker.unref()
     if (kind === 'result') call?.resolve(value as never)
     else call?.reject(kind === 'unavailable' ? new StoreUnavailable(value) : new Error(value))
   })
   const end = (error: Error) => {
     ended = error
-    for (const call of waiting.values()) call.reject(error)
-    waiting.clear()
+    for (const call of pending.values()) call.reject(error)
+    pending.clear()
   }
   worker.on('error', error => end(new StoreUnavailable(`the ${name} thread failed`, { cause: error })))
   worker.on('exit', () => end(ended ?? new StoreUnavailable(`the ${name} thread has ended`)))
-  // A thread that nobody waits for doesn't keep the process alive.
+  // A thread without pending calls doesn't keep the process alive.
   worker.unref()
 
   return {
@@ -54,13 +54,13 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Th
       if (ended) return Promise.reject(ended)
       const id = next++
       return new Promise((resolve, reject) => {
-        if (waiting.size === 0) worker.ref()
-        waiting.set(id, { resolve: resolve as (result: never) => void, reject })
+        if (pending.size === 0) worker.ref()
+        pending.set(id, { resolve: resolve as (result: never) => void, reject })
         worker.postMessage([id, method, args] satisfies Call)
       })
     },
     get busy() {
-      return waiting.size
+      return pending.size
     },
     get hasEnded() {
       return ended !== undefined
@@ -71,10 +71,10 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Th
   }
 }
 
-/** The worker's side: answers calls in the order they come. Buffers of a result are handed over, not copied. */
+/** The worker's side: answers calls in order. The buffer of a typed array is transferred, not copied. */
 export function serveThread(handlers: Handlers): void {
   const port = parentPort
-  if (!port) throw new Error('this file runs as a worker thread')
+  if (!port) throw new Error('this file must run as a worker thread')
   port.on('message', ([id, name, args]: Call) => {
     let reply: Reply
     try {
@@ -102,14 +102,14 @@ export function serveThread(handlers: Handlers): void {
 }
 
 /**
- * Lets the calling thread step back behind the one that answers requests. On Linux a thread has a priority of its own.
- * @param nice 0 (as any) to 19 (only what is left over)
+ * Gives the calling thread a lower priority than the one that answers requests. On Linux each thread has its own priority.
+ * @param nice from 0 (normal) to 19 (only when the processor is otherwise idle)
  */
 export function lowerPriority(nice: number): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').pop())
     if (Number.isInteger(thread)) setPriority(thread, nice)
   } catch {
-    // Elsewhere it stays as it is: slower under load, never wrong.
+    // Other platforms keep the normal priority: slower under load, but correct.
   }
 }

@@ -1,71 +1,71 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 
-interface Kept {
+interface Entry {
   readonly version: string
   readonly bytes: number
-  /** The number of its last use. */
+  /** A counter value from its last use. */
   used: number
   value: Awaitable<unknown>
 }
 
 /**
- * What was worked out from versions of entities, as long as there is room: what was not used for longest goes first.
- * A version never changes, so nothing here is ever stale.
+ * Caches what was computed from versions of entities, and evicts the least recently used entries when it is full. A
+ * version never changes, so an entry is never stale.
  */
 export class VersionCache {
-  readonly #kept = new Map<string, Kept>()
-  readonly #most: number
+  readonly #entries = new Map<string, Entry>()
+  readonly #maxBytes: number
   #bytes = 0
   #uses = 0
 
-  /** @param most bytes to keep */
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
   }
 
-  /** Whether something of this size is worth keeping: it must not drive out everything else. */
+  /** Whether an entry of this size is worth caching: it must not evict everything else. */
   hasRoomFor(bytes: number): boolean {
-    return bytes <= this.#most / 2
+    return bytes <= this.#maxBytes / 2
   }
 
   /**
-   * @param what within the version
-   * @param bytes that the value takes
-   * @param make called when it is not there; requests that come meanwhile get the same promise
+   * @param what names the value within the version
+   * @param bytes the size of the value
+   * @param make computes the value if it is not cached; concurrent callers share its promise
    */
   get<T>(version: string, what: string, bytes: number, make: () => Promise<T>): Awaitable<T> {
     const key = `${version} ${what}`
-    const known = this.#kept.get(key)
-    if (known) {
-      known.used = ++this.#uses
-      return known.value as Awaitable<T>
+    const cached = this.#entries.get(key)
+    if (cached) {
+      cached.used = ++this.#uses
+      return cached.value as Awaitable<T>
     }
     const making = make()
-    const entry: Kept = { version, bytes, used: ++this.#uses, value: making }
-    this.#kept.set(key, entry)
+    const entry: Entry = { version, bytes, used: ++this.#uses, value: making }
+    this.#entries.set(key, entry)
     this.#bytes += bytes
     making.then(
       value => {
         entry.value = value
       },
-      () => this.#forget(key),
+      () => this.#remove(key),
     )
-    // Using is frequent and making rare: what was not used for longest is looked for here.
-    const byUse = this.#bytes > this.#most ? [...this.#kept].sort(([, a], [, b]) => a.used - b.used) : []
+    // Hits are frequent and misses are rare, so sorting by last use is left to misses.
+    const byUse =
+      this.#bytes > this.#maxBytes ? [...this.#entries].sort(([, a], [, b]) => a.used - b.used) : []
     for (const [oldest] of byUse) {
-      if (this.#bytes <= this.#most || oldest === key) break
-      this.#forget(oldest)
+      if (this.#bytes <= this.#maxBytes || oldest === key) break
+      this.#remove(oldest)
     }
     return making
   }
 
-  /** Forgets what belongs to versions that are not among these. */
+  /** Removes the entries of all other versions. */
   keepOnly(versions: ReadonlySet<string>): void {
-    for (const [key, { version }] of this.#kept) if (!versions.has(version)) this.#forget(key)
+    for (const [key, { version }] of this.#entries) if (!versions.has(version)) this.#remove(key)
   }
 
-  #forget(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.bytes ?? 0
-    this.#kept.delete(key)
+  #remove(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.bytes ?? 0
+    this.#entries.delete(key)
   }
 }

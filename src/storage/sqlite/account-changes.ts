@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { administratorGroup, emailKey, type Group, type Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
-import type { Changed, Checked, Login, NewEperson } from '../accounts.ts'
+import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
 import type { Database } from './driver.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 
@@ -87,7 +87,7 @@ export function setPassword(
   email: string,
   hash: string,
   event: AuditEvent,
-  checked?: Checked,
+  checked?: VerifiedPassword,
 ): Changed {
   const eperson = find(db, email)
   if (!eperson) return 'no-eperson'

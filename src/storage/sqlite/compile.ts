@@ -1,5 +1,10 @@
 import type { Entity, Field, Page, TableSource } from '../../model/entities.ts'
-import { counterOf, gatherFirst, type VisibleRows, viewPrefixes } from '../shared/row-visibility.ts'
+import {
+  counterColumn,
+  isCollectingCheaper,
+  type VisibleRows,
+  viewPrefixes,
+} from '../shared/row-visibility.ts'
 
 /** From a plan to SQL, for entities that are tables. Pure: names come from the entity's own list, values are bound. */
 export interface Statement {
@@ -39,7 +44,7 @@ export function compileTable(
   const end = page.limit === null ? null : page.offset + page.limit
 
   if (rows.kind === 'audiences') {
-    const counter = counterOf(table)
+    const counter = counterColumn(table)
     const ids = `[${rows.ids.join()}]`
     const seen = '(SELECT value FROM json_each(?))'
     return {
@@ -60,7 +65,7 @@ export function compileTable(
   const [where, values] = rows.kind === 'own' ? ['WHERE eperson = ?', [rows.eperson]] : ['', []]
   const count =
     rule === 'audience'
-      ? `SELECT sum(${counterOf(table)}) AS seen, 0 AS "all" FROM audience`
+      ? `SELECT sum(${counterColumn(table)}) AS seen, 0 AS "all" FROM audience`
       : `SELECT count(*) AS seen, 0 AS "all" FROM ${from} ${where}`
   return {
     counts: isCounted ? { sql: count, values } : null,
@@ -72,7 +77,7 @@ export function compileTable(
 
 /** @param seen and @param all as `counts` gave them */
 export const choosePage = ({ page, gathered, end }: TablePlan, seen: number, all: number): Statement =>
-  gathered !== null && gatherFirst(seen, all, Math.min(end ?? all, all)) ? gathered : page
+  gathered !== null && isCollectingCheaper(seen, all, Math.min(end ?? all, all)) ? gathered : page
 
 /**
  * Nulls last ascending and first descending (Q6), in the words of the indexes. Where there is no null, saying where it

@@ -2,7 +2,7 @@ import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
-import type { Numbers, SortField } from '../shared/record-listings.ts'
+import type { RecordNumbers, SortField } from '../shared/record-listings.ts'
 import { sortRecords } from '../shared/sort-records.ts'
 import { lowerPriority, serveThread } from '../shared/thread.ts'
 import { choosePage, type TablePlan } from './compile.ts'
@@ -89,7 +89,7 @@ const handlers = {
   },
 
   /** @param numbers of the records, in the order wanted; or the first and the one behind the last */
-  records(file: string, numbers: Numbers, format: RecordFormat, fields: readonly Field[]) {
+  records(file: string, numbers: RecordNumbers, format: RecordFormat, fields: readonly Field[]) {
     const db = held.get(file)?.db
     if (!db) throw new Error('records of a file that is not held')
     const json =

@@ -33,7 +33,7 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
       readerThreads.leastBusy().call('sort', fileOf(source.version), source.count, fields),
     load: ({ source }) =>
       readerThreads.leastBusy().call('load', fileOf(source.version), source.count, source.bytes),
-    cut: ({ source }, numbers, separator) =>
+    readShort: ({ source }, numbers, separator) =>
       numbers instanceof Uint32Array
         ? recordsNumbered(database(source.version), numbers, separator)
         : recordsBetween(database(source.version), ...numbers, separator),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cutRecords, unpackRecords } from '../../../src/storage/shared/loaded-records.ts'
+import { pickRecords, unpackRecords } from '../../../src/storage/shared/loaded-records.ts'
 
 function pack(records: readonly string[]) {
   const bytes = records.map(record => Buffer.from(record))
@@ -14,7 +14,7 @@ function pack(records: readonly string[]) {
 test('Q1 records are cut out of memory by number, in the order wanted, joined', () => {
   const loaded = pack(['{"a":"ä"}', '{}', '{"b":[1,2]}'])
   const cut = (numbers: Iterable<number>, separator: string) =>
-    Buffer.from(cutRecords(loaded, numbers, separator)).toString()
+    Buffer.from(pickRecords(loaded, numbers, separator)).toString()
   assert.equal(cut([2, 0], ','), '{"b":[1,2]},{"a":"ä"}')
   assert.equal(cut(Uint32Array.of(1, 1, 0), '\n'), '{}\n{}\n{"a":"ä"}')
   assert.equal(cut([1], ','), '{}')
@@ -36,7 +36,7 @@ test('Q1 any choice of any records is their texts joined', () => {
     )
   fc.assert(
     fc.property(choice, ({ records, numbers, separator }) => {
-      const body = Buffer.from(cutRecords(pack(records), numbers, separator)).toString()
+      const body = Buffer.from(pickRecords(pack(records), numbers, separator)).toString()
       assert.equal(body, numbers.map(n => records[n]).join(separator))
     }),
   )
