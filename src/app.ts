@@ -19,8 +19,10 @@ import { createLeases } from './downloads/leases.ts'
 import { contentRoutes } from './downloads/route.ts'
 import { authorizationRoutes } from './dspace/authorizations.ts'
 import { bitstreamRoutes } from './dspace/bitstreams.ts'
-import { emptyAnswerRoutes } from './dspace/empty-answers.ts'
+import { emptyAnswerRoutes, signpostingRoutes } from './dspace/empty-answers.ts'
 import { epersonRoutes } from './dspace/epersons.ts'
+import { findRoutes } from './dspace/find.ts'
+import { groupRoutes } from './dspace/groups.ts'
 import { itemRoutes } from './dspace/items.ts'
 import { rootRoutes } from './dspace/root.ts'
 import { siteRoutes } from './dspace/sites.ts'
@@ -66,6 +68,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
     storage,
   )
   healthRoutes(app, storage.ping)
+  signpostingRoutes(app)
   // Everything inside knows who is asking.
   await app.register(async inside => {
     const password = config.loginMethods.includes(passwordMethod)
@@ -86,11 +89,13 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
         epersonRoutes(api, { accounts, addresses })
+        groupRoutes(api, { accounts, addresses })
         changePasswordRoutes(api, { accounts, addresses, csrf, passwords, password })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
         itemRoutes(api, { addresses, entities, repository })
         bitstreamRoutes(api, { addresses, entities, repository })
+        findRoutes(api, { addresses, repository })
         contentRoutes(api, {
           repository,
           files: createFileStore(config.filesFolder),

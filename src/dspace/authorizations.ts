@@ -25,28 +25,28 @@ interface Parts extends FeatureParts {
 /** `[<eperson>_]<feature>_<type>_<uuid>` */
 const authorizationId = new RegExp(`^(?:(${uuidPattern})_)?([A-Za-z]+)_([a-z]+)_(${uuidPattern})$`)
 
-/** The kinds of things, by where they are below `/api`; a thing is at such an address and its uuid. */
-const places: Readonly<Record<ResourceType, string>> = {
+/** Where the objects of each kind are below `/api`; the uuid follows. */
+const pathOfType: Readonly<Record<ResourceType, string>> = {
   site: '/core/sites/',
   eperson: '/eperson/epersons/',
   group: '/eperson/groups/',
   bitstream: '/core/bitstreams/',
 }
-/** That many look-ups one request may cause. */
+/** Each is a look-up in the store. */
 const maxResources = 200
 
-const types = Object.keys(places) as ResourceType[]
+const types = Object.keys(pathOfType) as ResourceType[]
 
 /**
- * `GET /api/authz/…` (B1: «checked against the site»): what an eperson may do with something. Every authorization that
- * holds is listed, none that doesn't; a feature or an address that nobody knows has none.
+ * `GET /api/authz/…` (B1, Z1): what an eperson may do with an object. Every authorization that holds is listed, and none
+ * that doesn't; an unknown feature or address has none.
  */
 export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts }: Parts): void {
   const { accounts } = parts
   const authz = `${addresses.api}/authz`
   const authorizations = `${authz}/authorizations`
   const featureHref = (id: string) => `${authz}/features/${id}`
-  const hrefOf = ({ type, uuid }: Resource) => `${addresses.api}${places[type]}${uuid}`
+  const hrefOf = ({ type, uuid }: Resource) => `${addresses.api}${pathOfType[type]}${uuid}`
 
   function resourceAt(href: string): Resource[] {
     return types.flatMap(type => {
@@ -56,7 +56,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     })
   }
 
-  /** Of `uuid` and `type`, such as `core.bitstream` or `core.bitstreams`, the other way to say what is asked about. */
+  /** The parameters `uuid` and `type`, such as `core.bitstream` or `core.bitstreams`: the other way to name objects. */
   function resourcesOf(query: Query): Resource[] {
     const name = single(query, 'type')
       ?.toLowerCase()
@@ -91,13 +91,13 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     }
   }
 
-  /** @param eperson whose rights; a client may ask about itself, an administrator about anybody */
+  /** @param eperson whose rights; undefined for those of an anonymous user */
   async function rightsOf(caller: Caller, eperson: string | undefined): Promise<Who> {
-    // Of a stranger, what is known of its address counts.
     if (eperson === undefined)
       return {
         administrator: false,
         self: null,
+        // The special groups of an anonymous caller's address count.
         viewer: caller.kind === 'anonymous' ? viewerOf(caller) : viewerOfSession(undefined),
       }
     const asking = requireEperson(caller)
@@ -110,7 +110,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     if (!isAdministrator(caller))
       throw new Problem(
         'access-denied',
-        'An eperson may ask about its own rights; others are for administrators.',
+        'Epersons may ask only about their own rights. Administrators may ask about anyone.',
       )
     const session = await accounts.session(eperson)
     return {
@@ -120,7 +120,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     }
   }
 
-  /** @param wanted names of features; none: all */
+  /** @param wanted ids of features; all of them if it is empty */
   async function holding(
     caller: Caller,
     eperson: string | undefined,
@@ -137,10 +137,11 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     return held
   }
 
-  /** @param name of the search @param resources that are asked about */
+  /** @param name of the search */
   async function searched({ caller, query }: FastifyRequest, name: string, resources: readonly Resource[]) {
     const asked = query as Query
-    const eperson = single(asked, 'eperson')?.toLowerCase()
+    // DSpace's interface never says whose rights it asks for: it means its user, who may be acted as (Z1).
+    const eperson = single(asked, 'eperson')?.toLowerCase() ?? uuidOf(caller)
     const found = await holding(caller, eperson, resources, asked.values.get('feature') ?? [])
     const self = withParameters(`${authorizations}/search/${name}`, asked, searchParameters)
     return halPage('authorizations', found, readPage(asked), self)
@@ -150,7 +151,8 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
   app.get('/authz/authorizations/search/object', async request => {
     const query = request.query as Query
     const uri = single(query, 'uri')
-    if (!uri) throw badParameter('uri', '', 'The parameter uri must be the address of what is asked about.')
+    if (!uri)
+      throw badParameter('uri', '', 'The parameter uri is missing; it must be the address of an object.')
     single(query, 'feature')
     return searched(request, 'object', resourceAt(uri))
   })
@@ -162,14 +164,14 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
       throw badParameter(
         'uri',
         '',
-        'What is asked about must be said: addresses as uri, or a type and each uuid, once or more often.',
+        'The request names no object; give one or more addresses as uri, or a type and one or more uuid.',
       )
     const wanted = [...uris.flatMap(resourceAt), ...resourcesOf(query)]
     if (wanted.length > maxResources)
       throw badParameter(
         'uuid',
         String(wanted.length),
-        `At most ${maxResources} things can be asked about at once.`,
+        `The request names ${wanted.length} objects; the maximum is ${maxResources}.`,
       )
     return searched(request, 'objects', wanted)
   })
@@ -178,7 +180,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     const [, eperson, feature = '', type, uuid = ''] = authorizationId.exec(params.id) ?? []
     const resources = types.filter(one => one === type).map(one => ({ type: one, uuid }))
     const [held] = await holding(caller, eperson, resources, [feature])
-    if (!held) throw new Problem('not-found', 'There is no such authorization.')
+    if (!held) throw new Problem('not-found', 'There is no such authorization, or it does not hold.')
     return held
   })
 
@@ -201,7 +203,10 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
   )
   app.get<{ Params: { id: string } }>('/authz/features/:id', async request => {
     const feature = features.find(({ id }) => id === request.params.id)
-    if (!feature) throw new Problem('not-found', 'There is no feature of this name.')
+    if (!feature) throw new Problem('not-found', 'There is no feature with this id.')
     return featureBody(feature)
   })
 }
+
+const uuidOf = (caller: Caller): string | undefined =>
+  caller.kind === 'anonymous' ? undefined : caller.session.eperson.uuid

@@ -3,10 +3,13 @@ import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage, single } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { readUuid } from '../lib/uuids.ts'
 
 /**
- * What DSpace's user interface asks for before it shows its first page, and Carrel has none of: lists that are empty, a
- * search that finds nothing, views that nobody counts. Without these answers it doesn't start.
+ * What DSpace's user interface asks for and Carrel doesn't have: lists that are empty, a search that finds nothing, views
+ * that are not counted. Without these answers the interface doesn't start, its pages load forever, or the browser's
+ * console fills with errors.
  */
 const emptyLists: Readonly<Record<string, string>> = {
   '/core/communities': 'communities',
@@ -18,6 +21,23 @@ const emptyLists: Readonly<Record<string, string>> = {
   '/system/systemwidealerts/search/active': 'systemwidealerts',
   '/system/scripts': 'scripts',
   '/eperson/profiles': 'profiles',
+  // The page for processes (process-data.service.ts), a page for each status.
+  '/system/processes': 'processes',
+  '/system/processes/search/byProperty': 'processes',
+  // The page for subscriptions (subscriptions-data.service.ts).
+  '/core/subscriptions': 'subscriptions',
+  '/core/subscriptions/search/findByEPerson': 'subscriptions',
+  '/core/subscriptions/search/findByEPersonAndDso': 'subscriptions',
+  // The page of an item: edititem-data, correctiontype-data, quality-assurance-source-data and
+  // notify-services-status-data.service.ts.
+  '/core/edititems': 'edititems',
+  '/core/edititems/search/findModesById': 'edititemmodes',
+  '/config/correctiontypes': 'correctiontypes',
+  '/config/correctiontypes/search/findByItem': 'correctiontypes',
+  '/config/correctiontypes/search/findByTopic': 'correctiontypes',
+  '/integration/qualityassurancesources': 'qualityassurancesources',
+  '/integration/qualityassurancesources/search/byTarget': 'qualityassurancesources',
+  '/ldn/notifyrequests': 'notifyrequests',
 }
 
 export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
@@ -29,8 +49,21 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
 
   app.get('/discover', async () => ({
     type: 'discover',
-    _links: { browses: link('/discover/browses'), search: link('/discover/search'), self: link('/discover') },
+    _links: {
+      browses: link('/discover/browses'),
+      facets: link('/discover/facets'),
+      search: link('/discover/search'),
+      self: link('/discover'),
+    },
   }))
+  // facet-config-response-parsing.service.ts reads exactly this; the sidebar of the search page waits for it.
+  app.get('/discover/facets', async () => ({
+    type: 'discover',
+    _embedded: { facets: [] },
+    _links: { self: link('/discover/facets') },
+  }))
+  // Asked for each field on the page of an item: no field leads to a list to browse.
+  app.get('/discover/browses/search/byFields', async (_request, reply) => reply.code(204).send())
   app.get('/discover/search', async () => ({
     type: 'discover',
     filters: [],
@@ -54,6 +87,17 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     }
   })
 
+  app.get<{ Params: { uuid: string } }>('/ldn/notifyrequests/:uuid', async ({ params }) => {
+    const uuid = readUuid(params.uuid)
+    if (uuid === undefined) throw new Problem('not-found', 'There is no item with this UUID.')
+    return {
+      itemuuid: uuid,
+      notifyStatus: [],
+      type: 'notifyrequests',
+      _links: { self: link(`/ldn/notifyrequests/${uuid}`) },
+    }
+  })
+
   app.get('/statistics', async () => ({
     type: 'statistics',
     _links: {
@@ -67,6 +111,14 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
   }
 }
 
+/**
+ * `GET /signposting/links/{uuid}`, which DSpace's interface asks outside of `/api` (signposting-data.service.ts): an
+ * array, without links for any uuid.
+ */
+export function signpostingRoutes(app: FastifyInstance): void {
+  app.get('/signposting/links/:uuid', async () => [])
+}
+
 /** Links of the root (P4) by the names that the interface knows. */
 export const emptyAnswerLinks = ({
   api,
@@ -76,11 +128,17 @@ export const emptyAnswerLinks = ({
       browses: '/discover/browses',
       collections: '/core/collections',
       communities: '/core/communities',
+      correctiontypes: '/config/correctiontypes',
       discover: '/discover',
+      edititems: '/core/edititems',
+      notifyrequests: '/ldn/notifyrequests',
+      processes: '/system/processes',
       profiles: '/eperson/profiles',
       properties: '/config/properties',
+      qualityassurancesources: '/integration/qualityassurancesources',
       scripts: '/system/scripts',
       statistics: '/statistics',
+      subscriptions: '/core/subscriptions',
       systemwidealerts: '/system/systemwidealerts',
     }).map(([name, path]) => [name, { href: `${api}${path}` }]),
   )

@@ -3,10 +3,10 @@ import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage, single, withParameters } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireEperson } from '../http/require-eperson.ts'
+import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
 import type { Eperson, Group } from '../model/accounts.ts'
-import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import { type Caller, isAdministrator } from '../model/caller.ts'
+import type { Accounts, ListedEperson } from '../storage/accounts.ts'
 
 /** An eperson as DSpace's clients know it. */
 export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({
@@ -18,7 +18,7 @@ export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({
   metadata: {
     ...metadata('eperson.firstname', eperson.firstName),
     ...metadata('eperson.lastname', eperson.lastName),
-    // There is no agreement to sign here; DSpace's interface would ask for one at every login.
+    // Without this, DSpace's interface asks for an end user agreement at every login.
     ...metadata('dspace.agreements.end-user', 'true'),
   },
   type: 'eperson',
@@ -31,78 +31,86 @@ export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({
 const metadata = (key: string, value: string | null) =>
   value === null ? {} : { [key]: [{ value, language: null, authority: null, confidence: -1, place: 0 }] }
 
+/** A group as DSpace's clients know it. */
+export function groupBody({ uuid, name }: Group, addresses: Addresses) {
+  const self = addresses.group(uuid)
+  return {
+    id: uuid,
+    uuid,
+    name,
+    permanent: false,
+    metadata: {},
+    type: 'group',
+    _links: {
+      epersons: { href: `${self}/epersons` },
+      object: { href: `${self}/object` },
+      self: { href: self },
+      subgroups: { href: `${self}/subgroups` },
+    },
+  }
+}
+
 interface Parts {
   readonly accounts: Accounts
   readonly addresses: Addresses
 }
 
-/** A group as DSpace's clients know it. */
-export const groupBody = ({ uuid, name }: Group, addresses: Addresses) => ({
-  id: uuid,
-  uuid,
-  name,
-  permanent: false,
-  metadata: {},
-  type: 'group',
-  _links: { self: { href: addresses.group(uuid) } },
-})
-
-/** `GET /api/eperson/…` (S4): the own record and groups, or anybody's for an administrator. */
+/** `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anybody's for an administrator. */
 export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Parts): void {
   type Route = { Params: { uuid: string } }
-  const url = '/eperson/epersons/:uuid'
+  const path = '/eperson/epersons'
+  const url = `${path}/:uuid`
+  const all = `${addresses.api}${path}`
 
-  /** @throws Problem for whoever may not know, or where there is nobody */
+  /** @throws Problem 401 or 403 for a caller who may not read the record, 404 where there is none */
   async function readable(caller: Caller, uuid: string): Promise<Eperson> {
     const asking = requireEperson(caller)
     const wanted = uuid.toLowerCase()
     if (wanted !== asking.session.eperson.uuid && !isAdministrator(caller))
-      throw new Problem('access-denied', 'An eperson may read its own record; others are for administrators.')
+      throw new Problem(
+        'access-denied',
+        'Epersons may read only their own record. Administrators may read any.',
+      )
     const eperson = await accounts.eperson(wanted)
-    if (!eperson) throw new Problem('not-found', 'There is no eperson with this uuid.')
+    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
     return eperson
   }
 
-  /** @throws Problem for everybody but administrators */
-  function requireAdministrator(caller: Caller): void {
-    requireEperson(caller)
-    if (!isAdministrator(caller)) throw new Problem('access-denied', 'These lists are for administrators.')
-  }
-  app.get('/eperson/epersons', async request => {
-    requireAdministrator(request.caller)
-    const bodies = (await accounts.listEpersons()).map(one => epersonBody(one, addresses))
-    return halPage('epersons', bodies, readPage(request.query as Query), `${addresses.api}/eperson/epersons`)
-  })
-  // How an administrator finds whom to act on behalf of.
-  app.get('/eperson/epersons/search/byMetadata', async request => {
-    requireAdministrator(request.caller)
-    const query = request.query as Query
-    const wanted = (single(query, 'query') ?? '').trim().toLowerCase()
-    const found = (await accounts.listEpersons()).filter(
-      ({ uuid, email, firstName, lastName }) =>
-        uuid === wanted ||
-        [email, firstName, lastName, `${firstName ?? ''} ${lastName ?? ''}`].some(text =>
-          text?.toLowerCase().includes(wanted),
-        ),
-    )
-    const self = withParameters(`${addresses.api}/eperson/epersons/search/byMetadata`, query, ['query'])
-    return halPage(
+  const page = (epersons: readonly Eperson[], query: Query, self: string) =>
+    halPage(
       'epersons',
-      found.map(one => epersonBody(one, addresses)),
+      epersons.map(one => epersonBody(one, addresses)),
       readPage(query),
       self,
     )
+
+  app.get(path, async request => {
+    requireAdministrator(request.caller)
+    return page(await accounts.listEpersons(), request.query as Query, all)
   })
-  app.get('/eperson/epersons/search/byEmail', async (request, reply) => {
+  // The page for people searches with an empty query; "Impersonate" begins there.
+  app.get(`${path}/search/byMetadata`, async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    const found = (await accounts.listEpersons()).filter(matcherOf(query))
+    return page(found, query, withParameters(`${all}/search/byMetadata`, query, ['query']))
+  })
+  // The page of a group offers these as new members.
+  app.get(`${path}/search/isNotMemberOf`, async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    const [group] = await accounts.groupsByUuid([(single(query, 'group') ?? '').toLowerCase()])
+    const matches = matcherOf(query)
+    const found = (await accounts.listEpersons()).filter(
+      one => matches(one) && !(group && one.groups.includes(group.name)),
+    )
+    return page(found, query, withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group']))
+  })
+  app.get(`${path}/search/byEmail`, async (request, reply) => {
     requireAdministrator(request.caller)
     const wanted = (single(request.query as Query, 'email') ?? '').trim().toLowerCase()
     const found = (await accounts.listEpersons()).find(({ email }) => email.toLowerCase() === wanted)
     return found ? epersonBody(found, addresses) : reply.code(204).send()
-  })
-  app.get('/eperson/groups', async request => {
-    requireAdministrator(request.caller)
-    const bodies = (await accounts.listGroups()).map(one => groupBody(one, addresses))
-    return halPage('groups', bodies, readPage(request.query as Query), `${addresses.api}/eperson/groups`)
   })
 
   app.get<Route>(url, async request =>
@@ -110,21 +118,19 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
   )
   app.get<Route>(`${url}/groups`, async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    // Whoever is disabled has no session; its memberships show again when it is enabled.
+    // A disabled eperson has no session; their groups show again when they are enabled.
     const groups = (await accounts.session(uuid))?.groups ?? []
     const bodies = groups.map(group => groupBody(group, addresses))
     return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
   })
-  app.get<Route>('/eperson/groups/:uuid', async request => {
-    const caller = requireEperson(request.caller)
-    const [group] = await accounts.groupsByUuid([request.params.uuid.toLowerCase()])
-    // Who is not in a group doesn't learn whether there is one.
-    if (group && (isAdministrator(caller) || isMember(caller, group.name))) return groupBody(group, addresses)
-    throw isAdministrator(caller)
-      ? new Problem('not-found', 'There is no group with this uuid.')
-      : new Problem(
-          'access-denied',
-          'An eperson may read the groups that it is in; others are for administrators.',
-        )
-  })
+}
+
+/** The parameter `query`: part of a name or an email address, or a whole UUID. */
+function matcherOf(query: Query) {
+  const wanted = (single(query, 'query') ?? '').trim().toLowerCase()
+  return ({ uuid, email, firstName, lastName }: ListedEperson): boolean =>
+    uuid === wanted ||
+    [email, firstName, lastName, `${firstName ?? ''} ${lastName ?? ''}`].some(text =>
+      text?.toLowerCase().includes(wanted),
+    )
 }

@@ -5,7 +5,10 @@ import { admits, today, type Viewer } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Repository } from '../storage/repository.ts'
 
-/** What somebody may do with something, as DSpace's clients ask for it: a table, one entry for each feature there is. */
+/**
+ * What somebody may do with an object, as DSpace's clients ask for it: a table with an entry for each feature. A client
+ * shows a button where a feature is granted, so each is granted exactly where the button works (Z1).
+ */
 export interface Feature {
   readonly id: string
   readonly description: string
@@ -13,27 +16,27 @@ export interface Feature {
   readonly may: (who: Who, resource: Resource, parts: FeatureParts) => Awaitable<boolean>
 }
 
-/** Kinds of things that a client can ask about. */
+/** Kinds of objects that a client can ask about. */
 export type ResourceType = 'site' | 'eperson' | 'group' | 'bitstream'
 
-/** Something that a client asks about. */
+/** An object that a client asks about. */
 export interface Resource {
   readonly type: ResourceType
   /** In lower case. */
   readonly uuid: string
 }
 
-/** Whose rights are looked at. */
+/** Whose rights they are. */
 export interface Who {
   readonly administrator: boolean
-  /** Who acts for itself; null: nobody who is logged in, or somebody else acts on behalf of it. */
+  /** The eperson, if they act for themselves; null for an anonymous user, and while an administrator acts as them. */
   readonly self: Eperson | null
-  /** As whom rows are seen; somebody who is not logged in sees some too. */
+  /** As whom rows are seen; an anonymous user sees some, too. */
   readonly viewer: Viewer
 }
 
 export interface FeatureParts {
-  readonly accounts: Pick<Accounts, 'credentials'>
+  readonly accounts: Pick<Accounts, 'credentials' | 'session'>
   readonly config: Pick<Config, 'loginMethods' | 'loginOnBehalfOf'>
   readonly repository: Repository
 }
@@ -41,16 +44,16 @@ export interface FeatureParts {
 export const features: readonly Feature[] = [
   {
     id: 'administratorOf',
-    description: 'Whether somebody is an administrator of the service.',
+    description: 'Is an administrator of the service.',
     resourcetypes: ['site', 'eperson', 'group'],
     may: who => who.administrator,
   },
   {
     id: 'canChangePassword',
     description:
-      'Whether somebody may change the password of an eperson: its own, where it has one and may log in with it.',
+      'May change the password of this eperson: their own, if they have one and may log in with it.',
     resourcetypes: ['eperson'],
-    // DSpace's interface shows its form to whom this is granted: to exactly those whom `PATCH` lets through.
+    // Exactly those whose `PATCH` is let through.
     may: async ({ self }, { uuid }, { accounts, config }) => {
       if (self?.uuid !== uuid || !config.loginMethods.includes(passwordMethod)) return false
       const known = await accounts.credentials(self.email)
@@ -59,7 +62,7 @@ export const features: readonly Feature[] = [
   },
   {
     id: 'canDownload',
-    description: 'Whether somebody may read the content of a file.',
+    description: 'May read the content of this file.',
     resourcetypes: ['bitstream'],
     may: async ({ viewer }, { uuid }, { repository }) => {
       const bitstream = await repository.bitstream(uuid)
@@ -67,9 +70,22 @@ export const features: readonly Feature[] = [
     },
   },
   {
+    id: 'canManageGroups',
+    description: 'May list all groups and their members.',
+    resourcetypes: ['site'],
+    // DSpace's interface shows its pages for people and groups to whom this is granted.
+    may: who => who.administrator,
+  },
+  {
     id: 'loginOnBehalfOf',
-    description: 'Whether somebody may act on behalf of others (X-On-Behalf-Of).',
+    description: 'May act on behalf of others, or of this eperson (X-On-Behalf-Of).',
     resourcetypes: ['site', 'eperson'],
-    may: (who, _resource, { config }) => config.loginOnBehalfOf && who.administrator,
+    may: async (who, { type, uuid }, { accounts, config }) => {
+      if (!config.loginOnBehalfOf || !who.administrator) return false
+      if (type === 'site') return true
+      // B2: nobody acts on behalf of an administrator, or of somebody who may not log in.
+      const target = await accounts.session(uuid)
+      return target !== undefined && !target.administrator
+    },
   },
 ]

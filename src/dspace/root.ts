@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { emptyAnswerLinks } from './empty-answers.ts'
+import { findLinks } from './find.ts'
 
-/** Where a client starts: the HAL root, the root of authentication, and the CSRF pair (P4, C3). */
+/** Where a client begins: the HAL root, the links of authentication, and the CSRF pair (P4, C3). */
 export function rootRoutes(
   app: FastifyInstance,
   { addresses, csrf }: { addresses: Addresses; csrf: Csrf },
@@ -13,6 +14,7 @@ export function rootRoutes(
     type: 'root',
     _links: {
       ...emptyAnswerLinks(addresses),
+      ...findLinks(addresses),
       authn: link(addresses.authn),
       authorizations: link(`${addresses.api}/authz/authorizations`),
       bitstreamformats: link(`${addresses.api}/core/bitstreamformats`),

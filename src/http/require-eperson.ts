@@ -1,15 +1,27 @@
-import type { Caller } from '../model/caller.ts'
+import { type Caller, isAdministrator } from '../model/caller.ts'
 import { Problem } from './problems.ts'
+
+type LoggedIn = Exclude<Caller, { kind: 'anonymous' }>
 
 /**
  * The caller, who must be logged in.
- * @throws Problem 401 for anonymous
+ * @throws Problem 401 for an anonymous caller
  */
-export function requireEperson(caller: Caller): Exclude<Caller, { kind: 'anonymous' }> {
+export function requireEperson(caller: Caller): LoggedIn {
   if (caller.kind === 'anonymous')
     throw new Problem(
       'authentication-required',
-      'Authentication is required: no valid token came with the request.',
+      'Authentication is required: the request has no valid token.',
     )
   return caller
+}
+
+/**
+ * The caller, who must be an administrator.
+ * @throws Problem 401 for an anonymous caller, 403 for any other eperson
+ */
+export function requireAdministrator(caller: Caller): LoggedIn {
+  const loggedIn = requireEperson(caller)
+  if (!isAdministrator(caller)) throw new Problem('access-denied', 'Only administrators may read this list.')
+  return loggedIn
 }

@@ -7,6 +7,7 @@ import type { Client } from '../support/clients/client.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import { exchange, head } from '../support/clients/raw.ts'
 import { eventsOf } from '../support/data/events.ts'
+import { addItem, membersOf } from '../support/data/repository.ts'
 import { from, withSpecialGroups } from '../support/service/configuration.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
@@ -150,6 +151,31 @@ test('B2 nobody acts as an administrator, not even as itself', async t => {
   const other = await service.addEperson('other-admin@example.org', { admin: true })
   for (const uuid of [boss.uuid, other.uuid])
     await assertProblem(await admin.get('/api/authn/status', as(uuid)), 403, 'on-behalf-of-refused')
+})
+
+test('B5 the header beside a short-lived token that acts as the same eperson is accepted', async t => {
+  const { service, ruth, admin } = await startWithBoth(t)
+  const max = await service.addEperson('max@example.org')
+  const { files } = await addItem(service, {
+    identifier: 'x/1',
+    files: [{ name: 'a.txt', content: 'for Ruth', readers: membersOf('Readers') }],
+  })
+  await service.storage.accounts.ensureGroups(['Readers'])
+  await service.storage.accounts.join('Readers', ruthEmail, commandEvent('group.join'))
+  const content = `/api/core/bitstreams/${files.get('a.txt')?.uuid}/content`
+  const short = await admin.shortLivedToken(as(ruth.uuid, 'a question about a download'))
+  const browser = service.client()
+  // As DSpace's Python client sends it, and as a link.
+  for (const [path, headers] of [
+    [content, { authorization: short }],
+    [`${content}?authentication-token=${short}`, {}],
+  ] as const) {
+    const answer = await browser.get(path, { ...headers, ...as(ruth.uuid.toUpperCase()) })
+    assert.deepEqual([answer.status, answer.headers.get('x-acting-as')], [200, ruth.uuid])
+    assert.equal(await answer.text(), 'for Ruth')
+    const other = await browser.get(path, { ...headers, ...as(max.uuid) })
+    await assertProblem(other, 403, 'on-behalf-of-refused')
+  }
 })
 
 test('B2 acting can not be chained', async t => {

@@ -131,6 +131,7 @@ test('S3 special groups are there without an authenticated user', async t => {
   const service = await startService(t, { env })
   const [group] = await service.storage.accounts.ensureGroups(['Campus'])
   assert.ok(group)
+  const self = `${baseUrl}/api/eperson/groups/${group.uuid}`
   const body = await service.client().status(status, from('10.1.2.3'))
   assert.deepEqual(body, {
     ...anonymous,
@@ -146,7 +147,12 @@ test('S3 special groups are there without an authenticated user', async t => {
               permanent: false,
               metadata: {},
               type: 'group',
-              _links: { self: { href: `${baseUrl}/api/eperson/groups/${group.uuid}` } },
+              _links: {
+                epersons: { href: `${self}/epersons` },
+                object: { href: `${self}/object` },
+                self: { href: self },
+                subgroups: { href: `${self}/subgroups` },
+              },
             },
           ],
         },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { DspaceInterface } from '../support/clients/dspace-interface.ts'
 import { addItem, membersOf } from '../support/data/repository.ts'
-import { test } from '../support/service/engines.ts'
+import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf, type Service, startService } from '../support/service/service.ts'
 
 /** Another site than the service's: nothing is shared but what the service allows. */
@@ -19,7 +19,7 @@ async function started(t: TestContext) {
   await service.addEperson('admin@example.org', { admin: true })
   await service.addEperson('ruth@example.org', { groups: ['Readers'] })
   await service.addEperson('max@example.org')
-  const { files } = await addItem(service, {
+  const { uuid: item, files } = await addItem(service, {
     identifier: '123456789/1',
     files: [
       { name: 'open.txt', content: 'for everybody' },
@@ -28,7 +28,7 @@ async function started(t: TestContext) {
   })
   const open = files.get('open.txt')?.uuid ?? assert.fail('the file is there')
   const closed = files.get('closed.txt')?.uuid ?? assert.fail('the file is there')
-  return { service, open, closed }
+  return { service, item, open, closed }
 }
 
 async function opened(service: Service): Promise<DspaceInterface> {
@@ -52,7 +52,7 @@ async function textOf(downloaded: Awaited<ReturnType<DspaceInterface['download']
   return text
 }
 
-test('W1 DSpace’s interface boots and shows its home page to a stranger', async t => {
+test('W1 DSpace’s interface boots and shows its home page to an anonymous user', async t => {
   const { service } = await started(t)
   const ui = await opened(service)
   assert.deepEqual(ui.loginMethods, ['password'])
@@ -127,11 +127,11 @@ test('T6 DSpace’s interface changes a password on the profile page, and every 
   assert.equal((await ui.profile()).canChangePassword, true)
 })
 
-test('F1 DSpace’s interface downloads a restricted file for whoever may read it', async t => {
+test('F1 Z1 DSpace’s interface downloads a restricted file for those who may read it', async t => {
   const { service, open, closed } = await started(t)
-  const stranger = await opened(service)
-  assert.equal(await textOf(await stranger.download(open)), 'for everybody')
-  assert.equal(await stranger.download(closed), 'login')
+  const anonymous = await opened(service)
+  assert.equal(await textOf(await anonymous.download(open)), 'for everybody')
+  assert.equal(await anonymous.download(closed), 'login')
 
   const ruth = await loggedIn(service, 'ruth@example.org')
   assert.equal(await textOf(await ruth.download(closed)), 'for readers')
@@ -140,11 +140,12 @@ test('F1 DSpace’s interface downloads a restricted file for whoever may read i
   assert.equal(await max.download(closed), 'forbidden')
 })
 
-test('B1 DSpace’s interface acts on behalf of somebody, over reloads and downloads, and stops', async t => {
+test('B1 Z1 DSpace’s interface acts on behalf of somebody, over reloads and downloads, and stops', async t => {
   const { service, closed } = await started(t)
   const ui = await loggedIn(service, 'admin@example.org')
   await ui.reload()
-  assert.deepEqual(ui.menu, ['administratorOf'])
+  assert.deepEqual(ui.menu, ['administratorOf', 'canManageGroups'])
+  assert.equal(await ui.impersonate('admin@example.org'), 'no button')
   await ui.impersonate('ruth@example.org')
   assert.equal(ui.user?.email, 'ruth@example.org')
   assert.deepEqual(ui.menu, [])
@@ -161,4 +162,42 @@ test('B1 DSpace’s interface acts on behalf of somebody, over reloads and downl
   assert.equal(await ui.download(closed), 'forbidden')
   await ui.logOut()
   assert.equal(ui.user, undefined)
+})
+
+test('Z1 DSpace’s interface shows an administrator people and groups, and no button that would fail', async t => {
+  const { service } = await started(t)
+  const ui = await loggedIn(service, 'admin@example.org')
+  assert.deepEqual(
+    await ui.people(),
+    ['admin@example.org', 'max@example.org', 'ruth@example.org'].map(name => ({ name, isDeletable: false })),
+  )
+  assert.deepEqual(await ui.people('max'), [{ name: 'max@example.org', isDeletable: false }])
+  assert.deepEqual(
+    await ui.groups(),
+    ['Administrator', 'Readers'].map(name => ({ name, isDeletable: false, members: 1 })),
+  )
+  assert.deepEqual(await ui.groups('read'), [{ name: 'Readers', isDeletable: false, members: 1 }])
+  assert.deepEqual(await ui.groups('nothing'), [])
+  assert.deepEqual(await ui.group('Readers'), {
+    members: ['ruth@example.org'],
+    others: ['admin@example.org', 'max@example.org'],
+  })
+  const ruth = await loggedIn(service, 'ruth@example.org')
+  assert.deepEqual(ruth.menu, [])
+  await assert.rejects(ruth.groups(), /the page opens/)
+})
+
+testOn('sqlite', 'P4 no page of DSpace’s interface waits for an answer that never comes', async t => {
+  const { service, item } = await started(t)
+  for (const ui of [
+    await opened(service),
+    await loggedIn(service, 'ruth@example.org'),
+    await loggedIn(service, 'admin@example.org'),
+  ]) {
+    assert.equal((await ui.showItem(item)).uuid, item)
+    await ui.showSearch()
+    await ui.showProcessesAndSubscriptions()
+    assert.equal(await ui.showHandle('123456789/1'), item)
+    assert.equal(await ui.showHandle('123456789/2'), undefined)
+  }
 })

@@ -161,14 +161,104 @@ export class DspaceInterface {
     return this.#browser.visit(`${content}?authentication-token=${token}`)
   }
 
-  /** An administrator looks for somebody and acts on behalf of them. */
-  async impersonate(email: string): Promise<void> {
+  /** epeople-registry.component.ts: the page for people. @returns those it shows, with what may be done to each */
+  async people(query = ''): Promise<readonly Shown[]> {
+    assert.ok(await this.isAuthorized('administratorOf'), 'the page opens')
+    const found = await this.#list('epersons', `/search/byMetadata?query=${query}&page=0&size=5`)
+    return Promise.all(found.map(one => this.#shown(one, one.email)))
+  }
+
+  /** groups-registry.component.ts: the page for groups, which shows a spinner until all of this has answered. */
+  async groups(query = ''): Promise<readonly ShownGroup[]> {
+    assert.ok(await this.isAuthorized('canManageGroups'), 'the page opens')
+    const path = `/search/byMetadata?query=${query}&page=0&size=5&embed=object`
+    const found = await this.#list('groups', path)
+    return Promise.all(
+      found.map(async one => {
+        assert.equal((await this.#api('GET', hrefOf(one, 'object'))).status, 204)
+        const subgroups = await this.#get(`${hrefOf(one, 'subgroups')}?page=0&size=1`)
+        const members = await this.#get(`${hrefOf(one, 'epersons')}?page=0&size=1`)
+        const count = (members.page?.totalElements ?? 0) + (subgroups.page?.totalElements ?? 0)
+        return { ...(await this.#shown(one, one.name)), members: count }
+      }),
+    )
+  }
+
+  /** members-list.component.ts and subgroups-list.component.ts: the page of a group. */
+  async group(name: string): Promise<{ members: readonly string[]; others: readonly string[] }> {
+    const [found] = await this.#list('groups', `/search/byMetadata?query=${name}&page=0&size=5`)
+    const group = await this.#get(hrefOf(found, 'self'))
+    const notIn = `/search/isNotMemberOf?query=&group=${group.id}&page=0&size=5`
+    const emails = (list: readonly Body[]) => list.map(({ email = '' }) => email)
+    assert.deepEqual(listIn(await this.#get(`${hrefOf(group, 'subgroups')}?page=0&size=5`)), [])
+    assert.deepEqual(await this.#list('groups', notIn), [])
+    return {
+      members: emails(listIn(await this.#get(`${hrefOf(group, 'epersons')}?page=0&size=5`))),
+      others: emails(await this.#list('epersons', notIn)),
+    }
+  }
+
+  async #shown(one: Body, name = ''): Promise<Shown> {
+    return { name, isDeletable: await this.isAuthorized('canDelete', hrefOf(one, 'self')) }
+  }
+
+  /** eperson-form.component.ts: an administrator looks for somebody and acts on behalf of them, if there is a button. */
+  async impersonate(email: string): Promise<'no button' | undefined> {
     const [found] = await this.#list('epersons', `/search/byMetadata?query=${email}&page=0&size=5`)
     assert.equal(found?.email, email)
     const eperson = await this.#get(hrefOf(found, 'self'))
-    assert.ok(await this.isAuthorized('loginOnBehalfOf', hrefOf(eperson, 'self')))
+    listIn(await this.#get(`${hrefOf(eperson, 'groups')}?page=0&size=5&embed=object`))
+    if (!(await this.isAuthorized('loginOnBehalfOf', hrefOf(eperson, 'self')))) return 'no button'
     this.#own.set('dsImpersonatingEPerson', eperson.uuid)
     await this.reload()
+    return undefined
+  }
+
+  /** item-page and what is on it. */
+  async showItem(uuid: string): Promise<Body> {
+    const item = await this.#get(`${await this.#endpoint('items')}/${uuid}?embed=thumbnail&embed=bundles`)
+    for (const name of ['edititems/search/findModesById', 'correctiontypes/search/findByItem'])
+      assert.deepEqual(await this.#search(name, `uuid=${uuid}`), [])
+    assert.deepEqual(await this.#search('qualityassurancesources/search/byTarget', `target=${uuid}`), [])
+    const status = await this.#get(`${await this.#endpoint('notifyrequests')}/${uuid}`)
+    assert.equal(status.type, 'notifyrequests')
+    const fields = `${await this.#endpoint('browses')}/search/byFields?fields=dc.contributor.author,dc.creator`
+    assert.equal((await this.#api('GET', fields)).status, 204)
+    const links = await this.#api('GET', `${this.#rest}/signposting/links/${uuid}`)
+    assert.deepEqual([links.status, JSON.parse(links.text)], [200, []])
+    return item
+  }
+
+  /** search-configuration.service.ts and search.service.ts: the search page, with its sidebar. */
+  async showSearch(): Promise<void> {
+    const { _embedded } = await this.#get(await this.#endpoint('discover/facets'))
+    assert.deepEqual(_embedded?.facets, [])
+    const objects = await this.#get(`${await this.#endpoint('discover/search/objects')}?page=0&size=10`)
+    assert.deepEqual(listIn(objects._embedded?.searchResult as Body), [])
+  }
+
+  /** process-overview.service.ts and subscriptions-page.component.ts. */
+  async showProcessesAndSubscriptions(): Promise<void> {
+    for (const status of ['SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED'])
+      assert.deepEqual(
+        await this.#search('processes/search/byProperty', `processStatus=${status}&page=0`),
+        [],
+      )
+    const mine = `uuid=${this.user?.uuid}&page=0&size=10&embed=resource&embed=eperson`
+    assert.deepEqual(await this.#search('subscriptions/search/findByEPerson', mine), [])
+  }
+
+  /** dso-redirect.service.ts: the page of a handle. @returns the uuid of what it goes on to; undefined for "not found" */
+  async showHandle(handle: string): Promise<string | undefined> {
+    const template = await this.#endpoint('pid')
+    const answer = await this.#api('GET', template.replace('{?id}', `?id=hdl:${handle}`))
+    return answer.status === 200 ? bodyOf(answer).uuid : undefined
+  }
+
+  /** The elements of a search: the name of a link of the root, and what comes after it. */
+  async #search(path: string, query: string): Promise<readonly Body[]> {
+    const [name = '', ...more] = path.split('/')
+    return this.#list(name, `/${more.join('/')}?${query}`)
   }
 
   async stopImpersonating(): Promise<void> {
@@ -178,13 +268,11 @@ export class DspaceInterface {
 
   /** @param about the site, unless told otherwise */
   async isAuthorized(feature: string, about = hrefOf(this.#page.site, 'self')): Promise<boolean> {
-    const query = new URLSearchParams({
-      uri: about,
-      feature,
-      ...(this.user ? { eperson: this.user.uuid } : {}),
-      embed: 'feature',
-    })
-    const held = await this.#list('authorizations', `/search/object?${query}`)
+    // Neither encoded nor with `eperson`: authorization-data.service.ts means the user that the session has.
+    const held = await this.#list(
+      'authorizations',
+      `/search/object?uri=${about}&feature=${feature}&embed=feature`,
+    )
     for (const one of held) assert.equal((one._embedded?.feature as Body | undefined)?.id, feature)
     return held.length > 0
   }
@@ -286,7 +374,7 @@ interface Body {
   readonly type?: string
   readonly authenticated?: boolean
   readonly metadata?: Readonly<Record<string, readonly { readonly value: string }[]>>
-  readonly page?: object
+  readonly page?: { readonly totalElements: number }
   readonly _embedded?: Readonly<Record<string, unknown>>
   readonly _links: Readonly<Record<string, { readonly href: string }>>
 }
@@ -308,6 +396,16 @@ const emptyPage = (): Page => ({
   menu: [],
   links: new Map(),
 })
+
+/** A row of a page for administrators. */
+interface Shown {
+  readonly name: string
+  readonly isDeletable: boolean
+}
+
+interface ShownGroup extends Shown {
+  readonly members: number
+}
 
 interface Profile {
   readonly name: string

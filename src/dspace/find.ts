@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { single } from '../http/hal.ts'
+import { badParameter, type Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { readUuid } from '../lib/uuids.ts'
+import type { Caller } from '../model/caller.ts'
+import type { Repository } from '../storage/repository.ts'
+import { readableBitstream, readableItem } from './access.ts'
+import { bitstreamBody, itemBody } from './bodies.ts'
+
+interface Parts {
+  readonly addresses: Pick<Addresses, 'api'>
+  readonly repository: Repository
+}
+
+/**
+ * `GET /api/pid/find?id=` and `GET /api/dso/find?uuid=`: what an identifier names. DSpace's interface asks on its pages
+ * `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and goes on to the page of what it is sent.
+ */
+export function findRoutes(app: FastifyInstance, { addresses, repository }: Parts): void {
+  const core = `${addresses.api}/core`
+
+  const item = async (caller: Caller, uuid: string) =>
+    itemBody(await readableItem(repository, caller, uuid), core)
+
+  app.get('/pid/find', async ({ caller, query }) => {
+    const identifier = required(query as Query, 'id').replace(/^hdl:/i, '')
+    const uuid = await repository.uuidOf(identifier)
+    if (uuid === undefined) throw new Problem('not-found', 'There is no item with this identifier.')
+    return item(caller, uuid)
+  })
+  app.get('/dso/find', async ({ caller, query }) => {
+    const uuid = readUuid(required(query as Query, 'uuid'))
+    if (uuid !== undefined && (await repository.item(uuid))) return item(caller, uuid)
+    if (uuid !== undefined && (await repository.bitstream(uuid)))
+      return bitstreamBody(await readableBitstream(repository, caller, uuid), core)
+    throw new Problem('not-found', 'There is no item and no file with this UUID.')
+  })
+}
+
+function required(query: Query, name: string): string {
+  const value = single(query, name)
+  if (!value) throw badParameter(name, '', `The parameter ${name} is missing or empty.`)
+  return value
+}
+
+/** URI templates (RFC 6570), as DSpace's root has them. */
+export const findLinks = ({ api }: Pick<Addresses, 'api'>) => ({
+  dso: { href: `${api}/dso/find{?uuid}`, templated: true },
+  pid: { href: `${api}/pid/find{?id}`, templated: true },
+})

@@ -1,0 +1,92 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage, single, withParameters } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import type { Group } from '../model/accounts.ts'
+import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import { epersonBody, groupBody } from './epersons.ts'
+
+interface Parts {
+  readonly accounts: Accounts
+  readonly addresses: Addresses
+}
+
+/**
+ * `GET /api/eperson/groups…`: the groups that the caller is in, or all of them for an administrator. The page for groups
+ * of DSpace's interface (groups-registry.component.ts) searches with an empty query, then follows `epersons`, `subgroups`
+ * and `object` of every group, and shows a spinner until each of them has answered.
+ */
+export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts): void {
+  type Route = { Params: { uuid: string } }
+  const path = '/eperson/groups'
+  const url = `${path}/:uuid`
+  const all = `${addresses.api}${path}`
+
+  /** @throws Problem 401 or 403 for a caller who may not read the group, 404 where there is none */
+  async function readable(caller: Caller, uuid: string): Promise<Group> {
+    requireEperson(caller)
+    const [group] = await accounts.groupsByUuid([uuid.toLowerCase()])
+    if (group && (isAdministrator(caller) || isMember(caller, group.name))) return group
+    // Only administrators learn whether there is such a group.
+    throw isAdministrator(caller)
+      ? new Problem('not-found', 'There is no group with this UUID.')
+      : new Problem(
+          'access-denied',
+          'Epersons may read only the groups that they are in. Administrators may read any.',
+        )
+  }
+
+  const page = (groups: readonly Group[], query: Query, self: string) =>
+    halPage(
+      'groups',
+      groups.map(one => groupBody(one, addresses)),
+      readPage(query),
+      self,
+    )
+
+  app.get(path, async request => {
+    requireAdministrator(request.caller)
+    return page(await accounts.listGroups(), request.query as Query, all)
+  })
+  app.get(`${path}/search/byMetadata`, async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    const found = (await accounts.listGroups()).filter(matcherOf(query))
+    return page(found, query, withParameters(`${all}/search/byMetadata`, query, ['query']))
+  })
+  // The page of a group offers these as subgroups. Groups in Carrel have epersons only.
+  app.get(`${path}/search/isNotMemberOf`, async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    return page([], query, withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group']))
+  })
+
+  app.get<Route>(url, async request =>
+    groupBody(await readable(request.caller, request.params.uuid), addresses),
+  )
+  app.get<Route>(`${url}/epersons`, async request => {
+    requireAdministrator(request.caller)
+    const { uuid, name } = await readable(request.caller, request.params.uuid)
+    const members = (await accounts.listEpersons()).filter(({ groups }) => groups.includes(name))
+    const bodies = members.map(one => epersonBody(one, addresses))
+    return halPage('epersons', bodies, readPage(request.query as Query), `${addresses.group(uuid)}/epersons`)
+  })
+  app.get<Route>(`${url}/subgroups`, async request => {
+    const { uuid } = await readable(request.caller, request.params.uuid)
+    return page([], request.query as Query, `${addresses.group(uuid)}/subgroups`)
+  })
+  // In DSpace, the community or collection that a group was made for.
+  app.get<Route>(`${url}/object`, async (request, reply) => {
+    await readable(request.caller, request.params.uuid)
+    return reply.code(204).send()
+  })
+}
+
+/** The parameter `query`: part of a name, or a whole UUID. */
+function matcherOf(query: Query) {
+  const wanted = (single(query, 'query') ?? '').trim().toLowerCase()
+  return ({ uuid, name }: Group): boolean => uuid === wanted || name.toLowerCase().includes(wanted)
+}
