@@ -1,11 +1,13 @@
 import { Command } from 'commander'
+import { reservedEntities } from '../model/built-in-entities.ts'
 import { Failure } from './failures.ts'
 import { say, sayList, table } from './output.ts'
+import { readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
-/** `carrel entity …`: what there is to query. */
+/** `carrel entity …`: the entities that can be queried. */
 export function entityCommand(): Command {
-  const command = new Command('entity').description('List and drop entities.')
+  const command = new Command('entity').description('List entities, change who may read them, and drop them.')
 
   command
     .command('list')
@@ -37,14 +39,31 @@ export function entityCommand(): Command {
     )
 
   command
+    .command('access <name> <rule>')
+    .description(
+      'Change who may read an imported or exposed entity: anonymous, eperson, admin or group:<name>.',
+    )
+    .action((name: string, rule: string) =>
+      withStore(async ({ accounts, entities }) => {
+        if (reservedEntities.has(name))
+          throw new Failure(`${name} is built in; only imported and exposed entities have a rule to change`)
+        const read = await readRule(rule, accounts, '<rule>')
+        if (!(await entities.changeReadRule(name, read, commandEvent('entity.access')))) throw unknown(name)
+        say(`${name} can now be read by ${read}.`)
+      }),
+    )
+
+  command
     .command('drop <name>')
-    .description('Drop an imported entity with its records, or cease to expose a table.')
+    .description('Drop an imported entity with its records, or stop exposing a table (the table stays).')
     .action((name: string) =>
       withStore(async ({ entities }) => {
-        if (!(await entities.drop(name, commandEvent('entity.drop'))))
-          throw new Failure(`there is no imported or exposed entity ${name}; «carrel entity list» shows all`)
+        if (!(await entities.drop(name, commandEvent('entity.drop')))) throw unknown(name)
         say(`Dropped ${name}.`)
       }),
     )
   return command
 }
+
+const unknown = (name: string) =>
+  new Failure(`there is no imported or exposed entity ${name}; \`carrel entity list\` shows all entities`)

@@ -2,13 +2,13 @@ import { Command } from 'commander'
 import { checkName } from '../import/import-entity.ts'
 import { Failure, Misuse } from './failures.ts'
 import { say, table } from './output.ts'
-import { readOption, readRule } from './read-rule.ts'
+import { entityReadOption, readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
 interface Options {
   readonly entity: string
   readonly key?: string
-  readonly read: string
+  readonly read?: string
   readonly fields?: string
   readonly json?: boolean
 }
@@ -24,13 +24,13 @@ export function exposeCommand(): Command {
       'the columns that tell rows apart, separated by commas; the primary key if left out',
     )
     .option('--fields <columns>', 'the columns to show, separated by commas; all if left out')
-    .option(...readOption)
+    .option(...entityReadOption)
     .option('--json', 'print the entity as JSON')
     .action((name: string, options: Options) =>
       withStore(async ({ accounts, entities }) => {
         checkName(options.entity)
         const [schema, ofSchema] = splitName(name)
-        const read = await readRule(options.read, accounts)
+        const read = options.read === undefined ? null : await readRule(options.read, accounts)
         if (entities.expose === undefined)
           throw new Failure(
             'the embedded store has no tables to expose; set CARREL_DATABASE_URL to the PostgreSQL database that has them',
@@ -60,7 +60,7 @@ export function exposeCommand(): Command {
           ),
         )
         say(
-          `\n${schema}.${ofSchema} can be read as ${exposed.name}, by ${read}, in the order of ${[exposed.key].flat().join(', ')}.`,
+          `\n${schema}.${ofSchema} can be read as ${exposed.name}, by ${exposed.read}, in the order of ${[exposed.key].flat().join(', ')}.`,
         )
       }),
     )

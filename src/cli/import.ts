@@ -3,7 +3,7 @@ import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { givenPath } from './given-path.ts'
 import { say, table } from './output.ts'
 import { showProgress } from './progress.ts'
-import { readOption, readRule } from './read-rule.ts'
+import { entityReadOption, readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel import`: makes a file's records an entity's (D2). */
@@ -13,11 +13,11 @@ export function importCommand(): Command {
     .description("Replace an entity's records with those of a file, whole or not at all.")
     .requiredOption('--entity <name>', 'the entity: a-z, 0-9, _ and -')
     .requiredOption('--key <field>', 'the field that tells records apart')
-    .option(...readOption)
+    .option(...entityReadOption)
     .option('--json', 'print the report as JSON')
-    .action(async (file: string, options: { entity: string; key: string; read: string; json?: boolean }) => {
+    .action(async (file: string, options: { entity: string; key: string; read?: string; json?: boolean }) => {
       await withStore(async ({ accounts, entities }) => {
-        const read = await readRule(options.read, accounts)
+        const read = options.read === undefined ? null : await readRule(options.read, accounts)
         const progress = showProgress()
         try {
           const report = await importFile(
@@ -35,7 +35,7 @@ export function importCommand(): Command {
     })
 }
 
-function describe({ entity, records, fields, milliseconds }: ImportReport): string {
+function describe({ entity, read, records, fields, milliseconds }: ImportReport): string {
   return [
     table(
       ['FIELD', 'TYPE', 'NULLS'],
@@ -43,5 +43,6 @@ function describe({ entity, records, fields, milliseconds }: ImportReport): stri
     ),
     '',
     `Imported ${records.toLocaleString('en')} records into ${entity} in ${(milliseconds / 1000).toFixed(1)} s.`,
+    `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
   ].join('\n')
 }

@@ -2,23 +2,36 @@ import type { ReadRule } from '../model/entities.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 
-/** The option `--read` of the commands that make entities (Q11). */
+/** The option `--read` of commands that make something readable (Q11). */
 export const readOption = [
   '--read <who>',
   'who may read it: anonymous, eperson, admin or group:<name>',
   'admin',
 ] as const
 
-/** @throws Misuse when it is none; Failure when it names a group that isn't there */
-export async function readRule(text: string, accounts: Pick<Accounts, 'listGroups'>): Promise<ReadRule> {
+/** The same for entities: one that exists keeps its rule (D7). */
+export const entityReadOption = [
+  readOption[0],
+  `${readOption[1]} (default: the rule that the entity has; admin for a new one)`,
+] as const
+
+/**
+ * @param where the option or argument that holds the text, for messages
+ * @throws Misuse when it is no rule; Failure when it names a group that doesn't exist
+ */
+export async function readRule(
+  text: string,
+  accounts: Pick<Accounts, 'listGroups'>,
+  where = readOption[0].replace(/ .*/, ''),
+): Promise<ReadRule> {
   if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
   if (/\s(from|until):/.test(text))
-    throw new Misuse('--read takes who may read; days go into --from and --until')
+    throw new Misuse(`${where} takes who may read; put days into --from and --until`)
   const group = /^group:(.+)/.exec(text)?.[1]?.trim()
   if (group === undefined)
-    throw new Misuse(`--read takes anonymous, eperson, admin or group:<name>, not ${JSON.stringify(text)}`)
+    throw new Misuse(`${where} takes anonymous, eperson, admin or group:<name>, not ${JSON.stringify(text)}`)
   const known = await accounts.listGroups()
   if (!known.some(one => one.name === group))
-    throw new Failure(`there is no group ${group}; add it with «carrel group add ${group}»`)
+    throw new Failure(`there is no group ${group}; add it with \`carrel group add ${group}\``)
   return `group:${group}`
 }

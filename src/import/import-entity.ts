@@ -11,13 +11,16 @@ import { createStaging } from './staging.ts'
 export interface ImportOptions {
   readonly name: string
   readonly key: string
-  readonly read: ReadRule
+  /** null: the rule that the entity has; a new entity is for administrators (D7). */
+  readonly read: ReadRule | null
   /** Who did it, for the audit trail. */
   readonly event: AuditEvent
 }
 
 export interface ImportReport {
   readonly entity: string
+  /** Who may read it now. */
+  readonly read: ReadRule
   readonly records: number
   readonly fields: readonly (Field & { readonly nulls: number })[]
   readonly milliseconds: number
@@ -68,12 +71,12 @@ export async function importRecords(
     for await (const records of batches) staging.add(records)
     progress('sorting', 0)
     const { count, fields, nulls, records, ranks } = staging.finish(options.key)
-    const { name, key, read, event } = options
-    await entities.publish(
+    const { name, key, event } = options
+    const read = await entities.publish(
       {
         name,
         key,
-        read,
+        read: options.read,
         fields,
         ranks: field => {
           progress('sorting', field / fields.length)
@@ -85,6 +88,7 @@ export async function importRecords(
     )
     return {
       entity: name,
+      read,
       records: count,
       fields: fields.map((field, at) => ({ ...field, nulls: nulls[at] ?? 0 })),
       milliseconds: Math.round(performance.now() - start),

@@ -20,6 +20,7 @@ export const eventNames = [
   'entity.import',
   'entity.drop',
   'entity.expose',
+  'entity.access',
   'item.add',
   'item.change',
   'item.delete',

@@ -48,6 +48,9 @@ export type RowRule = 'all' | 'audience' | 'own'
 
 export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
 
+/** Who may read a new entity when nobody has said it. */
+export const newEntityRule: ReadRule = 'admin'
+
 export interface Order {
   readonly field: string
   readonly descending: boolean

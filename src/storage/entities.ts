@@ -16,8 +16,16 @@ export interface Entities {
     format: RecordFormat,
     clientSignal: ClientSignal,
   ): Promise<Listing>
-  /** Makes the records the entity's, in one step: readers see the old ones until then. */
-  publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<void>
+  /**
+   * Replaces the entity's records in one step: readers see the old ones until then.
+   * @returns who may read the entity now
+   */
+  publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<ReadRule>
+  /**
+   * Changes who may read an imported or exposed entity, on all nodes at once.
+   * @returns false where there is no such entity
+   */
+  changeReadRule(name: string, read: ReadRule, event: AuditEvent): Promise<boolean>
   drop(name: string, event: AuditEvent): Promise<boolean>
   /** Makes a table of somebody else's an entity; undefined where the store has no such tables. */
   readonly expose: Expose | undefined
@@ -35,7 +43,8 @@ export interface ExposeRequest {
   readonly table: string
   /** null: the primary key. */
   readonly key: readonly string[] | null
-  readonly read: ReadRule
+  /** null: the rule that the entity has; a new entity is for administrators (D7). */
+  readonly read: ReadRule | null
   /** null: all columns. */
   readonly fields: readonly string[] | null
 }
@@ -48,7 +57,8 @@ export interface NewEntity {
   readonly name: string
   readonly key: string
   readonly fields: readonly Field[]
-  readonly read: ReadRule
+  /** null: the rule that the entity has; a new entity is for administrators (D7). */
+  readonly read: ReadRule | null
   /** For a field: of each record, by number, the place of its value among the field's distinct values; nulls last. */
   ranks(field: number): Uint32Array
 }

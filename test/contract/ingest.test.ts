@@ -261,7 +261,7 @@ test('what is no source, or is asked for the wrong way, is refused whole', async
     [['nothing'], 1, /manifest\.csv: it is empty/],
     [['item'], 1, /is an item's folder itself/],
     [['.', '--read', 'everybody'], 2, /--read takes anonymous, eperson, admin or group:<name>/],
-    [['.', '--read', 'group:Nobody'], 1, /«carrel group add Nobody»/],
+    [['.', '--read', 'group:Nobody'], 1, /`carrel group add Nobody`/],
     [['.', '--read', 'eperson', '--from', '2027-02-30'], 2, /--from: "2027-02-30" is no day/],
     [
       ['.', '--read', 'eperson', '--from', '2027-02-03', '--until', '2027-02-02'],

@@ -2,14 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { builtInEntities } from '../../model/built-in-entities.ts'
-import type { Entity, Source } from '../../model/entities.ts'
+import type { Entity, ReadRule, Source } from '../../model/entities.ts'
 import type { Entities, ExposeRequest } from '../entities.ts'
 import { createRecordListings, type RecordEntity, type RecordSource } from '../shared/record-listings.ts'
 import { viewPrefixes } from '../shared/row-visibility.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import { quoteName, type RowsFound, type TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
-import { dropEntity, type EntityRow, exposeEntity, publishEntity, toEntity } from './entity-changes.ts'
+import {
+  changeReadRule,
+  dropEntity,
+  type EntityRow,
+  exposeEntity,
+  publishEntity,
+  toEntity,
+} from './entity-changes.ts'
 import { recordTable } from './record-versions.ts'
 import type { SessionLookup } from './session-lookup.ts'
 import type { ListTable } from './table-listings.ts'
@@ -29,7 +36,7 @@ interface Parts {
   /** Without time limits, for work that takes as long as it takes. */
   readonly connect: () => Promise<Connection>
   /** What the catalogue says of a table. */
-  readonly describe: (request: ExposeRequest) => Promise<Entity>
+  readonly describe: (request: ExposeRequest) => Promise<Omit<Entity, 'read'>>
 }
 
 export interface PostgresEntities extends Entities {
@@ -93,23 +100,22 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     },
     publish: async (entity, lines, event) => {
       const db = await connect()
+      let read: ReadRule
       try {
-        await publishEntity(pool, db, entity, lines, event)
+        read = await publishEntity(pool, db, entity, lines, event)
       } finally {
         await db.close()
       }
       await sweep().catch(() => {})
+      return read
     },
+    changeReadRule: (name, read, event) => changeReadRule(pool, name, read, event),
     drop: async (name, event) => {
       const dropped = await dropEntity(pool, name, event)
       await sweep().catch(() => {})
       return dropped
     },
-    expose: async (request, event) => {
-      const exposed = await parts.describe(request)
-      await exposeEntity(pool, exposed, request, event)
-      return exposed
-    },
+    expose: async (request, event) => exposeEntity(pool, await parts.describe(request), request, event),
     get scratchFolder() {
       scratch ??= mkdtempSync(join(tmpdir(), 'carrel-'))
       return scratch

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Entity } from '../../model/entities.ts'
+import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { ExposeError, type ExposeRequest, type NewEntity } from '../entities.ts'
 import { recordEvent } from './account-changes.ts'
@@ -13,6 +13,7 @@ import { writeVersion } from './record-versions.ts'
 /**
  * Writes a version and makes it the entity's, in one step for readers.
  * @param db a connection without time limits
+ * @returns who may read the entity now
  */
 export async function publishEntity(
   pool: Pool,
@@ -20,7 +21,7 @@ export async function publishEntity(
   { ranks, ...definition }: NewEntity,
   records: Iterable<string>,
   event: AuditEvent,
-): Promise<void> {
+): Promise<ReadRule> {
   const version = randomBytes(16).toString('hex')
   await db.exec('BEGIN')
   // Until an entity points at it; what a process leaves that dies here is removed by any other.
@@ -28,15 +29,17 @@ export async function publishEntity(
   const fields = definition.fields.length
   const written = await writeVersion(db, { version, fields, ranks, records })
   await db.exec('COMMIT')
-  await pool.transaction(async changes => {
+  return pool.transaction(async changes => {
     await lockList(changes)
     if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
       throw new StoreUnavailable('what was imported was removed before it was in use; import it again')
     await retire(changes, definition.name)
-    const before = await exposedBy(changes, definition.name)
-    await point(changes, { ...definition, source: { kind: 'records', version, ...written } })
+    const before = await entityNamed(changes, definition.name)
+    const read = definition.read ?? before?.read ?? newEntityRule
+    await point(changes, { ...definition, read, source: { kind: 'records', version, ...written } })
     await takeBack(changes, before)
     await recordEvent(changes, { ...event, object: definition.name })
+    return read
   })
 }
 
@@ -47,8 +50,22 @@ export const dropEntity = (pool: Pool, name: string, event: AuditEvent): Promise
     const deleted = 'DELETE FROM carrel.entity WHERE name = $1 RETURNING name, definition'
     const [row] = await db.rows<EntityRow>(deleted, name)
     if (!row) return false
-    const { source } = toEntity(row)
-    if (source.kind === 'exposed') await takeBack(db, source)
+    await takeBack(db, toEntity(row))
+    await recordEvent(db, { ...event, object: name })
+    return true
+  })
+
+export const changeReadRule = (
+  pool: Pool,
+  name: string,
+  read: ReadRule,
+  event: AuditEvent,
+): Promise<boolean> =>
+  pool.transaction(async db => {
+    await lockList(db)
+    const before = await entityNamed(db, name)
+    if (before === undefined) return false
+    await point(db, { ...before, read })
     await recordEvent(db, { ...event, object: name })
     return true
   })
@@ -56,20 +73,21 @@ export const dropEntity = (pool: Pool, name: string, event: AuditEvent): Promise
 /** @throws ExposeError when the name is taken by imported records, or the columns can't be read */
 export async function exposeEntity(
   pool: Pool,
-  exposed: Entity,
+  table: Omit<Entity, 'read'>,
   request: ExposeRequest,
   event: AuditEvent,
-): Promise<void> {
-  await pool.transaction(async db => {
+): Promise<Entity> {
+  return pool.transaction(async db => {
     await lockList(db)
-    const imported = 'SELECT 1 FROM carrel.entity WHERE name = $1 AND version IS NOT NULL'
-    if ((await db.rows(imported, exposed.name)).length > 0)
-      throw new ExposeError(`${exposed.name} holds imported records; drop it first`)
-    const before = await exposedBy(db, exposed.name)
+    const before = await entityNamed(db, table.name)
+    if (before?.source.kind === 'records')
+      throw new ExposeError(`${table.name} holds imported records; drop it first`)
+    const exposed = { ...table, read: request.read ?? before?.read ?? newEntityRule }
     await point(db, exposed)
     await takeBack(db, before)
     await letReaderRead(db, request, await columnsShown(db, request))
     await recordEvent(db, { ...event, object: exposed.name })
+    return exposed
   })
 }
 
@@ -92,17 +110,15 @@ const point = (db: Queries, { name, ...definition }: Entity) =>
     new Date().toISOString(),
   )
 
-/** The table that an entity shows so far, if it shows one. */
-async function exposedBy(db: Queries, name: string) {
+async function entityNamed(db: Queries, name: string): Promise<Entity | undefined> {
   const [row] = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE name = $1', name)
-  const source = row && toEntity(row).source
-  return source?.kind === 'exposed' ? source : undefined
+  return row && toEntity(row)
 }
 
-/** What no entity shows any more, the reader role may not read any more. */
-async function takeBack(db: Connection, source: ExposedTable | undefined): Promise<void> {
-  if (source && (await tableExists(db, source)))
-    await letReaderRead(db, source, await columnsShown(db, source))
+/** Once no entity shows a column any more, the reader role may no longer read it. */
+async function takeBack(db: Connection, entity: Entity | undefined): Promise<void> {
+  if (entity?.source.kind === 'exposed' && (await tableExists(db, entity.source)))
+    await letReaderRead(db, entity.source, await columnsShown(db, entity.source))
 }
 
 /** The columns of a table that entities show, of all of them. */

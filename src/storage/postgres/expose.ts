@@ -24,8 +24,8 @@ export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZO
  * Tables and views of the operator's own as read-only entities: types come from the catalogue, what has no order can't
  * be sorted by, and the reader role gets just the columns that are shown.
  */
-export async function describeTable(db: Connection, request: ExposeRequest): Promise<Entity> {
-  const { schema, table, read } = request
+export async function describeTable(db: Connection, request: ExposeRequest): Promise<Omit<Entity, 'read'>> {
+  const { schema, table } = request
   const full = `${schema}.${table}`
   if (/^(carrel|pg_.*|information_schema)$/.test(schema))
     throw new ExposeError(`the schema ${schema} is not for exposing: it holds what Carrel or PostgreSQL keep`)
@@ -50,7 +50,6 @@ export async function describeTable(db: Connection, request: ExposeRequest): Pro
   return {
     name: request.name,
     key: first !== undefined && more.length === 0 ? first : key,
-    read,
     fields,
     source: { kind: 'exposed', schema, table, asText: columns.filter(isText).map(column => column.name) },
   }

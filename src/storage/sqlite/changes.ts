@@ -11,7 +11,7 @@ import {
   setEnabled,
   setPassword,
 } from './account-changes.ts'
-import { dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
+import { changeReadRule, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
 import { begin, endAtProvider, keepTicket, recognize, takeTicket, unlink } from './identity-changes.ts'
 import { deleteItem, putItems } from './repository-changes.ts'
 
@@ -29,6 +29,7 @@ export const changes = {
   join,
   leave,
   pointEntity,
+  changeReadRule,
   dropEntity,
   forgetRetired,
   recognize,

@@ -99,9 +99,11 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`
       const written = writeRecordFile(fileOf(version), entity, lines)
       const { ranks: _, ...definition } = entity
-      await write('pointEntity', { ...definition, version, ...written }, event)
+      const read = await write('pointEntity', { ...definition, version, ...written }, event)
       await sweep()
+      return read
     },
+    changeReadRule: (name, read, event) => write('changeReadRule', name, read, event),
     drop: async (name, event) => {
       const dropped = await write('dropEntity', name, event)
       await sweep()

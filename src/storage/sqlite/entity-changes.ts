@@ -1,17 +1,24 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
+import { newEntityRule, type ReadRule } from '../../model/entities.ts'
 import type { NewEntity } from '../entities.ts'
 import { now, recordEvent } from './account-changes.ts'
 import type { Database } from './driver.ts'
 
 /** The changes of the list of entities. */
-/** Points the entity at a version whose file is whole and on disk. */
-export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): void {
+
+/**
+ * Points the entity at a version whose file is whole and on disk.
+ * @returns who may read the entity now
+ */
+export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): ReadRule {
   retireEntity(db, entity.name)
+  const before = db.get<{ read: ReadRule }>('SELECT read FROM entity WHERE name = ?', entity.name)
+  const read = entity.read ?? before?.read ?? newEntityRule
   db.run(
     'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, bytes, largest, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     entity.name,
     entity.key,
-    entity.read,
+    read,
     JSON.stringify(entity.fields),
     entity.version,
     entity.count,
@@ -21,6 +28,14 @@ export function pointEntity(db: Database, entity: PublishedEntity, event: AuditE
   )
   db.run('UPDATE state SET entities = entities + 1')
   recordEvent(db, { ...event, object: entity.name })
+  return read
+}
+
+export function changeReadRule(db: Database, name: string, read: ReadRule, event: AuditEvent): boolean {
+  if (db.run('UPDATE entity SET read = ? WHERE name = ?', read, name) === 0) return false
+  db.run('UPDATE state SET entities = entities + 1')
+  recordEvent(db, { ...event, object: name })
+  return true
 }
 
 export function dropEntity(db: Database, name: string, event: AuditEvent): boolean {
