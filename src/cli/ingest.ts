@@ -6,17 +6,17 @@ import { type IngestReport, ingest } from '../ingest/ingest.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseDay } from '../ingest/readers.ts'
 import { openItems } from '../ingest/source.ts'
-import type { Readers } from '../model/readers.ts'
+import { describeReaders, type Readers } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { printable, say } from './output.ts'
 import { showProgress } from './progress.ts'
-import { readOption, readRule } from './read-rule.ts'
+import { readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
 interface Options {
-  readonly read: string
+  readonly read?: string
   readonly from?: string
   readonly until?: string
   readonly addOnly?: boolean
@@ -26,16 +26,15 @@ interface Options {
 
 /** `carrel ingest`: items and their files from a folder. */
 export function ingestCommand(): Command {
-  const [readFlag, , readDefault] = readOption
   return new Command('ingest')
     .argument('<folder>', "DSpace's item folders (Simple Archive Format), or a folder with manifest.csv")
     .description(
       'Add items with their files, and change those that are there; the same again goes on where it ended.',
     )
     .option(
-      readFlag,
-      "who may read items that don't say so: anonymous, eperson, admin or group:<name>",
-      readDefault,
+      '--read <who>',
+      "who may read items that don't say so: anonymous, eperson, admin or group:<name>; without it, existing items keep " +
+        'their readers and new ones are for administrators only',
     )
     .option('--from <day>', 'the first day (YYYY-MM-DD, UTC) of --read, as after an embargo')
     .option('--until <day>', 'the last day of --read')
@@ -50,16 +49,17 @@ export function ingestCommand(): Command {
 
 const run = (folder: string, options: Options): Promise<void> =>
   withStore(async ({ accounts, repository }, { filesFolder }) => {
-    const readers = await readersOf(options, accounts)
+    const read = await readersOf(options, accounts)
     const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
     const progress = showProgress()
     try {
-      const items = await openItems(givenPath(folder), { readers, groups })
+      const items = await openItems(givenPath(folder), { groups })
       // Before anything is in it: what a killed run leaves is this store's, too.
       const isOwn = options.dryRun || (await claim(filesFolder, repository))
       const report = await ingest(items, {
         repository,
         files: createFileStore(filesFolder),
+        read,
         event: commandEvent('item.add'),
         dryRun: options.dryRun ?? false,
         addOnly: options.addOnly ?? false,
@@ -77,12 +77,18 @@ const run = (folder: string, options: Options): Promise<void> =>
     }
   })
 
-async function readersOf({ read, from, until }: Options, accounts: Accounts): Promise<Readers> {
+/** @returns null without --read */
+async function readersOf({ read, from, until }: Options, accounts: Accounts): Promise<Readers | null> {
+  if (read === undefined) {
+    if (from !== undefined || until !== undefined)
+      throw new Misuse('--from and --until need --read, such as --read anonymous')
+    return null
+  }
   const reader = await readRule(read, accounts)
   if (reader === 'admin') {
     if (from !== undefined || until !== undefined)
       throw new Misuse(
-        'administrators may always read: --from and --until take another --read, such as anonymous or eperson',
+        '--from and --until limit who else may read; use them with --read anonymous, eperson or group:<name>',
       )
     return []
   }
@@ -100,23 +106,30 @@ function day(name: 'from' | 'until', text: string | undefined): { from?: string;
   }
 }
 
-function describe({
-  added,
-  changed,
-  unchanged,
-  failed,
-  changes,
-  dryRun,
-  milliseconds,
-}: IngestReport): string {
+/** Which readers the items have, and by whose word. */
+function describeAccess({ access, read }: IngestReport): string[] {
+  const parts = [
+    [access.kept, 'kept'],
+    [access.source, 'from the source'],
+    [access.read, `${describeReaders(read ?? [])} (--read)`],
+    [access.default, 'admin (the default; change it with --read or `carrel item access`)'],
+  ] as const
+  const counted = parts.filter(([number]) => number > 0)
+  if (counted.length === 0) return []
+  return [`Readers: ${counted.map(([number, rule]) => `${number.toLocaleString('en')} ${rule}`).join(', ')}.`]
+}
+
+function describe(report: IngestReport): string {
+  const { added, changed, unchanged, failed, changes, dryRun, milliseconds } = report
   const count = (number: number) => number.toLocaleString('en')
   const counts = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged, ${count(failed)} failed`
   if (dryRun) {
     const more = changed > changes.length ? [`… and ${count(changed - changes.length)} more`] : []
     const lines = [...changes.map(one => `It would change ${printable(one)}`), ...more]
-    return [...lines, `It would be: ${counts}. Nothing was written.`].join('\n')
+    return [...lines, ...describeAccess(report), `It would be: ${counts}. Nothing was written.`].join('\n')
   }
   const seconds = milliseconds / 1000
   const rate = Math.round((added + changed) / Math.max(seconds, 0.001))
-  return `${counts}, in ${seconds.toFixed(1)} s${added + changed >= 100 ? ` (${count(rate)} items/s)` : ''}.`
+  const rateShown = added + changed >= 100 ? ` (${count(rate)} items/s)` : ''
+  return [...describeAccess(report), `${counts}, in ${seconds.toFixed(1)} s${rateShown}.`].join('\n')
 }

@@ -1,53 +1,178 @@
+import { once } from 'node:events'
 import { Command } from 'commander'
-import type { Bitstream, Item } from '../model/items.ts'
+import { BadItem, checkReaders } from '../ingest/item.ts'
+import { parseReaders, UnknownGroup } from '../ingest/readers.ts'
+import type { AccessChange, Bitstream, Item, ListedItem } from '../model/items.ts'
+import { describeReaders, type Readers } from '../model/readers.ts'
+import type { Accounts } from '../storage/accounts.ts'
 import type { Repository } from '../storage/repository.ts'
-import { Failure } from './failures.ts'
+import { Failure, Misuse } from './failures.ts'
 import { printable, say, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
-/** `carrel item …`: single items. */
+interface Printed {
+  readonly json?: boolean
+}
+
+/** `carrel item …`: the items that are there. */
 export function itemCommand(): Command {
-  const command = new Command('item').description('Show and delete items.')
+  const command = new Command('item').description(
+    'List, show and delete items, and change who may read them.',
+  )
+
+  command
+    .command('list')
+    .description('List items by identifier: title, number of files and readers.')
+    .option('--limit <number>', 'at most so many; default: all')
+    .option('--json', 'print a JSON array')
+    .action(({ limit, json }: Printed & { limit?: string }) =>
+      withStore(({ repository }) => list(repository, readLimit(limit), json ?? false)),
+    )
 
   command
     .command('show <identifier>')
-    .description('Show what an item is, who may read it, and its files.')
+    .description('Show an item, who may read it, and its files.')
     .option('--json', 'print JSON')
-    .action((identifier: string, { json }: { json?: boolean }) =>
-      withStore(async ({ repository }) => {
-        const item = await found(repository, identifier)
-        const files = await repository.bitstreamsOf(item.uuid)
-        say(json ? JSON.stringify({ ...item, bitstreams: files }, null, 2) : describe(item, files))
+    .action((identifier: string, { json }: Printed) =>
+      withStore(({ repository }) => show(repository, identifier, json)),
+    )
+
+  command
+    .command('access <identifier> <rule...>')
+    .description('Change who may read an item, and the files that have had the same readers as the item.')
+    .option('--file <bundle/name>', 'change one file only, such as ORIGINAL/scan.pdf')
+    .option('--json', 'print the item as JSON')
+    .addHelpText(
+      'after',
+      '\nA rule is anonymous, eperson, group:<name> or admin, with from:YYYY-MM-DD and until:YYYY-MM-DD after it if wanted. ' +
+        'One rule that holds is enough.',
+    )
+    .action((identifier: string, rules: string[], { file, json }: Printed & { file?: string }) =>
+      withStore(async ({ accounts, repository }) => {
+        const readers = await readRules(rules, accounts)
+        const item = await find(repository, identifier)
+        const change = { identifier: item.identifier, file: fileOf(file), readers }
+        const outcome = await repository.setReaders(change, commandEvent('item.access', item.identifier))
+        if (outcome === undefined) throw notThere(change)
+        await show(repository, item.identifier, json)
       }),
     )
 
   command
     .command('delete <identifier>')
-    .description('Delete an item with its bitstreams; their files are cleared away later.')
-    .action((identifier: string) =>
+    .description('Delete an item with its bitstreams. Their files are cleaned up later.')
+    .option('--json', 'print what was deleted as JSON')
+    .action((name: string, { json }: Printed) =>
       withStore(async ({ repository }) => {
-        const { identifier: known } = await found(repository, identifier)
-        await repository.deleteItem(known, commandEvent('item.delete'))
-        say(`Deleted ${printable(known)}.`)
+        const { identifier, uuid } = await find(repository, name)
+        const deleted = await repository.deleteItem(identifier, commandEvent('item.delete'))
+        if (!deleted) throw noItem(name)
+        say(
+          json
+            ? JSON.stringify({ deleted: { identifier, uuid } }, null, 2)
+            : `Deleted ${printable(identifier)}.`,
+        )
       }),
     )
   return command
 }
 
-/** By its identifier, or by its uuid. @throws Failure */
-async function found(repository: Repository, name: string): Promise<Item> {
+const noItem = (name: string) =>
+  new Failure(`there is no item ${printable(name)}; \`carrel item list\` lists the identifiers`)
+
+/** By its identifier or its UUID. @throws Failure */
+async function find(repository: Repository, name: string): Promise<Item> {
   const item = await repository.item((await repository.uuidOf(name)) ?? name.toLowerCase())
-  if (!item)
-    throw new Failure(`there is no item ${printable(name)}; the entity items lists identifiers and uuids`)
+  if (!item) throw noItem(name)
   return item
 }
 
-const readersOf = (readers: Item['readers']): string =>
-  readers
-    .map(({ reader, from, until }) =>
-      [reader, ...(from ? [`from:${from}`] : []), ...(until ? [`until:${until}`] : [])].join(' '),
+/** @throws Misuse for what is no rule; Failure for a group that doesn't exist */
+async function readRules(words: readonly string[], accounts: Pick<Accounts, 'listGroups'>): Promise<Readers> {
+  const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
+  const rules: string[] = []
+  // Days may be words of their own: eperson from:2027-01-01.
+  for (const word of words)
+    if (/^(from|until):/.test(word) && rules.length > 0) rules.push(`${rules.pop()} ${word}`)
+    else rules.push(word)
+  try {
+    const readers = parseReaders(rules, groups)
+    checkReaders(readers)
+    return readers
+  } catch (error) {
+    if (error instanceof UnknownGroup) throw new Failure(error.message)
+    throw error instanceof BadItem ? new Misuse(error.message) : error
+  }
+}
+
+function fileOf(text: string | undefined): AccessChange['file'] {
+  if (text === undefined) return null
+  const [, bundle, name] = /^([^/]+)\/(.+)$/s.exec(text) ?? []
+  if (bundle === undefined || name === undefined)
+    throw new Misuse(
+      `--file takes a bundle and a name, such as ORIGINAL/scan.pdf, not ${JSON.stringify(text)}`,
     )
-    .join(' | ') || 'admin'
+  return { bundle, name }
+}
+
+const notThere = ({ identifier, file }: AccessChange) =>
+  file
+    ? new Failure(
+        `${printable(identifier)} has no file ${printable(`${file.bundle}/${file.name}`)}; ` +
+          '`carrel item show` lists its files',
+      )
+    : noItem(identifier)
+
+function readLimit(text: string | undefined): number {
+  if (text === undefined) return Number.POSITIVE_INFINITY
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new Misuse(`--limit takes a whole number from 1, not ${JSON.stringify(text)}`)
+  return Number(text)
+}
+
+/** Items in memory at once. */
+const itemsAtOnce = 1_000
+
+/** Page by page, and no faster than the output is taken: there may be millions. */
+async function list(repository: Repository, limit: number, json: boolean): Promise<void> {
+  let count = 0
+  for (let after = ''; count < limit; ) {
+    const items = await repository.listItems(after, Math.min(itemsAtOnce, limit - count))
+    const last = items.at(-1)
+    if (!last) break
+    await write(json ? asJson(items, count === 0) : asTable(items, count === 0))
+    count += items.length
+    after = last.identifier
+  }
+  if (json) await write(count === 0 ? '[]\n' : '\n]\n')
+  else if (count === 0) await write('No items.\n')
+}
+
+const asJson = (items: readonly ListedItem[], isFirst: boolean) =>
+  items.map((one, at) => `${isFirst && at === 0 ? '[' : ','}\n  ${JSON.stringify(one)}`).join('')
+
+function asTable(items: readonly ListedItem[], isFirst: boolean): string {
+  const text = table(
+    ['ITEM', 'TITLE', 'FILES', 'READERS'],
+    items.map(({ identifier, title, files, readers }) => [
+      identifier,
+      title ?? '',
+      files,
+      describeReaders(readers),
+    ]),
+  )
+  return `${isFirst ? text : text.slice(text.indexOf('\n') + 1)}\n`
+}
+
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+async function show(repository: Repository, identifier: string, json: boolean | undefined): Promise<void> {
+  const item = await find(repository, identifier)
+  const files = await repository.bitstreamsOf(item.uuid)
+  say(json ? JSON.stringify({ ...item, bitstreams: files }, null, 2) : describe(item, files))
+}
 
 const describe = (item: Item, files: readonly Bitstream[]): string =>
   [
@@ -56,7 +181,7 @@ const describe = (item: Item, files: readonly Bitstream[]): string =>
       [
         ['uuid', item.uuid],
         ['title', item.title ?? ''],
-        ['readers', readersOf(item.readers)],
+        ['readers', describeReaders(item.readers)],
         ['modified', item.modified],
       ],
     ),
@@ -68,7 +193,7 @@ const describe = (item: Item, files: readonly Bitstream[]): string =>
           files.map(({ bundle, name, size, readers, uuid }) => [
             `${bundle}/${name}`,
             size,
-            readersOf(readers),
+            describeReaders(readers),
             uuid,
           ]),
         ),

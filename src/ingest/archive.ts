@@ -81,7 +81,7 @@ async function readItem(folder: string, identifier: string, options: SourceOptio
     identifier: (await text('handle', one => firstLine(one))) ?? identifier,
     metadata: metadata.all,
     collections: (await text('collections', linesOf)) ?? [],
-    readers: (await text('readers', one => readersOf(one, options))) ?? options.readers,
+    readers: (await text('readers', one => readersOf(one, options))) ?? null,
     files: await findListed(
       folder,
       (await text('contents', one => parseContents(one, options.groups))) ?? noFiles(names),

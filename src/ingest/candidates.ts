@@ -1,4 +1,3 @@
-import type { Readers } from '../model/readers.ts'
 import type { FoundItem } from './item.ts'
 import type { KnownGroups } from './readers.ts'
 
@@ -8,8 +7,6 @@ export type Candidate =
   | { readonly kind: 'bad'; readonly where: string; readonly reason: string }
 
 export interface SourceOptions {
-  /** Of items that don't say who may read them. */
-  readonly readers: Readers
   readonly groups: KnownGroups
 }
 

@@ -2,10 +2,12 @@ import type { FileStore } from '../files/file-store.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Content, NewItem } from '../model/items.ts'
+import type { Readers } from '../model/readers.ts'
 import type { PutOutcome, Repository } from '../storage/repository.ts'
 import type { Candidate, Candidates } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem } from './item.ts'
 import { checkReadable, keepFile } from './keep-file.ts'
+import { isUnchanged } from './unchanged.ts'
 
 export interface IngestReport {
   readonly added: number
@@ -16,9 +18,15 @@ export interface IngestReport {
   readonly failures: readonly Failed[]
   /** The identifiers of the first thousand that were there already and were changed, or would be. */
   readonly changes: readonly string[]
+  /** How many items have which readers: those that were there, those of the source, those of `--read`, or the default. */
+  readonly access: Readonly<Record<Access, number>>
+  /** Those of `--read`; null where it wasn't given. */
+  readonly read: Readers | null
   readonly dryRun: boolean
   readonly milliseconds: number
 }
+
+export type Access = 'kept' | 'source' | 'read' | 'default'
 
 export interface Failed {
   /** The item's folder, or its line. */
@@ -27,8 +35,10 @@ export interface Failed {
 }
 
 interface Options {
-  readonly repository: Pick<Repository, 'fingerprints' | 'putItems'>
+  readonly repository: Pick<Repository, 'knownItems' | 'bitstreamsOf' | 'putItems'>
   readonly files: Pick<FileStore, 'keepOpened' | 'holds'>
+  /** Of items that the source names no readers for; null: they keep theirs, and new ones get the default (D7). */
+  readonly read: Readers | null
   /** Who did it, for the audit trail. */
   readonly event: AuditEvent
   /** Says what would happen, and writes nothing. */
@@ -54,6 +64,7 @@ const slowMilliseconds = 10 * 60 * 1000
 interface Ready {
   readonly where: string
   readonly item: NewItem
+  readonly access: 'source' | 'read' | null
   readonly kept: ReadonlyMap<FoundFile, Content>
 }
 
@@ -63,11 +74,12 @@ interface Ready {
  * @throws StoreUnavailable when there is nowhere to put them; what was committed stays
  */
 export async function ingest(batches: Candidates, options: Options): Promise<IngestReport> {
-  const { repository, files, event, dryRun } = options
+  const { repository, files, read, event, dryRun } = options
   const begun = performance.now()
   const counts = { added: 0, changed: 0, unchanged: 0, failed: 0 }
   const failures: Failed[] = []
   const changes: string[] = []
+  const access = { kept: 0, source: 0, read: 0, default: 0 }
   /** Of this run: some 100 bytes for each item. */
   const identifiers = new Set<string>()
   const inTurn = createSemaphore(filesAtOnce)
@@ -78,8 +90,12 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     options.failed({ item, reason })
   }
 
-  function count(outcome: PutOutcome, { identifier }: { readonly identifier: string }): void {
+  const accessOf = ({ readers }: FoundItem) => (readers ? 'source' : read ? 'read' : null)
+
+  function count(outcome: PutOutcome, identifier: string, given: Ready['access']): void {
     counts[outcome]++
+    if (outcome === 'unchanged') access.kept++
+    else access[given ?? (outcome === 'added' ? 'default' : 'kept')]++
     if (outcome === 'changed' && changes.length < maxListed) changes.push(identifier)
   }
 
@@ -123,7 +139,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
           kept.set(file, await inTurn(() => keepFile(files, file)))
         }),
       )
-      return { where, item: toNewItem(item, kept), kept }
+      return { where, item: toNewItem(item, read, kept), access: accessOf(item), kept }
     })
 
   /** Contents that a sweep has taken for orphans go back (files/sweep.ts). */
@@ -140,16 +156,20 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     if (performance.now() - since > slowMilliseconds) await putBack(ready)
     const items = ready.map(({ item }) => item)
     const outcomes = await repository.putItems(items, event)
-    for (const [at, item] of items.entries()) count(outcomes[at] ?? 'unchanged', item)
+    for (const [at, { item, access: given }] of ready.entries())
+      count(outcomes[at] ?? 'unchanged', item.identifier, given)
     await putBack(ready)
   }
 
   let committing: Promise<void> = Promise.resolve()
   async function take(candidates: readonly Candidate[]): Promise<void> {
     const found = candidates.filter(isNew)
-    const known = await repository.fingerprints(found.map(({ item }) => item.identifier))
-    const changed = found.filter(({ item }) => known.get(item.identifier) !== item.fingerprint)
-    counts.unchanged += found.length - changed.length
+    const known = await repository.knownItems(found.map(({ item }) => item.identifier))
+    const same = await Promise.all(
+      found.map(({ item }) => isUnchanged(item, known.get(item.identifier), read, repository)),
+    )
+    for (const [at, { item }] of found.entries()) if (same[at]) count('unchanged', item.identifier, null)
+    const changed = found.filter((_, at) => !same[at])
     const others = changed.filter(({ where, item }) => {
       if (!options.addOnly || !known.has(item.identifier)) return true
       fail(where, `there is an item ${item.identifier} already, which --add-only leaves as it is`)
@@ -158,7 +178,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     if (dryRun) {
       await forEachGood(others, async ({ item }) => {
         await checkReadable(item)
-        count(known.has(item.identifier) ? 'changed' : 'added', item)
+        count(known.has(item.identifier) ? 'changed' : 'added', item.identifier, accessOf(item))
       })
     } else
       for (const part of inParts(others)) {
@@ -179,7 +199,8 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   } finally {
     await committing
   }
-  return { ...counts, failures, changes, dryRun, milliseconds: Math.round(performance.now() - begun) }
+  const milliseconds = Math.round(performance.now() - begun)
+  return { ...counts, failures, changes, access, read, dryRun, milliseconds }
 }
 
 function* inParts<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T[]> {
@@ -199,9 +220,14 @@ function* inParts<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T
   if (part.length > 0) yield part
 }
 
-function toNewItem({ files, ...item }: FoundItem, kept: ReadonlyMap<FoundFile, Content>): NewItem {
+function toNewItem(
+  { files, ...item }: FoundItem,
+  read: Readers | null,
+  kept: ReadonlyMap<FoundFile, Content>,
+): NewItem {
   return {
     ...item,
+    readers: item.readers ?? read,
     bitstreams: files.flatMap(file => {
       const { path: _, folder: __, modified: ___, ...bitstream } = file
       const content = kept.get(file)

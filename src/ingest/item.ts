@@ -23,7 +23,8 @@ interface Described {
   readonly identifier: string
   readonly metadata: Metadata
   readonly collections: readonly string[]
-  readonly readers: Readers
+  /** null: the source doesn't say. */
+  readonly readers: Readers | null
   readonly files: readonly FoundFile[]
 }
 
@@ -44,7 +45,7 @@ export function toItem(described: Described): FoundItem {
       checkText(key, value)
       if (language !== null) checkLine(`the language of ${key}`, language)
     }
-  checkReaders(readers)
+  if (readers !== null) checkReaders(readers)
   for (const file of files) if (file.readers !== null) checkReaders(file.readers)
   return { ...described, fingerprint: fingerprintOf(described) }
 }
@@ -75,14 +76,18 @@ export function refuseTooMany(count: number, most: number, what: string): void {
   if (count > most) throw new BadItem(`it has more than ${most.toLocaleString('en')} ${what}`)
 }
 
-function checkReaders(readers: Readers): void {
+/** @throws BadItem for readers that no store can keep */
+export function checkReaders(readers: Readers): void {
   if (Buffer.byteLength(readersText(readers)) > maxReadersBytes)
     throw new BadItem(
       `who may read it, or one of its files, takes more than ${maxReadersBytes} bytes to say; make a group of them`,
     )
 }
 
-/** What the item is made of: when this is the same, nothing needs to be read again. */
+/**
+ * What the source says of the item: when this is the same, nothing needs to be read again. `--read` is no part of it: an
+ * ingest that doesn't repeat the option finds the items unchanged (D7).
+ */
 function fingerprintOf({ files, ...described }: Described): string {
   const made = files.map(({ path: _, folder: __, ...file }) => file)
   return hash('sha256', JSON.stringify([described, made]))

@@ -140,7 +140,7 @@ async function readItem(
     identifier: own.identifier,
     metadata: metadata.all,
     collections: listed(own.collections),
-    readers: own.readers === '' ? options.readers : parseReaders(listed(own.readers), options.groups),
+    readers: own.readers === '' ? null : parseReaders(listed(own.readers), options.groups),
     files: await findFiles(
       folder,
       listed(own.files).map(path => ({ path, bundle: bundleOf(path), description: null, readers: null })),

@@ -51,11 +51,14 @@ function parseReader(text: string, groups: KnownGroups): ReaderRule['reader'] | 
   return groupReader(group, groups)
 }
 
-/** @throws BadItem when there is no such group */
+/** A rule that is well-formed and names a group that doesn't exist. */
+export class UnknownGroup extends BadItem {}
+
+/** @throws UnknownGroup */
 export function groupReader(group: string, groups: KnownGroups): `group:${string}` {
   if (!groups.has(group))
-    throw new BadItem(
-      `there is no group ${JSON.stringify(group)}; add it with «carrel group add ${shellWord(group)}»`,
+    throw new UnknownGroup(
+      `there is no group ${JSON.stringify(group)}; add it with \`carrel group add ${shellWord(group)}\``,
     )
   return `group:${group}`
 }

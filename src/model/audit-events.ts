@@ -23,6 +23,7 @@ export const eventNames = [
   'entity.access',
   'item.add',
   'item.change',
+  'item.access',
   'item.delete',
   'download',
   'secret.rotate',

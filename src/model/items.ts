@@ -17,8 +17,11 @@ export interface NewItem {
   readonly metadata: Metadata
   /** Handles of the collections that it is in, the owning one first. */
   readonly collections: readonly string[]
-  /** Like those of its bitstreams at most `maxReadersBytes` as text. */
-  readonly readers: Readers
+  /**
+   * null: an item that is already there keeps its readers (D7), a new one is for administrators only. As text at most
+   * `maxReadersBytes`, like those of its bitstreams.
+   */
+  readonly readers: Readers | null
   readonly bitstreams: readonly NewBitstream[]
   /** Changes when what the item was made of does: the same again need not be read. */
   readonly fingerprint: string
@@ -34,7 +37,7 @@ export interface NewBitstream extends Content {
   readonly bundle: string
   readonly description: string | null
   readonly mimeType: string
-  /** null: those of the item. */
+  /** null: those of the item; if that has null too, a bitstream that is already there keeps its own. */
   readonly readers: Readers | null
 }
 
@@ -65,6 +68,30 @@ export interface Bitstream extends Omit<NewBitstream, 'readers'> {
   readonly readers: Readers
   /** RFC 3339. */
   readonly created: string
+}
+
+/** What an ingest compares with its source. */
+export interface KnownItem {
+  readonly uuid: string
+  readonly fingerprint: string
+  readonly readers: Readers
+}
+
+/** A line of `carrel item list`. */
+export interface ListedItem {
+  readonly identifier: string
+  readonly uuid: string
+  readonly title: string | null
+  /** How many bitstreams it has. */
+  readonly files: number
+  readonly readers: Readers
+}
+
+/** Other readers for an item and the bitstreams that share its readers, or for one bitstream. */
+export interface AccessChange {
+  readonly identifier: string
+  readonly file: Pick<NewBitstream, 'bundle' | 'name'> | null
+  readonly readers: Readers
 }
 
 /** The metadata that lists show and sort by. */

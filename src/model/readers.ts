@@ -36,6 +36,14 @@ export const admits = (readers: Readers, viewer: Viewer, day: string): boolean =
     return reader === 'eperson' ? viewer.eperson !== null : viewer.groups.has(reader.slice('group:'.length))
   })
 
+/** As a person writes rules, such as `eperson | anonymous from:2027-01-01`. */
+export const describeReaders = (readers: Readers): string =>
+  readers
+    .map(({ reader, from, until }) =>
+      [reader, ...(from ? [`from:${from}`] : []), ...(until ? [`until:${until}`] : [])].join(' '),
+    )
+    .join(' | ') || 'admin'
+
 /** The canonical text of the rules, whatever their order. It identifies an audience, and is what `readers` shows. */
 export function readersText(readers: Readers): string {
   const texts = readers.map(({ reader, from, until }) =>

@@ -1,6 +1,14 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Bitstream, Content, Item, NewItem } from '../model/items.ts'
+import type {
+  AccessChange,
+  Bitstream,
+  Content,
+  Item,
+  KnownItem,
+  ListedItem,
+  NewItem,
+} from '../model/items.ts'
 
 /** Items and their bitstreams (contract section 7). It does not check who may read them: callers evaluate `readers`. */
 export interface Repository {
@@ -10,14 +18,18 @@ export interface Repository {
   bitstreamsOf(item: string): Awaitable<readonly Bitstream[]>
 
   uuidOf(identifier: string): Awaitable<string | undefined>
-  /** Of these identifiers, the fingerprints of the items that there are. */
-  fingerprints(identifiers: readonly string[]): Awaitable<ReadonlyMap<string, string>>
+  /** Those of these items that are in the store, by identifier. */
+  knownItems(identifiers: readonly string[]): Awaitable<ReadonlyMap<string, KnownItem>>
+  /** The items after this identifier, by code point. @param after '' for the first page */
+  listItems(after: string, max: number): Awaitable<readonly ListedItem[]>
   /**
    * Adds items, or makes those of the same identifier what they are now: all, or none when it fails. An item keeps its
-   * uuid, and so does a bitstream of the same bundle and name.
+   * uuid, and so does a bitstream of the same bundle and name. Without readers, they keep those that they have (D7).
    * @param event what is written down of each that changed; `event` and `object` are filled in
    */
   putItems(items: readonly NewItem[], event: AuditEvent): Promise<readonly PutOutcome[]>
+  /** @returns undefined if there is no such item or bitstream */
+  setReaders(change: AccessChange, event: AuditEvent): Promise<'changed' | 'unchanged' | undefined>
   /** @returns whether there was one */
   deleteItem(identifier: string, event: AuditEvent): Promise<boolean>
 

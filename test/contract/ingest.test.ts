@@ -182,7 +182,7 @@ test('a bad item is reported with the mend, and the others go in', async t => {
     ['folder', { ...good, contents: 'sub\n', 'sub/x': '' }, /sub is no file/],
     ['twice', { ...good, contents: 'a\nsub/a\n', a: '1', 'sub/a': '2' }, /two files of the bundle ORIGINAL/],
     ['registered', { ...good, contents: '-r -s 1 -f a.tif\n' }, /registered files .* not supported/],
-    ['group', { ...good, contents: "a\tpermissions:-r 'Nobody'\n", a: '' }, /«carrel group add Nobody»/],
+    ['group', { ...good, contents: "a\tpermissions:-r 'Nobody'\n", a: '' }, /`carrel group add Nobody`/],
     ['readers', { ...good, readers: 'eperson from:2027-02-30\n' }, /readers: .*"2027-02-30" is no day/],
     ['no-readers', { ...good, readers: '\n' }, /readers: it is empty/],
     ['long', { ...good, handle: 'é'.repeat(251) }, /longer than 500 bytes/],
@@ -268,7 +268,11 @@ test('what is no source, or is asked for the wrong way, is refused whole', async
       2,
       /--until is before --from/,
     ],
-    [['.', '--read', 'admin', '--from', '2027-02-03'], 2, /--from and --until take another --read/],
+    [
+      ['.', '--read', 'admin', '--from', '2027-02-03'],
+      2,
+      /--from and --until limit who else may read; use them with --read anonymous/,
+    ],
   ] as [string[], number, RegExp][]) {
     const [name = '', ...rest] = args
     const finished = await carrel(dataFolder, ['ingest', join(folder, name), ...rest])
@@ -328,7 +332,8 @@ test('--dry-run says what would happen and what is wrong, and writes nothing', a
   const finished = await carrel(service.dataFolder, ['ingest', source, '--dry-run'])
   assert.equal(
     finished.stdout,
-    'It would be: 2 added, 0 changed, 0 unchanged, 1 failed. Nothing was written.\n',
+    'Readers: 2 admin (the default; change it with --read or `carrel item access`).\n' +
+      'It would be: 2 added, 0 changed, 0 unchanged, 1 failed. Nothing was written.\n',
   )
 })
 

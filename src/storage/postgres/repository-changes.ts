@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { NewItem } from '../../model/items.ts'
+import type { AccessChange, NewItem } from '../../model/items.ts'
 import type { PutOutcome } from '../repository.ts'
 import {
+  accessObject,
   type BitstreamChanges,
   type BitstreamValues,
   bitstreamChanges,
-  bitstreamValues,
   changingColumns,
   changingValues,
+  checkedReaders,
+  defaultReaders,
+  givenReaders,
   itemValueColumns,
   itemValues,
-  readersOf,
+  wantedBitstreams,
 } from '../shared/item-rows.ts'
 import { now, recordEvent } from './account-changes.ts'
 import type { PostgresAudiences } from './audiences.ts'
@@ -26,26 +29,75 @@ export async function putItems(
   items: readonly NewItem[],
   event: AuditEvent,
 ): Promise<readonly PutOutcome[]> {
-  const texts = items.map(readersOf)
-  const numbers = await audiences.numbersOf([...new Set(texts.flatMap(one => [one.item, ...one.bitstreams]))])
-  const numberOf = (text: string | undefined) => {
-    const number = numbers.get(text ?? '')
-    if (number === undefined) throw new Error('an audience has no number')
-    return number
-  }
+  const texts = items.map(givenReaders)
+  const all = new Set([defaultReaders, ...texts.flatMap(one => [one.item, ...one.bitstreams])])
+  const numberOf = numbersIn(await audiences.numbersOf([...all].filter(text => text !== null)))
+  const given = texts.map(({ item, bitstreams }) => ({
+    item: item === null ? null : numberOf(item),
+    bitstreams: bitstreams.map(text => (text === null ? null : numberOf(text))),
+  }))
   return pool.transaction(async db => {
     const outcomes: PutOutcome[] = []
     for (const [at, item] of items.entries())
       outcomes.push(
         await putItem(db, event, {
           item,
-          audience: numberOf(texts[at]?.item),
-          wanted: item.bitstreams.map((one, place) =>
-            bitstreamValues(one, place, numberOf(texts[at]?.bitstreams[place])),
-          ),
+          given: given[at]?.item ?? null,
+          givenBitstreams: given[at]?.bitstreams ?? [],
+          fallback: numberOf(defaultReaders),
         }),
       )
     return outcomes
+  })
+}
+
+const numbersIn = (numbers: ReadonlyMap<string, number>) => (text: string) => {
+  const number = numbers.get(text)
+  if (number === undefined) throw new Error('an audience has no number')
+  return number
+}
+
+/** @returns undefined if there is no such item or bitstream */
+export async function setReaders(
+  pool: Pool,
+  audiences: PostgresAudiences,
+  change: AccessChange,
+  event: AuditEvent,
+): Promise<'changed' | 'unchanged' | undefined> {
+  const { identifier, file, readers } = change
+  const text = checkedReaders(identifier, readers)
+  const audience = numbersIn(await audiences.numbersOf([text]))(text)
+  return pool.transaction(async db => {
+    const item = await lockItem(db, identifier)
+    if (!item) return undefined
+    const bitstreams = file
+      ? await db.rows<Known>(
+          'SELECT uuid, audience FROM carrel.bitstream WHERE item = $1 AND bundle = $2 AND name = $3',
+          item.uuid,
+          file.bundle,
+          file.name,
+        )
+      : await db.rows<Known>(
+          'SELECT uuid, audience FROM carrel.bitstream WHERE item = $1 AND audience = $2',
+          item.uuid,
+          item.audience,
+        )
+    if (file && bitstreams.length === 0) return undefined
+    if ((bitstreams[0] ?? item).audience === audience) return 'unchanged'
+    await db.run(
+      'UPDATE carrel.bitstream SET audience = $1 WHERE uuid = ANY($2)',
+      audience,
+      bitstreams.map(({ uuid }) => uuid),
+    )
+    const ofItem = file ? item.audience : audience
+    await db.run(
+      'UPDATE carrel.item SET audience = $1, modified = $2 WHERE uuid = $3',
+      ofItem,
+      now(),
+      item.uuid,
+    )
+    await recordEvent(db, { ...event, event: 'item.access', object: accessObject(change) })
+    return 'changed'
   })
 }
 
@@ -60,42 +112,53 @@ export const deleteItem = (pool: Pool, identifier: string, event: AuditEvent): P
     return true
   })
 
+type Known = { uuid: string; audience: number }
+
 const lockItem = async (db: Queries, identifier: string) =>
   (
-    await db.rows<{ uuid: string }>(
-      'SELECT uuid FROM carrel.item WHERE identifier = $1 FOR UPDATE',
+    await db.rows<Known>(
+      'SELECT uuid, audience FROM carrel.item WHERE identifier = $1 FOR UPDATE',
       identifier,
     )
   )[0]
 
 interface Put {
   readonly item: NewItem
-  readonly audience: number
-  readonly wanted: readonly BitstreamValues[]
+  /** Audiences; null where none is given. */
+  readonly given: number | null
+  readonly givenBitstreams: readonly (number | null)[]
+  /** The audience of a new item that none is given for. */
+  readonly fallback: number
 }
 
-async function putItem(db: Queries, event: AuditEvent, { item, audience, wanted }: Put): Promise<PutOutcome> {
+async function putItem(
+  db: Queries,
+  event: AuditEvent,
+  { item, given, givenBitstreams, fallback }: Put,
+): Promise<PutOutcome> {
   const values = itemValues(item)
-  const added = await db.rows<{ uuid: string }>(
+  const added = await db.rows<Known>(
     `INSERT INTO carrel.item (${itemValueColumns}, audience, modified, uuid, identifier, fingerprint, created)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $8) ON CONFLICT (identifier) DO NOTHING RETURNING uuid`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $8) ON CONFLICT (identifier) DO NOTHING RETURNING uuid, audience`,
     ...values,
-    audience,
+    given ?? fallback,
     now(),
     randomUUID(),
     item.identifier,
     item.fingerprint,
   )
   // What was there already nobody else changes until the end.
-  const uuid = (added[0] ?? (await lockItem(db, item.identifier)))?.uuid
-  if (uuid === undefined) throw new Error('an item that was there a moment ago is gone')
+  const known = added[0] ?? (await lockItem(db, item.identifier))
+  if (!known) throw new Error('an item that was there a moment ago is gone')
+  const { uuid } = known
+  const audience = given ?? known.audience
   const before = added[0]
     ? []
     : await db.rows<BitstreamValues & { uuid: string }>(
         `SELECT uuid, bundle, name, ${changingColumns} FROM carrel.bitstream WHERE item = $1`,
         uuid,
       )
-  const changes = bitstreamChanges(before, wanted)
+  const changes = bitstreamChanges(before, wantedBitstreams(item, givenBitstreams, audience, before))
   await changeBitstreams(db, uuid, changes)
   const outcome = added[0] ? 'added' : await changeItem(db, uuid, item, [...values, audience], changes)
   if (outcome !== 'unchanged')

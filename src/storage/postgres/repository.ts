@@ -5,13 +5,18 @@ import {
   holderExpression,
   type ItemRow,
   itemColumns,
+  type KnownRow,
+  knownColumns,
+  type ListedRow,
   maxHolders,
   toBitstream,
   toItem,
+  toKnownItems,
+  toListedItem,
 } from '../shared/item-rows.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import type { Pool } from './driver.ts'
-import { deleteItem, putItems } from './repository-changes.ts'
+import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 
 /** From the tables, where JSON is text as in the embedded store; the views have it as JSON. */
 const selectItem = `SELECT ${itemColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience`
@@ -44,14 +49,30 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
       const sql = 'SELECT uuid FROM carrel.item WHERE identifier = $1'
       return (await pool.rows<{ uuid: string }>(sql, identifier))[0]?.uuid
     },
-    fingerprints: async identifiers => {
-      const rows = await pool.rows<{ identifier: string; fingerprint: string }>(
-        'SELECT identifier, fingerprint FROM carrel.item WHERE identifier = ANY($1)',
-        identifiers.filter(canBeThere),
+    knownItems: async identifiers =>
+      toKnownItems(
+        await pool.rows<KnownRow>(
+          `SELECT ${knownColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience
+           WHERE identifier = ANY($1)`,
+          identifiers.filter(canBeThere),
+        ),
+      ),
+    listItems: async (after, max) => {
+      const rows = await pool.rows<ListedRow>(
+        `SELECT identifier, uuid, title, readers,
+           (SELECT CAST(COUNT(*) AS INTEGER) FROM carrel.bitstream WHERE bitstream.item = item.uuid) AS files
+         FROM carrel.item JOIN carrel.audience ON id = item.audience
+         WHERE identifier > $1 ORDER BY identifier LIMIT $2`,
+        after,
+        max,
       )
-      return new Map(rows.map(({ identifier, fingerprint }) => [identifier, fingerprint]))
+      return rows.map(toListedItem)
     },
     putItems: (items, event) => putItems(pool, audiences, items, event),
+    setReaders: async (change, event) =>
+      [change.identifier, change.file?.bundle ?? '', change.file?.name ?? ''].every(canBeThere)
+        ? setReaders(pool, audiences, change, event)
+        : undefined,
     deleteItem: (identifier, event) => deleteItem(pool, identifier, event),
 
     storeId: async () => {

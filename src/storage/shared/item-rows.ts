@@ -1,13 +1,15 @@
 import {
+  type AccessChange,
   type Bitstream,
   type Item,
+  type KnownItem,
+  type ListedItem,
   type Metadata,
   maxReadersBytes,
-  type NewBitstream,
   type NewItem,
   summaryOf,
 } from '../../model/items.ts'
-import { readersText, readReaders } from '../../model/readers.ts'
+import { type Readers, readersText, readReaders } from '../../model/readers.ts'
 
 /** How both engines store items and bitstreams in rows. */
 export type ItemRow = {
@@ -93,16 +95,31 @@ export const changingColumns = changing.join(', ')
 export const changingValues = (row: BitstreamValues): (string | number | null)[] =>
   changing.map(column => row[column])
 
-export const bitstreamValues = (one: NewBitstream, place: number, audience: number): BitstreamValues => ({
-  bundle: one.bundle,
-  name: one.name,
-  place,
-  description: one.description,
-  mime_type: one.mimeType,
-  size: one.size,
-  sha256: one.sha256,
-  audience,
-})
+const keyOf = ({ bundle, name }: Pick<BitstreamValues, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
+
+/**
+ * The bitstreams that an item is to have. One whose readers aren't given keeps its audience (D7); a new one has the item's.
+ * @param given the audiences that the item names for its bitstreams, in their order
+ * @param audience of the item
+ */
+export function wantedBitstreams(
+  { bitstreams }: NewItem,
+  given: readonly (number | null)[],
+  audience: number,
+  before: readonly BitstreamValues[],
+): BitstreamValues[] {
+  const known = new Map(before.map(row => [keyOf(row), row.audience]))
+  return bitstreams.map((one, place) => ({
+    bundle: one.bundle,
+    name: one.name,
+    place,
+    description: one.description,
+    mime_type: one.mimeType,
+    size: one.size,
+    sha256: one.sha256,
+    audience: given[place] ?? known.get(keyOf(one)) ?? audience,
+  }))
+}
 
 export interface BitstreamChanges {
   /** uuids. */
@@ -116,7 +133,6 @@ export function bitstreamChanges(
   before: readonly (BitstreamValues & { readonly uuid: string })[],
   wanted: readonly BitstreamValues[],
 ): BitstreamChanges {
-  const keyOf = ({ bundle, name }: BitstreamValues) => JSON.stringify([bundle, name])
   const known = new Map(before.map(row => [keyOf(row), row]))
   const kept = new Set(wanted.map(keyOf))
   return {
@@ -129,18 +145,47 @@ export function bitstreamChanges(
   }
 }
 
-/**
- * The readers of an item and of each of its bitstreams, as the texts that tell audiences apart.
- * @throws RangeError for one that is longer than every engine can keep, before anything is changed
- */
-export function readersOf({ identifier, readers, bitstreams }: NewItem) {
-  const checked = (text: string) => {
-    if (Buffer.byteLength(text) <= maxReadersBytes) return text
-    throw new RangeError(`the readers of ${identifier} take more than ${maxReadersBytes} bytes`)
-  }
-  const item = checked(readersText(readers))
-  return {
-    item,
-    bitstreams: bitstreams.map(one => (one.readers === null ? item : checked(readersText(one.readers)))),
-  }
+/** The text of the readers of a new item that nobody has named any for. */
+export const defaultReaders = readersText([])
+
+/** @throws RangeError for readers that are longer than every engine can keep */
+export function checkedReaders(identifier: string, readers: Readers): string {
+  const text = readersText(readers)
+  if (Buffer.byteLength(text) <= maxReadersBytes) return text
+  throw new RangeError(`the readers of ${identifier} take more than ${maxReadersBytes} bytes`)
 }
+
+/**
+ * The readers that are given for an item and for each of its bitstreams, as the texts that tell audiences apart; null
+ * where they keep those that they have. What is given for the item counts for its bitstreams too.
+ * @throws RangeError before anything is changed
+ */
+export function givenReaders({ identifier, readers, bitstreams }: NewItem) {
+  const textOf = (one: Readers | null) => (one === null ? null : checkedReaders(identifier, one))
+  const item = textOf(readers)
+  return { item, bitstreams: bitstreams.map(one => textOf(one.readers) ?? item) }
+}
+
+/** A row of `item` joined with its audience. */
+export type KnownRow = { identifier: string; uuid: string; fingerprint: string; readers: string }
+export const knownColumns = 'identifier, uuid, fingerprint, readers'
+export const toKnownItems = (rows: readonly KnownRow[]): ReadonlyMap<string, KnownItem> =>
+  new Map(
+    rows.map(({ identifier, uuid, fingerprint, readers }) => [
+      identifier,
+      { uuid, fingerprint, readers: readReaders(readers) },
+    ]),
+  )
+
+export type ListedRow = {
+  identifier: string
+  uuid: string
+  title: string | null
+  files: number
+  readers: string
+}
+export const toListedItem = (row: ListedRow): ListedItem => ({ ...row, readers: readReaders(row.readers) })
+
+/** What the audit trail calls the object of a change of readers. */
+export const accessObject = ({ identifier, file }: AccessChange): string =>
+  file ? `${identifier}, ${file.bundle}/${file.name}` : identifier

@@ -13,7 +13,7 @@ import {
 } from './account-changes.ts'
 import { changeReadRule, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
 import { begin, endAtProvider, keepTicket, recognize, takeTicket, unlink } from './identity-changes.ts'
-import { deleteItem, putItems } from './repository-changes.ts'
+import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 
 /** Everything that changes the store, by name: the one writer runs these (docs/decisions/0005). */
 export const changes = {
@@ -39,5 +39,6 @@ export const changes = {
   keepTicket,
   takeTicket,
   putItems,
+  setReaders,
   deleteItem,
 }

@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { NewItem } from '../../model/items.ts'
+import type { AccessChange, NewItem } from '../../model/items.ts'
 import type { PutOutcome } from '../repository.ts'
 import {
+  accessObject,
   type BitstreamChanges,
   type BitstreamValues,
   bitstreamChanges,
-  bitstreamValues,
   changingColumns,
   changingValues,
+  checkedReaders,
+  defaultReaders,
+  givenReaders,
   itemValueColumns,
   itemValues,
-  readersOf,
+  wantedBitstreams,
 } from '../shared/item-rows.ts'
 import { now, recordEvent } from './account-changes.ts'
 import type { Database } from './driver.ts'
@@ -29,18 +32,49 @@ export function deleteItem(db: Database, identifier: string, event: AuditEvent):
   return true
 }
 
+/** @returns undefined if there is no such item or bitstream */
+export function setReaders(
+  db: Database,
+  change: AccessChange,
+  event: AuditEvent,
+): 'changed' | 'unchanged' | undefined {
+  const { identifier, file, readers } = change
+  const item = find(db, identifier)
+  if (!item) return undefined
+  const bitstreams = file
+    ? db.all<Known>(
+        'SELECT uuid, audience FROM bitstream WHERE item = ? AND bundle = ? AND name = ?',
+        item.uuid,
+        file.bundle,
+        file.name,
+      )
+    : db.all<Known>(
+        'SELECT uuid, audience FROM bitstream WHERE item = ? AND audience = ?',
+        item.uuid,
+        item.audience,
+      )
+  if (file && bitstreams.length === 0) return undefined
+  const audience = audienceOf(db, checkedReaders(identifier, readers))
+  if ((bitstreams[0] ?? item).audience === audience) return 'unchanged'
+  for (const { uuid } of bitstreams)
+    db.run('UPDATE bitstream SET audience = ? WHERE uuid = ?', audience, uuid)
+  const ofItem = file ? item.audience : audience
+  db.run('UPDATE item SET audience = ?, modified = ? WHERE uuid = ?', ofItem, now(), item.uuid)
+  recordEvent(db, { ...event, event: 'item.access', object: accessObject(change) })
+  return 'changed'
+}
+
 type Known = { uuid: string; audience: number }
 
 const find = (db: Database, identifier: string) =>
   db.get<Known>('SELECT uuid, audience FROM item WHERE identifier = ?', identifier)
 
 function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
-  const texts = readersOf(item)
-  const audience = audienceOf(db, texts.item)
-  const wanted = item.bitstreams.map((one, at) =>
-    bitstreamValues(one, at, audienceOf(db, texts.bitstreams[at] ?? texts.item)),
-  )
+  const texts = givenReaders(item)
+  const numberOf = (text: string | null) => (text === null ? null : audienceOf(db, text))
+  const given = { item: numberOf(texts.item), bitstreams: texts.bitstreams.map(numberOf) }
   const known = find(db, item.identifier)
+  const audience = given.item ?? known?.audience ?? audienceOf(db, defaultReaders)
   const uuid = known?.uuid ?? randomUUID()
   const values = itemValues(item)
   if (!known)
@@ -61,7 +95,7 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
         uuid,
       )
     : []
-  const changes = bitstreamChanges(before, wanted)
+  const changes = bitstreamChanges(before, wantedBitstreams(item, given.bitstreams, audience, before))
   changeBitstreams(db, uuid, changes)
   const outcome = known ? changeItem(db, uuid, { item, values, audience, changes }) : 'added'
   if (outcome !== 'unchanged')

@@ -5,9 +5,14 @@ import {
   holderExpression,
   type ItemRow,
   itemColumns,
+  type KnownRow,
+  knownColumns,
+  type ListedRow,
   maxHolders,
   toBitstream,
   toItem,
+  toKnownItems,
+  toListedItem,
 } from '../shared/item-rows.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
@@ -33,16 +38,26 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
 
   uuidOf: identifier =>
     db.get<{ uuid: string }>('SELECT uuid FROM item WHERE identifier = ?', identifier)?.uuid,
-  fingerprints: identifiers =>
-    new Map(
-      db
-        .all<{ identifier: string; fingerprint: string }>(
-          'SELECT identifier, fingerprint FROM item WHERE identifier IN (SELECT value FROM json_each(?))',
-          JSON.stringify(identifiers),
-        )
-        .map(({ identifier, fingerprint }) => [identifier, fingerprint]),
+  knownItems: identifiers =>
+    toKnownItems(
+      db.all<KnownRow>(
+        `SELECT ${knownColumns} FROM item JOIN audience ON id = item.audience
+         WHERE identifier IN (SELECT value FROM json_each(?))`,
+        JSON.stringify(identifiers),
+      ),
     ),
+  listItems: (after, max) =>
+    db
+      .all<ListedRow>(
+        `SELECT identifier, uuid, title, readers,
+           (SELECT COUNT(*) FROM bitstream WHERE bitstream.item = item.uuid) AS files
+         FROM item JOIN audience ON id = item.audience WHERE identifier > ? ORDER BY identifier LIMIT ?`,
+        after,
+        max,
+      )
+      .map(row => toListedItem({ ...row })),
   putItems: (items, event) => write('putItems', items, event),
+  setReaders: (change, event) => write('setReaders', change, event),
   deleteItem: (identifier, event) => write('deleteItem', identifier, event),
 
   storeId: () => {

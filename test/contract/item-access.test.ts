@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { rmSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandEvent } from '../../src/cli/store.ts'
+import {
+  assertCounts,
+  dublinCore,
+  type Held,
+  ingest,
+  itemsIn,
+  writeFiles,
+  writeLetters,
+} from '../support/data/archives.ts'
+import { everybody, putItem } from '../support/data/repository.ts'
+import { test } from '../support/service/engines.ts'
+import { carrel } from '../support/service/process.ts'
+import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+
+/** Who may read items that are already there: what an ingest keeps, and what `carrel item` shows and changes. */
+
+const anonymous = [{ reader: 'anonymous' }]
+const eperson = [{ reader: 'eperson' }]
+const none = { kept: 0, source: 0, read: 0, default: 0 }
+
+/** The readers of an item, then of its files by name. */
+const readersOf = (item: Held | undefined) => [
+  item?.readers,
+  ...[...(item?.bitstreams ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ readers }) => readers),
+]
+
+async function eventsIn(service: Service): Promise<string[]> {
+  await service.addEperson('auditor@example.org', { admin: true })
+  const client = service.client()
+  await client.login('auditor@example.org')
+  const events = (await (await client.get('/api/query/v4/events')).json()) as {
+    event: string
+    object: string
+  }[]
+  return events
+    .filter(({ event }) => event.startsWith('item.'))
+    .map(({ event, object }) => `${event} ${object}`)
+}
+
+test('D7 an ingest without --read keeps the readers of items and files that are there', async t => {
+  const service = await startService(t)
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), 4)
+  const first = await ingest(service.dataFolder, source, '--read', 'anonymous')
+  assert.deepEqual(first.access, { ...none, read: 4 })
+  assert.deepEqual(first.read, anonymous)
+  const before = await itemsIn(service)
+
+  const again = await ingest(service.dataFolder, source)
+  assertCounts(again, { unchanged: 4 })
+  assert.deepEqual([again.access, again.read], [{ ...none, kept: 4 }, null])
+  assert.deepEqual(await itemsIn(service), before)
+
+  writeFiles(source, {
+    'letter-0001/dublin_core.xml': dublinCore({ title: 'Another title' }),
+    'letter-0002/contents': 'scan.txt\nnotes.txt\nlicense.txt\nmore.txt\n',
+    'letter-0002/more.txt': 'a new file',
+    'new/dublin_core.xml': dublinCore({ title: 'A new item' }),
+    'new/contents': 'scan.txt\n',
+    'new/scan.txt': 'new',
+  })
+  utimesSync(join(source, 'letter-0003/scan.txt'), 1, 1)
+  const changed = await ingest(service.dataFolder, source)
+  assertCounts(changed, { added: 1, changed: 2, unchanged: 2 })
+  assert.deepEqual(changed.access, { ...none, kept: 4, default: 1 })
+  const after = await itemsIn(service)
+  assert.equal(after.get('letters/letter-0001')?.title, 'Another title')
+  for (const [identifier, item] of after)
+    for (const readers of readersOf(item))
+      assert.deepEqual(readers, identifier === 'letters/new' ? [] : anonymous, identifier)
+  assert.equal(after.get('letters/letter-0002')?.bitstreams.length, 4)
+})
+
+test('D7 --read changes items and files that are there, where the source names no readers', async t => {
+  const service = await startService(t)
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), 2)
+  writeFiles(source, { 'letter-0001/contents': 'scan.txt\nnotes.txt\treaders:eperson\nlicense.txt\n' })
+  await ingest(service.dataFolder, source, '--read', 'anonymous')
+  const file = ['letters/letter-0000', 'admin', '--file', 'ORIGINAL/scan.txt']
+  assert.equal((await carrel(service.dataFolder, ['item', 'access', ...file])).code, 0)
+  assertCounts(await ingest(service.dataFolder, source), { unchanged: 2 })
+  // The item is as --read says, one of its files isn't any more.
+  const back = await ingest(service.dataFolder, source, '--read', 'anonymous')
+  assertCounts(back, { changed: 1, unchanged: 1 })
+  assert.deepEqual(back.access, { ...none, kept: 1, read: 1 })
+  const closed = await ingest(service.dataFolder, source, '--read', 'admin')
+  assertCounts(closed, { changed: 2 })
+  assertCounts(await ingest(service.dataFolder, source, '--read', 'admin'), { unchanged: 2 })
+  const items = await itemsIn(service)
+  assert.deepEqual(readersOf(items.get('letters/letter-0000')), [[], [], [], []])
+  // license.txt, notes.txt, scan.txt
+  assert.deepEqual(readersOf(items.get('letters/letter-0001')), [[], [], eperson, []])
+})
+
+test('D7 what the source says of readers counts, and what it stops saying is kept', async t => {
+  const service = await startService(t)
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), 1)
+  const letter = async () => readersOf((await itemsIn(service)).get('letters/letter-0000'))
+  writeFiles(source, {
+    'letter-0000/readers': 'eperson\n',
+    'letter-0000/contents': "scan.txt\tpermissions:-r 'Anonymous'\nnotes.txt\nlicense.txt\n",
+  })
+  const first = await ingest(service.dataFolder, source, '--read', 'admin')
+  assert.deepEqual(first.access, { ...none, source: 1 })
+  assert.deepEqual(await letter(), [eperson, eperson, eperson, anonymous])
+
+  writeFiles(source, { 'letter-0000/contents': 'scan.txt\nnotes.txt\treaders:admin\nlicense.txt\n' })
+  rmSync(join(source, 'letter-0000/readers'))
+  const kept = await ingest(service.dataFolder, source)
+  assertCounts(kept, { changed: 1 })
+  assert.deepEqual(kept.access, { ...none, kept: 1 })
+  assert.deepEqual(await letter(), [eperson, eperson, [], anonymous])
+
+  // For the item, and so for every file that it says nothing else of.
+  writeFiles(source, { 'letter-0000/readers': 'eperson until:2099-12-31\n' })
+  await ingest(service.dataFolder, source)
+  const until = [{ reader: 'eperson', until: '2099-12-31' }]
+  assert.deepEqual(await letter(), [until, until, [], until])
+})
+
+test('D7 an empty cell of the column readers keeps the readers, a rule in it changes them', async t => {
+  const service = await startService(t)
+  const source = join(temporaryFolder(t), 'posters')
+  const write = (...rows: string[]) =>
+    writeFiles(source, { 'manifest.csv': ['identifier,dc.title,readers,files', ...rows].join('\n'), a: 'a' })
+  write('p-1,One,anonymous,a', 'p-2,Two,,a')
+  await ingest(service.dataFolder, source, '--read', 'eperson')
+  write('p-1,One again,,a', 'p-2,Two again,anonymous,a')
+  const report = await ingest(service.dataFolder, source)
+  assertCounts(report, { changed: 2 })
+  assert.deepEqual(report.access, { ...none, kept: 1, source: 1 })
+  const items = await itemsIn(service)
+  assert.deepEqual(readersOf(items.get('p-1')), [anonymous, anonymous])
+  assert.deepEqual(readersOf(items.get('p-2')), [anonymous, anonymous])
+})
+
+test('D7 the report says which readers the items have', async t => {
+  const service = await startService(t)
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), 2)
+  writeFiles(source, { 'letter-0001/readers': 'eperson\n' })
+  const lines = async (...args: string[]) =>
+    (await carrel(service.dataFolder, ['ingest', source, ...args])).stdout.split('\n')
+  const [byDefault] = await lines('--dry-run')
+  assert.equal(
+    byDefault,
+    'Readers: 1 from the source, 1 admin (the default; change it with --read or `carrel item access`).',
+  )
+  const [byOption] = await lines('--read', 'anonymous', '--from', '2027-01-01')
+  assert.equal(byOption, 'Readers: 1 from the source, 1 anonymous from:2027-01-01 (--read).')
+  const [kept, counts] = await lines()
+  assert.equal(kept, 'Readers: 2 kept.')
+  assert.match(counts ?? '', /^0 added, 0 changed, 2 unchanged, 0 failed, in /)
+  const misused = await carrel(service.dataFolder, ['ingest', source, '--from', '2027-01-01'])
+  assert.deepEqual(
+    [misused.code, misused.stderr],
+    [2, 'carrel: --from and --until need --read, such as --read anonymous\n'],
+  )
+})
+
+test('D8 item access changes an item and the files that share its readers, and an ingest keeps that', async t => {
+  const service = await startService(t)
+  await service.storage.accounts.ensureGroups(['Staff of the archive'])
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), 1)
+  writeFiles(source, { 'letter-0000/contents': 'scan.txt\treaders:admin\nnotes.txt\nlicense.txt\n' })
+  await ingest(service.dataFolder, source, '--read', 'anonymous')
+  const access = (...args: string[]) => carrel(service.dataFolder, ['item', 'access', ...args])
+  const letter = async () => (await itemsIn(service)).get('letters/letter-0000')
+  const before = await letter()
+
+  const staff = [{ reader: 'group:Staff of the archive', from: '2027-01-01' }, { reader: 'eperson' }]
+  const rules = ['group:Staff of the archive', 'from:2027-01-01', 'eperson']
+  const { code, stdout, stderr } = await access('letters/letter-0000', ...rules, '--json')
+  assert.deepEqual([code, stderr], [0, ''])
+  const printed = JSON.parse(stdout) as Held
+  assert.deepEqual(new Set(printed.readers), new Set(staff))
+  const after = await letter()
+  assert.deepEqual(readersOf(after), [printed.readers, printed.readers, printed.readers, []])
+  assert.equal(after?.uuid, before?.uuid)
+  assert.notEqual(after?.modified, before?.modified)
+
+  const one = await access('letters/letter-0000', 'anonymous', '--file', 'TEXT/notes.txt')
+  assert.equal(one.code, 1)
+  assert.match(one.stderr, /^carrel: letters\/letter-0000 has no file TEXT\/notes\.txt; [^\n]+\n$/)
+  const file = await access(before?.uuid ?? '', 'anonymous', '--file', 'ORIGINAL/notes.txt')
+  assert.match(file.stdout, /^ORIGINAL\/notes\.txt +\d+ +anonymous /m)
+  const shown = await letter()
+  assert.deepEqual(readersOf(shown), [printed.readers, printed.readers, anonymous, []])
+  // The same again is no change.
+  assert.equal((await access('letters/letter-0000', 'anonymous', '--file', 'ORIGINAL/notes.txt')).code, 0)
+
+  assertCounts(await ingest(service.dataFolder, source), { unchanged: 1 })
+  assert.deepEqual(await letter(), shown)
+  writeFiles(source, { 'letter-0000/dublin_core.xml': dublinCore({ title: 'Another title' }) })
+  assertCounts(await ingest(service.dataFolder, source), { changed: 1 })
+  assert.deepEqual(readersOf(await letter()), readersOf(shown))
+  assert.deepEqual(await eventsIn(service), [
+    'item.add letters/letter-0000',
+    'item.access letters/letter-0000',
+    'item.access letters/letter-0000, ORIGINAL/notes.txt',
+    'item.change letters/letter-0000',
+  ])
+})
+
+test('D8 item access refuses what is no rule, no group, no item and no file', async t => {
+  const service = await startService(t)
+  await putItem(service, 'a', everybody, [{ name: 'a.txt' }])
+  for (const [args, code, message] of [
+    [['a', 'everybody'], 2, /"everybody" is no rule/],
+    [['a', 'anonymous', 'from:2027-02-30'], 2, /"2027-02-30" is no day/],
+    [['a', 'group:Nobody'], 1, /there is no group "Nobody"; add it with `carrel group add Nobody`/],
+    [['b', 'anonymous'], 1, /there is no item b; `carrel item list` lists/],
+    [['a', 'anonymous', '--file', 'a.txt'], 2, /--file takes a bundle and a name/],
+    [['a', 'anonymous', '--file', 'ORIGINAL/b.txt'], 1, /a has no file ORIGINAL\/b\.txt/],
+    [['a'], 2, /missing required argument 'rule'/],
+  ] as [string[], number, RegExp][]) {
+    const finished = await carrel(service.dataFolder, ['item', 'access', ...args])
+    assert.equal(finished.code, code, args.join(' '))
+    assert.match(finished.stderr, /^carrel: .*\n$/)
+    assert.match(finished.stderr, message)
+  }
+  assert.deepEqual(readersOf((await itemsIn(service)).get('a')), [anonymous, anonymous])
+})
+
+test('D8 item list prints identifier, title, number of files and readers, all or as many as asked for', async t => {
+  const service = await startService(t)
+  const list = async (...args: string[]) => {
+    const { code, stdout, stderr } = await carrel(service.dataFolder, ['item', 'list', ...args])
+    assert.deepEqual([code, stderr], [0, ''], args.join(' '))
+    return stdout
+  }
+  assert.deepEqual([await list(), await list('--json')], ['No items.\n', '[]\n'])
+  const b = await putItem(service, 'b', everybody, [{ name: 'a.txt' }, { name: 'b.txt' }])
+  const emoji = await putItem(service, '\u{1f600}', [], [])
+  const tilde = await putItem(service, '\uff5e', [{ reader: 'eperson' }, { reader: 'group:X' }], [])
+  const all = [
+    { identifier: 'b', uuid: b.uuid, title: 'Title of b', files: 2, readers: anonymous },
+    { identifier: '\uff5e', uuid: tilde.uuid, title: 'Title of \uff5e', files: 0, readers: tilde.readers },
+    { identifier: '\u{1f600}', uuid: emoji.uuid, title: 'Title of \u{1f600}', files: 0, readers: [] },
+  ]
+  assert.deepEqual(JSON.parse(await list('--json')), all)
+  assert.deepEqual(JSON.parse(await list('--json', '--limit', '2')), all.slice(0, 2))
+  const lines = (await list()).split('\n')
+  assert.match(lines[0] ?? '', /^ITEM +TITLE +FILES +READERS$/)
+  assert.match(lines[1] ?? '', /^b +Title of b +2 +anonymous$/)
+  assert.match(lines[2] ?? '', /^\uff5e +Title of \uff5e +0 +eperson \| group:X$/)
+  assert.match(lines[3] ?? '', /0 +admin$/)
+  assert.equal((await list('--limit', '1')).split('\n').length, 3)
+  for (const limit of ['0', '-1', 'x', '1.5']) {
+    const misused = await carrel(service.dataFolder, ['item', 'list', `--limit=${limit}`])
+    assert.equal(misused.code, 2, limit)
+    assert.match(misused.stderr, /--limit takes a whole number from 1/)
+  }
+})
+
+test('D8 item list goes through more items than are in memory at once', async t => {
+  const service = await startService(t)
+  const items = Array.from({ length: 2_001 }, (_, at) => ({
+    identifier: `item/${String(at).padStart(5, '0')}`,
+    metadata: {},
+    collections: [],
+    readers: null,
+    bitstreams: [],
+    fingerprint: '',
+  }))
+  await service.storage.repository.putItems(items, commandEvent('item.add'))
+  const json = await carrel(service.dataFolder, ['item', 'list', '--json'])
+  const listed = JSON.parse(json.stdout) as { identifier: string }[]
+  assert.deepEqual(
+    listed.map(({ identifier }) => identifier),
+    items.map(({ identifier }) => identifier),
+  )
+  const text = await carrel(service.dataFolder, ['item', 'list'])
+  assert.equal(text.stdout.trimEnd().split('\n').length, 2_002)
+})
