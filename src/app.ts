@@ -33,7 +33,7 @@ import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { createServer } from './http/server.ts'
 import { passwordMethod } from './model/accounts.ts'
-import type { Keyring } from './model/keys.ts'
+import { keyringOf } from './model/keys.ts'
 import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
 
@@ -43,8 +43,7 @@ import type { Storage } from './storage/storage.ts'
  */
 export async function buildApp(config: Config, storage: Storage): Promise<FastifyInstance> {
   const { accounts, entities, repository, secrets } = storage
-  const configured = config.tokenSecrets.map(secret => Buffer.from(secret))
-  const keyring: Keyring = configured.length > 0 ? () => configured : secrets.current
+  const keyring = keyringOf(config.tokenSecrets, secrets.current)
 
   const addresses = addressesOf(config)
   const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)

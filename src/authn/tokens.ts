@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Mac } from '../lib/hmac.ts'
-import type { LoginMethod, Session } from '../model/accounts.ts'
+import { commandLineMethod, type LoginMethod, type Session } from '../model/accounts.ts'
 import type { Acting } from '../model/caller.ts'
 import { deriveKey, type Keyring, type TokenPurpose } from '../model/keys.ts'
 import type { Accounts } from '../storage/accounts.ts'
@@ -50,7 +50,7 @@ interface Remembered {
 interface Parts {
   readonly accounts: Accounts
   readonly keyring: Keyring
-  /** Those that there are now: a way to log in that is switched off ends its tokens. */
+  /** The enabled ones: disabling a login method ends its tokens. Tokens of `carrel token` are always accepted. */
   readonly loginMethods: readonly LoginMethod[]
   readonly tickets: Tickets
   /** Whether anybody may act on behalf of others; what was made before ends when nobody may any more. */
@@ -58,6 +58,7 @@ interface Parts {
 }
 
 export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct }: Parts): Tokens {
+  const methods = [...loginMethods, commandLineMethod]
   const remembered = new Map<string, Remembered>()
   let rememberedWith: readonly Uint8Array[] = []
 
@@ -103,7 +104,7 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
   }
 
   const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>
-    loginMethods.find(method => keyring().some(secret => jwt.isSignedWith(key(secret, method))))
+    methods.find(method => keyring().some(secret => jwt.isSignedWith(key(secret, method))))
 
   async function verifyActing(
     kind: TokenKind,

@@ -19,6 +19,7 @@ import { itemCommand } from './item.ts'
 import { secretCommand } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { ssoCommand } from './sso.ts'
+import { tokenCommand } from './token.ts'
 import { version } from './version.ts'
 
 /** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called the wrong way. */
@@ -28,6 +29,7 @@ const program = new Command('carrel')
   .addCommand(serveCommand())
   .addCommand(epersonCommand())
   .addCommand(groupCommand())
+  .addCommand(tokenCommand())
   .addCommand(importCommand())
   .addCommand(ingestCommand())
   .addCommand(itemCommand())

@@ -4,6 +4,7 @@ import type { ReadRecord } from '../import/json-lines.ts'
 import type { Storage } from '../storage/storage.ts'
 import { addDemoItems } from './demo-items.ts'
 import { generatePassword } from './eperson.ts'
+import { ownCommand } from './given-path.ts'
 import { commandEvent } from './store.ts'
 
 /** What a new store gets to try things on: a small archive of letters, some with files, and people who may read them. */
@@ -51,14 +52,14 @@ First start: ${store} now holds ${letters.toLocaleString('en')} demo letters, fi
 
 ${credentials.map(({ email, password, group }) => `  ${email.padEnd(20)}  ${password}  ${group ?? 'Administrator'}`).join('\n')}
 
-Try it: get a CSRF pair, log in, and page through the letters.
+Try it in a second terminal with the same settings. Get a token, and page through the letters.
 
-  CSRF=$(curl -si -c carrel.cookies ${api}/security/csrf | tr -d '\\r' | sed -n 's/^DSPACE-XSRF-TOKEN: //Ip')
-  TOKEN=$(curl -si -b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -d user=${reader?.email} -d password=${reader?.password} ${api}/authn/login | tr -d '\\r' | sed -n 's/^Authorization: Bearer //Ip')
+  TOKEN=$(${ownCommand()} token ${reader?.email})
   curl -siG -H "Authorization: Bearer $TOKEN" ${query}/letters -d 'order_by=[{"field":"catalogued","order":"desc"}]' -d limit=3 -d include_total=true
 
-Open a file that only the group Readers may read, with a token in its address that lives for two seconds.
+Open a file that only the group Readers may read, with a token in its address that lives for two seconds. A POST needs a CSRF pair.
 
+  CSRF=$(curl -si -c carrel.cookies ${api}/security/csrf | tr -d '\\r' | sed -n 's/^DSPACE-XSRF-TOKEN: //Ip')
   SHORT=$(curl -s -X POST -b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -H "Authorization: Bearer $TOKEN" ${api}/authn/shortlivedtokens | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
   curl -si "${api}/core/bitstreams/${file}/content?authentication-token=$SHORT"
 

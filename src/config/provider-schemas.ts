@@ -29,7 +29,7 @@ interface Attributes {
 
 /** Words of other meaning: other ways to log in, addresses beside it, and schemes for which browsers ask themselves. */
 export const takenSchemes = [
-  ...['password', 'login', 'logout', 'status', 'shortlivedtokens', 'sso'],
+  ...['password', 'command-line', 'login', 'logout', 'status', 'shortlivedtokens', 'sso'],
   ...['basic', 'bearer', 'digest', 'negotiate', 'ntlm'],
 ]
 

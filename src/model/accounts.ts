@@ -13,9 +13,11 @@ export interface Eperson {
   readonly enabled: boolean
 }
 
-/** How a session began: `password`, or the scheme of a single sign-on provider, such as `shibboleth` or `oidc`. */
+/** How a session began: `password`, `command-line`, or a provider's scheme, such as `shibboleth` or `oidc`. */
 export type LoginMethod = string
 export const passwordMethod: LoginMethod = 'password'
+/** `carrel token`: whoever can read the store needs no password. */
+export const commandLineMethod: LoginMethod = 'command-line'
 
 /** An enabled eperson's current state, with what their tokens are checked against. */
 export interface Session {

@@ -7,8 +7,15 @@ import { describe, type TestContext, test as withoutStore } from 'node:test'
 import { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { openSocket } from '../support/clients/raw.ts'
-import { engineIn, test, testOn } from '../support/service/engines.ts'
-import { carrel, cleanEnvironment, run, type Served, serve } from '../support/service/process.ts'
+import { engineIn, storeSettings, test, testOn } from '../support/service/engines.ts'
+import {
+  carrel,
+  environmentWithNode,
+  repository,
+  run,
+  type Served,
+  serve,
+} from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 const ruth = 'ruth@example.org'
@@ -257,8 +264,10 @@ describe('serve', { concurrency: 2 }, () => {
       .map(line => line.trim())
     assert.equal(commands.length, 5, first.output.stdout)
     const cwd = temporaryFolder(t)
-    const env = cleanEnvironment()
-    const pasted = await run('bash', ['-s'], { env, cwd, input: `set -u\n${commands.join('\n')}\n` })
+    const env = environmentWithNode(await storeSettings(dataFolder))
+    const installed = `carrel() { node '${repository}src/cli/carrel.ts' "$@"; }`
+    const input = `set -u\n${installed}\n${commands.join('\n')}\n`
+    const pasted = await run('bash', ['-s'], { env, cwd, input })
     assert.equal(pasted.code, 0, pasted.stderr)
     assert.equal(pasted.stderr, '')
     const [, head = '', body = '', fileHead = '', file = ''] =
@@ -296,6 +305,17 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(new Set(all).size, 6, 'six passwords, all different')
     assert.equal(await other.stop(), 0)
   })
+})
+
+withoutStore('D1 in a checkout serve --demo prints commands as npm takes them', async t => {
+  const env = { npm_package_name: 'carrel', npm_lifecycle_event: 'start' }
+  const served = await serve(t, temporaryFolder(t), { args: ['--demo'], env })
+  await served.said(introduction)
+  assert.match(
+    served.output.stdout,
+    /^ {2}TOKEN=\$\(npm run --silent carrel -- token reader@example\.org\)$/m,
+  )
+  assert.equal(await served.stop(), 0)
 })
 
 /** The end of it. */

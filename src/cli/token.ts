@@ -1,0 +1,44 @@
+import { Command } from 'commander'
+import { readJwt } from '../authn/jwt.ts'
+import { createTickets } from '../authn/tickets.ts'
+import { createTokens } from '../authn/tokens.ts'
+import { commandLineMethod } from '../model/accounts.ts'
+import { keyringOf } from '../model/keys.ts'
+import { Failure } from './failures.ts'
+import { say } from './output.ts'
+import { commandEvent, withStore } from './store.ts'
+
+/** `carrel token`: a login token for scripts that run where the store is. */
+export function tokenCommand(): Command {
+  return new Command('token')
+    .argument('<email>', 'the eperson to log in')
+    .description('Print a login token for scripts. It lives for CARREL_TOKEN_LIFETIME; a logout ends it.')
+    .option('--json', 'print the token and when it expires as JSON')
+    .action((email: string, { json }: { json?: boolean }) =>
+      withStore(async ({ accounts, identities, secrets }, config) => {
+        const known = await accounts.credentials(email)
+        if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
+        const event = { ...commandEvent('login'), eperson: known.uuid, method: commandLineMethod }
+        const session = await accounts.recordLogin({ ...known, renewedHash: null }, event)
+        if (!session)
+          throw new Failure(
+            known.enabled
+              ? `${email} was changed at the same moment; repeat the command`
+              : `${email} is disabled; \`carrel eperson enable ${email}\` lets them log in again`,
+          )
+        const tokens = createTokens({
+          accounts,
+          keyring: keyringOf(config.tokenSecrets, secrets.current),
+          loginMethods: config.loginMethods,
+          tickets: createTickets(identities),
+          mayAct: config.loginOnBehalfOf,
+        })
+        // Special groups come from a login method or a provider (G2), and this login has neither.
+        const verified = { session, method: commandLineMethod, sg: [] }
+        const token = tokens.mint('login', verified, config.tokenLifetime)
+        if (!json) return say(token)
+        const expires = new Date((readJwt(token)?.claims.exp ?? 0) * 1000).toISOString()
+        say(JSON.stringify({ token, expires }, null, 2))
+      }),
+    )
+}
