@@ -7,8 +7,8 @@ import type { Database } from './driver.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 
 /**
- * Everything that changes the store, each a function that the one writer runs inside of its transaction.
- * Each change of an eperson gives it a new stamp, so that no reader goes on with what it remembered.
+ * Changes of accounts. The single writer runs each function inside its transaction. Every change of an eperson gives
+ * them a new stamp, so that no reader keeps using what it cached.
  */
 export function recordEvent(db: Database, event: AuditEvent): void {
   db.run(
@@ -68,7 +68,7 @@ export function addEperson(db: Database, eperson: NewEperson, event: AuditEvent)
   recordEvent(db, { ...event, eperson: uuid })
   if (eperson.administrator) join(db, administratorGroup, eperson.email, { ...event, event: 'group.join' })
   const added = find(db, eperson.email)
-  if (!added) throw new Error('the eperson that was just added is not there')
+  if (!added) throw new Error('the eperson that was just added was not found')
   return toEperson(added)
 }
 
@@ -121,7 +121,7 @@ export function ensureGroups(db: Database, names: readonly string[], event: Audi
     const known = groupNamed(db, name)
     if (known) return { uuid: known.uuid, name }
     const added = addGroup(db, name, event)
-    if (added === 'exists') throw new Error('a group came into being twice')
+    if (added === 'exists') throw new Error('the group was added twice')
     return added
   })
 }

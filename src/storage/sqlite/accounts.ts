@@ -13,7 +13,7 @@ interface Parts {
   readonly write: Write
 }
 
-/** Accounts on the embedded store: reads at once on the caller's thread, writes through the one writer. */
+/** Accounts in the embedded store: reads are synchronous on the caller's thread, writes go through the single writer. */
 export function sqliteAccounts({ db, snapshot, write }: Parts): Accounts {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
 

@@ -15,7 +15,7 @@ import { changeReadRule, dropEntity, forgetRetired, pointEntity } from './entity
 import { begin, endAtProvider, keepTicket, recognize, takeTicket, unlink } from './identity-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 
-/** Everything that changes the store, by name: the one writer runs these (docs/decisions/0005). */
+/** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
 export const changes = {
   recordEvent,
   recordLogin,

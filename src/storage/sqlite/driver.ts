@@ -3,6 +3,6 @@ import { StoreUnavailable } from '../../model/errors.ts'
 
 export { type Database, transaction } from '../../lib/sqlite.ts'
 
-/** @throws StoreUnavailable when the file can't be opened, is locked, or has no room; so do the statements */
+/** @throws StoreUnavailable, like each statement, if the file can't be opened, is locked, or the disk is full */
 export const openDatabase = (path: string, options: OpenOptions): Database =>
   openSqlite(path, options, (why, cause) => new StoreUnavailable(why, { cause }))

@@ -15,14 +15,14 @@ import { writeRecordFile } from './record-versions.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 import { listTable } from './table-listings.ts'
 
-/** A version that is no longer the entity's stays this long for those who have just looked it up, in ms. */
+/** How long a replaced version is kept for requests that have just looked it up, in ms. */
 const retiredGrace = 60_000
-/** A file that nobody has written to for this long, in ms, was left by a process that died. */
+/** A file that hasn't been written to for this long, in ms, was left by a process that died. */
 const abandonedAfter = 3_600_000
 
 interface Parts {
   readonly dataFolder: string
-  /** Bytes of orders and records that are kept in memory. */
+  /** How many bytes of orders and records to cache. */
   readonly cacheSize: number
   readonly db: Database
   readonly snapshot: SharedSnapshot
@@ -30,7 +30,7 @@ interface Parts {
   readonly write: Write
 }
 
-/** The list of entities, and the files of those that were imported: one for each version, never changed. */
+/** The list of entities, and the files of imported ones: one for each version, never changed. */
 export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
   const { db, snapshot, file, write, dataFolder, cacheSize } = parts
   const folder = join(dataFolder, 'entities')
@@ -39,20 +39,20 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   const files = recordFiles({ readerThreads, fileOf })
   const records = createRecordListings(files, cacheSize)
 
-  const changes = db.prepare('SELECT entities FROM state')
-  let lookedInTurn = -1
-  let seen = -1
+  const currentState = db.prepare('SELECT entities FROM state')
+  let checkedSnapshot = -1
+  let loadedState = -1
   let entities: ReadonlyMap<string, Entity> = new Map()
 
   function all(): ReadonlyMap<string, Entity> {
-    const current = snapshot.enter()
-    if (current === lookedInTurn) return entities
-    lookedInTurn = current
-    const [now] = changes.get() as [number]
-    if (now !== seen) {
+    const turn = snapshot.enter()
+    if (turn === checkedSnapshot) return entities
+    checkedSnapshot = turn
+    const [state] = currentState.get() as [number]
+    if (state !== loadedState) {
       const imported = importedEntities(db)
       entities = new Map([...builtInEntities, ...imported].map(entity => [entity.name, entity]))
-      seen = now
+      loadedState = state
       const versions = new Set(imported.map(({ source }) => source.version))
       records.keepOnly(versions)
       files.keepOnly(versions)
@@ -60,7 +60,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     return entities
   }
 
-  const seenBy = sqliteAudiences(db, snapshot)
+  const audiencesOf = sqliteAudiences(db, snapshot)
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
@@ -78,7 +78,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
         rmSync(join(folder, name), { force: true })
     }
   }
-  // What can't be removed now is tried again a minute later.
+  // A failed removal is retried a minute later.
   const sweeping = setInterval(() => void sweep().catch(() => {}), retiredGrace)
   sweeping.unref()
 
@@ -91,7 +91,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
             entity,
             entity.source,
             page,
-            visibleRows(entity.source, viewer, seenBy),
+            visibleRows(entity.source, viewer, audiencesOf),
             format,
           )
         : records.list(entity as RecordEntity, page, format),

@@ -4,10 +4,10 @@ import type { NewEntity } from '../entities.ts'
 import { now, recordEvent } from './account-changes.ts'
 import type { Database } from './driver.ts'
 
-/** The changes of the list of entities. */
+/** Changes of the list of entities. */
 
 /**
- * Points the entity at a version whose file is whole and on disk.
+ * Points the entity at a version whose file is complete and on disk.
  * @returns who may read the entity now
  */
 export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): ReadRule {

@@ -4,7 +4,7 @@ import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 import { readTicket, whoIs } from './identity-changes.ts'
 
-/** Single sign-on on the embedded store. */
+/** Single sign-on in the embedded store. */
 export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }): Identities => ({
   whoIs: (identity, matching) => whoIs(db, identity, matching),
   recognize: (identity, matching, event) => write('recognize', identity, matching, event),

@@ -15,7 +15,7 @@ import { addEperson, endTokens, find, nextStamp, now, recordEvent } from './acco
 import type { Database } from './driver.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 
-/** The changes of single sign-on. */
+/** Changes of single sign-on. */
 export function recognize(
   db: Database,
   identity: Identity,
@@ -154,6 +154,6 @@ function create(db: Database, { email, firstName, lastName }: Identity, event: A
   if (email === null) throw new Error('an eperson needs an e-mail address')
   const person = { email, firstName, lastName, passwordHash: null, administrator: false }
   const added = addEperson(db, person, { ...event, event: recognitionEvents.created })
-  if (added === 'exists') throw new Error('an eperson came into being twice')
+  if (added === 'exists') throw new Error('the eperson was added twice')
   return added
 }

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { startThread, type Thread } from '../shared/thread.ts'
 import type { ReaderHandlers } from './reader.ts'
 
-/** The reader threads: two at most, each started when it is first needed. */
+/** At most two reader threads, each started when it is first needed. */
 export interface ReaderThreads {
   leastBusy(): Thread<ReaderHandlers>
   close(): Promise<void>

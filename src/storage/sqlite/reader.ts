@@ -10,13 +10,13 @@ import { type Database, openDatabase } from './driver.ts'
 import { packRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
 
 /**
- * Reads that take long, away from the thread that answers requests: sorting, listings, everything on tables.
- * Each call does one bounded piece of work; the main thread asks for the next when the client has taken the last.
+ * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each call does
+ * one bounded piece of work. The main thread asks for the next piece when the client has taken the last one.
  */
 lowerPriority(10)
 
-/** A file of records that somebody is reading stays open, even when it is no longer the entity's. */
-const held = new Map<string, { db: Database; holders: number }>()
+/** Files of records that listings are reading. They stay open even after a new version replaces theirs. */
+const openFiles = new Map<string, { db: Database; listings: number }>()
 
 const cursors = new Map<
   number,
@@ -26,18 +26,18 @@ let nextCursor = 1
 
 type Counts = { seen: number | null; all: number | null }
 
-/** Short pages are read over one connection for each store. */
+/** Short pages share one connection for each store. */
 const pageConnections = new Map<string, Database>()
-function forPages(file: string): Database {
-  const known = pageConnections.get(file)
-  if (known) return known
+function pageConnection(file: string): Database {
+  const open = pageConnections.get(file)
+  if (open) return open
   const db = openDatabase(file, { mode: 'read', cache: 8_000 })
   pageConnections.set(file, db)
   return db
 }
 
-/** Inside of a transaction: how many rows are seen, and so which way leads to them. */
-function begin(db: Database, plan: TablePlan) {
+/** Counts the visible rows, and chooses the cheaper statement for the page. It runs in the transaction that reads the page. */
+function choose(db: Database, plan: TablePlan) {
   const { counts } = plan
   const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }
   return {
@@ -47,17 +47,17 @@ function begin(db: Database, plan: TablePlan) {
 }
 
 const handlers = {
-  hold(file: string): void {
-    const known = held.get(file)
-    if (known) known.holders++
-    else held.set(file, { db: openDatabase(file, { mode: 'immutable', cache: 2_000 }), holders: 1 })
+  acquire(file: string): void {
+    const open = openFiles.get(file)
+    if (open) open.listings++
+    else openFiles.set(file, { db: openDatabase(file, { mode: 'immutable', cache: 2_000 }), listings: 1 })
   },
 
   release(file: string): void {
-    const known = held.get(file)
-    if (!known || --known.holders > 0) return
-    held.delete(file)
-    known.db.close()
+    const open = openFiles.get(file)
+    if (!open || --open.listings > 0) return
+    openFiles.delete(file)
+    open.db.close()
   },
 
   sort(file: string, count: number, fields: readonly SortField[]) {
@@ -88,10 +88,10 @@ const handlers = {
     }
   },
 
-  /** @param numbers of the records, in the order wanted; or the first and the one behind the last */
+  /** @param file which must have been acquired */
   records(file: string, numbers: RecordNumbers, format: RecordFormat, fields: readonly Field[]) {
-    const db = held.get(file)?.db
-    if (!db) throw new Error('records of a file that is not held')
+    const db = openFiles.get(file)?.db
+    if (!db) throw new Error('the file of records is not open')
     const json =
       numbers instanceof Uint32Array
         ? recordsNumbered(db, numbers, separators[format])
@@ -99,12 +99,12 @@ const handlers = {
     return format === 'csv' ? csvLines(new TextDecoder().decode(json), fields) : json
   },
 
-  /** A short page at once. */
+  /** Reads a whole short page. */
   page(file: string, plan: TablePlan, separator: string) {
-    const db = forPages(file)
+    const db = pageConnection(file)
     db.exec('BEGIN')
     try {
-      const { total, statement } = begin(db, plan)
+      const { total, statement } = choose(db, plan)
       const rows = db.all<{ json: string }>(statement.sql, ...statement.values)
       return {
         total,
@@ -118,12 +118,12 @@ const handlers = {
     }
   },
 
-  /** @returns the number of the cursor, and the total if it was asked for */
+  /** @returns the number of the cursor, and the total if it was requested */
   open(file: string, plan: TablePlan, format: RecordFormat, fields: readonly Field[]) {
-    // A connection of its own: the cursor keeps the state that it began with, and others read the newest.
+    // The cursor has its own connection: it keeps reading its snapshot while other reads see the newest state.
     const db = openDatabase(file, { mode: 'read', cache: 2_000 })
     db.exec('BEGIN')
-    const { total, statement } = begin(db, plan)
+    const { total, statement } = choose(db, plan)
     const rows = db.iterate(statement.sql, ...statement.values)
     const cursor = nextCursor++
     const take = (json: string[]) =>
@@ -132,7 +132,7 @@ const handlers = {
     return { cursor, total }
   },
 
-  /** @returns the next piece; null when there is none */
+  /** @returns the next piece; null after the last one */
   next(cursor: number): Uint8Array | null {
     const open = cursors.get(cursor)
     if (!open) throw new Error('this cursor is closed')

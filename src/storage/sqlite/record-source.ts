@@ -3,7 +3,7 @@ import { type Database, openDatabase } from './driver.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 import { recordsBetween, recordsNumbered } from './record-versions.ts'
 
-/** For short pages: bytes of a file that are mapped into memory, which the operating system shares and takes back. */
+/** How many bytes of a file are memory-mapped for short pages. The operating system can reclaim them at any time. */
 const mappedBytes = 256 * 1024 * 1024
 
 interface Parts {
@@ -12,17 +12,17 @@ interface Parts {
 }
 
 export interface RecordFiles extends RecordSource {
-  /** Lets go of versions that are not among these. */
+  /** Closes the files of all other versions. */
   keepOnly(versions: ReadonlySet<string>): void
   close(): void
 }
 
-/** Records in files, one for each version: short pages are read here, everything that takes long by the reader threads. */
+/** Records in one file for each version. Short pages are read on this thread, everything longer by reader threads. */
 export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
   const opened = new Map<string, Database>()
   function database(version: string): Database {
-    const known = opened.get(version)
-    if (known) return known
+    const open = opened.get(version)
+    if (open) return open
     const db = openDatabase(fileOf(version), { mode: 'immutable', map: mappedBytes })
     opened.set(version, db)
     return db
@@ -40,10 +40,10 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
     open: async ({ source }) => {
       const reader = readerThreads.leastBusy()
       const file = fileOf(source.version)
-      await reader.call('hold', file)
+      await reader.call('acquire', file)
       return {
         piece: (numbers, format, fields) => reader.call('records', file, numbers, format, fields),
-        // A thread that has ended holds nothing any more.
+        // If the thread has ended, its files are closed already.
         close: () => reader.call('release', file).catch(() => {}),
       }
     },

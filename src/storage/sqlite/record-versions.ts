@@ -5,11 +5,11 @@ import { unpackRecords } from '../shared/loaded-records.ts'
 import { type Database, openDatabase } from './driver.ts'
 
 /**
- * The file of one version of an imported entity: each record's JSON by its number, and the ranks of each field.
- * Once it has its name it never changes, so it is read without locks (`immutable`).
+ * The file of one version of an imported entity: each record's JSON by its number, and the ranks of each field. After it
+ * gets its final name it never changes, so it is read without locks (`immutable`).
  */
 
-/** @returns how many records there are, their bytes together, and those of the largest */
+/** @returns the number of records, their total size and the size of the largest, in bytes */
 export function writeRecordFile(file: string, entity: NewEntity, records: Iterable<string>) {
   const temporary = `${file}.writing`
   rmSync(temporary, { force: true })
@@ -18,7 +18,7 @@ export function writeRecordFile(file: string, entity: NewEntity, records: Iterab
   let bytes = 0
   let largest = 0
   try {
-    // Nobody knows the file before it is renamed: a crash leaves nothing but a file to remove.
+    // Nothing refers to the file before it is renamed, so a crash leaves only a file to remove.
     db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE')
     db.exec('CREATE TABLE record (n INTEGER PRIMARY KEY, json TEXT NOT NULL) STRICT')
     db.exec('CREATE TABLE rank (field INTEGER PRIMARY KEY, ranks BLOB NOT NULL) STRICT')
@@ -51,7 +51,7 @@ export function writeRecordFile(file: string, entity: NewEntity, records: Iterab
   return { count, bytes, largest }
 }
 
-/** Everything written to the file, or the names in the folder, is on disk afterwards. */
+/** Flushes a file, or the names in a folder, to disk. */
 function sync(path: string): void {
   const handle = openSync(path, 'r')
   try {
@@ -62,8 +62,8 @@ function sync(path: string): void {
 }
 
 /**
- * Records of these numbers, in this order, joined. CAST spares the way through a JavaScript string. CROSS JOIN keeps
- * SQLite's loops in the order written (https://sqlite.org/lang_select.html#crossjoin), so that no sort is needed.
+ * Records with these numbers, in this order, joined. CAST avoids a detour through a JavaScript string. CROSS JOIN keeps
+ * the order of SQLite's loops (https://sqlite.org/lang_select.html#crossjoin), so no sort is needed.
  */
 export function recordsNumbered(db: Database, numbers: Uint32Array, separator: string) {
   return blob(
@@ -76,14 +76,14 @@ export function recordsNumbered(db: Database, numbers: Uint32Array, separator: s
   )
 }
 
-/** Records from one number to before another, in the order of the key, joined. */
-export function recordsBetween(db: Database, from: number, before: number, separator: string) {
+/** A range of records without its end, in the order of the key, joined. */
+export function recordsBetween(db: Database, from: number, end: number, separator: string) {
   return blob(
     db.get(
       'SELECT CAST(group_concat(json, ?) AS BLOB) json FROM (SELECT json FROM record WHERE n >= ? AND n < ? ORDER BY n)',
       separator,
       from,
-      before,
+      end,
     ),
   )
 }
@@ -91,7 +91,7 @@ export function recordsBetween(db: Database, from: number, before: number, separ
 const blob = (row: { json?: unknown } | undefined): Uint8Array<ArrayBuffer> =>
   (row?.json as Uint8Array<ArrayBuffer> | null | undefined) ?? new Uint8Array()
 
-/** All records as `unpackRecords` takes them. */
+/** All records in the format of `unpackRecords`. */
 export function packRecords(db: Database, count: number, bytes: number): Uint8Array<ArrayBuffer> {
   const packed = new Uint8Array((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes)
   const { starts, json } = unpackRecords(packed, count)

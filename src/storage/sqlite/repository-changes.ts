@@ -19,7 +19,7 @@ import {
 import { now, recordEvent } from './account-changes.ts'
 import type { Database } from './driver.ts'
 
-/** The changes of items and bitstreams. */
+/** Changes of items and bitstreams. */
 export const putItems = (db: Database, items: readonly NewItem[], event: AuditEvent): PutOutcome[] =>
   items.map(item => putItem(db, item, event))
 
@@ -154,7 +154,7 @@ function changeBitstreams(db: Database, item: string, { removed, changed, added 
     )
 }
 
-/** The number of the audience, which is new when nothing had these readers before. */
+/** The number of the audience with these readers, which is created if it doesn't exist. */
 function audienceOf(db: Database, readers: string): number {
   const known = db.get<{ id: number }>('SELECT id FROM audience WHERE readers = ?', readers)
   if (known) return known.id

@@ -17,7 +17,7 @@ import {
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 
-/** Items and bitstreams on the embedded store: reads at once on the caller's thread, writes through the one writer. */
+/** Items and bitstreams in the embedded store: reads are synchronous on the caller's thread, writes go through the single writer. */
 export const sqliteRepository = ({ db, write }: { db: Database; write: Write }): Repository => ({
   item: uuid => {
     const row = db.get<ItemRow>(`SELECT ${itemColumns} FROM items WHERE uuid = ?`, uuid)
@@ -65,12 +65,12 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
     if (!row) throw new Error('the store has lost its state row')
     return row.store
   },
-  contents: (after, most) =>
+  contents: (after, max) =>
     db
       .all<{ sha256: string; size: number }>(
         'SELECT DISTINCT sha256, size FROM bitstream WHERE sha256 > ? ORDER BY sha256, size LIMIT ?',
         after,
-        most,
+        max,
       )
       .map(row => ({ ...row })),
   holders: sha256 =>

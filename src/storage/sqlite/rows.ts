@@ -1,7 +1,7 @@
 import { administratorGroup, type Eperson, type Group, type Session } from '../../model/accounts.ts'
 import type { Database } from './driver.ts'
 
-/** How rows of the store become what the features know. Shared by the readers and the writer. */
+/** Converts rows of the store to the model. Readers and the writer share it. */
 export const epersonColumns = 'uuid, email, first_name, last_name, enabled'
 
 export type EpersonRow = {

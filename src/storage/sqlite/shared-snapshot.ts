@@ -1,12 +1,12 @@
 import type { Database } from './driver.ts'
 
 /**
- * Reads on the main connection share one snapshot for a turn of the event loop: taking SQLite's locks costs several
- * times the read itself. A turn ends by itself, and before any change of this process is acknowledged, so that
- * whoever was told of a change never meets the state before it (T4).
+ * Reads on the main connection share one snapshot for a turn of the event loop, because taking SQLite's locks costs
+ * several times as much as the read. The snapshot ends with the turn, and before any change of this process is
+ * acknowledged: after an acknowledgement, no client reads the state before the change (T4).
  */
 export interface SharedSnapshot {
-  /** Begins a turn if there is none. @returns its number: the same number, the same state of the store */
+  /** Begins a snapshot unless one is open. @returns its number; equal numbers mean the same state of the store */
   enter(): number
   end(): void
 }
@@ -22,7 +22,7 @@ export function createSharedSnapshot(db: Database): SharedSnapshot {
     try {
       commit.run()
     } catch {
-      // A store that fails says so at the next read, to somebody who can be told.
+      // If the store fails, the next read fails too and reports it.
     }
   }
   return {

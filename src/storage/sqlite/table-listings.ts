@@ -7,7 +7,7 @@ import type { VisibleRows } from '../shared/row-visibility.ts'
 import { compileTable } from './compile.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 
-/** A listing of an entity that is a table: always by a reader thread; what is long by a cursor that moves when the client does. */
+/** Lists an entity that is a table, always on a reader thread. A long listing uses a cursor, which moves as fast as the client reads. */
 export async function listTable(
   { file, readerThreads }: { readonly file: string; readonly readerThreads: ReaderThreads },
   entity: Entity,
@@ -37,7 +37,7 @@ export async function listTable(
         yield piece
       }
     } finally {
-      // A thread that has ended holds nothing any more.
+      // If the thread has ended, its cursors are closed already.
       await reader.call('close', cursor).catch(() => {})
     }
   }

@@ -4,11 +4,11 @@ import { changes } from './changes.ts'
 import { openDatabase, transaction } from './driver.ts'
 
 /**
- * The one writer. Calls that gathered while the last commit was on its way share the next one, so that a disk which
- * syncs 200 times a second still takes thousands of logins; nobody is answered before the commit is on disk.
+ * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a second
+ * can still take thousands of logins a second. No call is answered before its commit is on disk.
  */
 const db = openDatabase(workerData.file, { mode: 'write', cache: 2_000 })
-// FULL: the log is synced at every commit, so that an acknowledged change survives a power cut.
+// FULL syncs the write-ahead log at every commit, so that an acknowledged change survives a power failure.
 db.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL')
 
 export type WriteCall = readonly [name: keyof typeof changes, args: readonly unknown[]]
@@ -25,7 +25,7 @@ const handlers = {
           db.exec('RELEASE call')
           return { result }
         } catch (error) {
-          // The transaction as a whole may be gone (full disk): then this throws too, and every call fails.
+          // A full disk may have rolled back the whole transaction. Then this throws too, and every call fails.
           db.exec('ROLLBACK TO call; RELEASE call')
           return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
         }

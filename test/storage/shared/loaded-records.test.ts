@@ -11,7 +11,7 @@ function pack(records: readonly string[]) {
   return unpackRecords(packed, records.length)
 }
 
-test('Q1 records are cut out of memory by number, in the order wanted, joined', () => {
+test('Q1 records are picked from memory by number, in the order wanted, and joined', () => {
   const loaded = pack(['{"a":"ä"}', '{}', '{"b":[1,2]}'])
   const cut = (numbers: Iterable<number>, separator: string) =>
     Buffer.from(pickRecords(loaded, numbers, separator)).toString()
@@ -21,7 +21,7 @@ test('Q1 records are cut out of memory by number, in the order wanted, joined', 
   assert.equal(cut([], ','), '')
 })
 
-test('Q1 any choice of any records is their texts joined', () => {
+test('Q1 picking any records gives their texts, joined', () => {
   const choice = fc
     .array(
       fc.jsonValue({ maxDepth: 1 }).map(value => JSON.stringify({ value })),

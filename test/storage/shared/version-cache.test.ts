@@ -14,7 +14,7 @@ function maker() {
   }
 }
 
-test('Q10 what is in memory is not made again, and at last is there at once', async () => {
+test('Q10 a cached value is not computed again, and is returned without a promise', async () => {
   const memory = new VersionCache(100)
   const { made, make } = maker()
   const [first, second] = [memory.get('v', 'a', 10, make('a')), memory.get('v', 'a', 10, make('a again'))]
@@ -24,7 +24,7 @@ test('Q10 what is in memory is not made again, and at last is there at once', as
   assert.deepEqual(made, ['a'])
 })
 
-test('Q10 what was not used for longest goes first', async () => {
+test('Q10 the least recently used value is evicted first', async () => {
   const memory = new VersionCache(100)
   const { made, make } = maker()
   for (const name of ['a', 'b', 'c', 'a', 'd']) await memory.get('v', name, 30, make(name))
@@ -35,7 +35,7 @@ test('Q10 what was not used for longest goes first', async () => {
   assert.deepEqual(made, ['b'])
 })
 
-test('Q10 a value larger than all of the memory is made and handed out, once', async () => {
+test('Q10 a value larger than the whole cache is computed and returned once', async () => {
   const memory = new VersionCache(100)
   const { made, make } = maker()
   assert.equal(await memory.get('v', 'huge', 1_000, make('huge')), 'huge')
@@ -47,7 +47,7 @@ test('Q10 a value larger than all of the memory is made and handed out, once', a
   assert.equal(memory.hasRoomFor(51), false)
 })
 
-test('Q10 a failure is not kept', async () => {
+test('Q10 a failure is not cached', async () => {
   const memory = new VersionCache(100)
   const { make } = maker()
   await assert.rejects(
@@ -57,7 +57,7 @@ test('Q10 a failure is not kept', async () => {
   assert.equal(await memory.get('v', 'a', 10, make('a')), 'a')
 })
 
-test('D2 what belongs to a replaced version is forgotten', async () => {
+test('D2 the values of a replaced version are removed', async () => {
   const memory = new VersionCache(100)
   const { made, make } = maker()
   await memory.get('old', 'a', 10, make('old'))
@@ -68,7 +68,7 @@ test('D2 what belongs to a replaced version is forgotten', async () => {
   assert.deepEqual(made, ['old', 'new', 'old'])
 })
 
-test('D2 forgetting while a value is being made loses no room', async () => {
+test('D2 removing a value while it is being computed frees its room', async () => {
   const memory = new VersionCache(100)
   const { made, make } = maker()
   for (let round = 0; round < 20; round++) {

@@ -27,7 +27,7 @@ test('Q6 a page without an order is in the order of the key', () => {
       sql: `SELECT json_object(${columns}) AS json FROM "people"  ORDER BY "id" LIMIT ? OFFSET ?`,
       values: [-1, 0],
     },
-    gathered: null,
+    collectedPage: null,
     end: null,
   })
 })
@@ -51,7 +51,7 @@ test('Q2 Q3 Q4 Q5 Q6 a page has its order, then the key, its window as values, a
   assert.equal(plan.end, 60)
 })
 
-test('Q7 quotes in names end no name', () => {
+test('Q7 quotes in a name are escaped', () => {
   const odd: Entity = { ...entity, key: `a"b'c`, fields: [{ name: `a"b'c`, type: 'text', nullable: false }] }
   assert.equal(
     compileTable(odd, { ...source, table: 'x"y' }, everything, all).page.sql,
@@ -67,11 +67,11 @@ test('Q11 rows about somebody else are in neither the page nor the total', () =>
   assert.deepEqual(plan.counts?.values, ['e'])
 })
 
-test('Q11 who sees next to nothing of many has rows gathered, others have them passed over in their order', () => {
+test('Q11 the rows of a viewer who sees a small share are collected and sorted; otherwise the list is scanned in order', () => {
   const audiences: TableSource = { kind: 'table', table: 'items', rows: 'audience' }
   const plan = (limit: number | null) =>
     compileTable(entity, audiences, { ...everything, limit }, { kind: 'audiences', ids: [1, 7] })
-  for (const [seen, limit, gathers] of [
+  for (const [visible, limit, collects] of [
     [10, 10, true],
     [3_000, 10, true],
     [4_000, 10, false],
@@ -80,8 +80,8 @@ test('Q11 who sees next to nothing of many has rows gathered, others have them p
     [0, 1, true],
   ] as const) {
     const compiled = plan(limit)
-    const chosen = choosePage(compiled, seen, 1_000_000)
-    assert.equal(chosen, gathers ? compiled.gathered : compiled.page, `${seen} ${limit}`)
+    const chosen = choosePage(compiled, visible, 1_000_000)
+    assert.equal(chosen, collects ? compiled.collectedPage : compiled.page, `${visible} ${limit}`)
     assert.deepEqual(chosen.values, ['[1,7]', limit ?? -1, 0])
   }
 })
