@@ -31,7 +31,7 @@ export async function copyToPostgres(
   event: AuditEvent,
   progress: LoadProgress,
 ): Promise<readonly Loaded[]> {
-  const options = { url, statementTimeout: 0, patience: 0, begin: '' }
+  const options = { url, statementTimeout: 0, queryTimeout: 0, setup: '' }
   await migrate(options)
   const db = await connect(options)
   try {

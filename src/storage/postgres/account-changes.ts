@@ -7,6 +7,7 @@ import type { Pool, Queries, Value } from './driver.ts'
 import {
   type EpersonRow,
   epersonColumns,
+  replaceNul,
   type SessionRow,
   sessionColumns,
   toEperson,
@@ -14,9 +15,8 @@ import {
 } from './rows.ts'
 
 /**
- * Everything that changes accounts. What happens on requests is one statement, and so one way to the database and back;
- * what an operator does is a transaction. Each change of an eperson gives it a new stamp, so that no node goes on with
- * what it remembered.
+ * Changes of accounts. A change on the path of requests is one statement, and so one round trip. What an operator changes
+ * is a transaction. Every change of an eperson gives them a new stamp, so that no node keeps using what it cached.
  */
 
 export const now = () => new Date().toISOString()
@@ -32,12 +32,9 @@ export const eventValues = (event: AuditEvent): readonly Value[] => [
   event.actor,
   event.clientIp,
   event.method,
-  storable(event.object),
-  storable(event.reason),
+  replaceNul(event.object),
+  replaceNul(event.reason),
 ]
-
-/** PostgreSQL's text has no NUL. */
-export const storable = (text: string | null) => text?.replaceAll('\0', '\uFFFD') ?? null
 
 const nineValues = 'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)'
 
@@ -46,8 +43,8 @@ export async function recordEvent(db: Queries, event: AuditEvent): Promise<void>
 }
 
 /**
- * The event of a login in a statement whose part `changed` has a row when the login succeeds.
- * @param next the number of the first of `failedLoginValues`
+ * Records the event of a login, in a statement whose CTE `changed` has a row if the login succeeds.
+ * @param next the number of the placeholder for the first of `failedLoginValues`
  */
 export const insertLoginEvent = (next: number): string =>
   `${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE $${next} END, $4,
@@ -59,7 +56,7 @@ export function failedLoginValues(event: AuditEvent): readonly Value[] {
   return [outcome, actor]
 }
 
-/** @returns undefined when the eperson is not what it was when its password was looked up */
+/** @returns undefined if the eperson has changed since their password was looked up */
 export async function recordLogin(
   db: Queries,
   login: Login,
@@ -82,7 +79,7 @@ export async function recordLogin(
   return row && toSession(row)
 }
 
-export const newSession = "session_key = $1, stamp = nextval('carrel.stamp')"
+export const replaceSessionKey = "session_key = $1, stamp = nextval('carrel.stamp')"
 
 export async function logout(
   db: Queries,
@@ -124,8 +121,8 @@ export async function insertEperson(
     uuid,
     eperson.email,
     emailKey(eperson.email),
-    storable(eperson.firstName),
-    storable(eperson.lastName),
+    replaceNul(eperson.firstName),
+    replaceNul(eperson.lastName),
     eperson.passwordHash,
     randomBytes(32),
     now(),
@@ -143,7 +140,7 @@ export const setEnabled = (
 ): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, eperson) => {
     if (eperson.enabled === enabled) return 'unchanged'
-    const sql = `UPDATE carrel.eperson SET enabled = $2, ${newSession} WHERE uuid = $3`
+    const sql = `UPDATE carrel.eperson SET enabled = $2, ${replaceSessionKey} WHERE uuid = $3`
     await db.run(sql, randomBytes(32), enabled, eperson.uuid)
     return 'changed'
   })
@@ -157,7 +154,7 @@ export const setPassword = (
 ): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {
     if (checked && checked.uuid !== uuid) return 'unchanged'
-    const sql = `UPDATE carrel.eperson SET password_hash = $2, password_stamp = nextval('carrel.stamp'), ${newSession}
+    const sql = `UPDATE carrel.eperson SET password_hash = $2, password_stamp = nextval('carrel.stamp'), ${replaceSessionKey}
        WHERE uuid = $3 AND password_stamp = coalesce($4, password_stamp)`
     const changed = await db.run(sql, randomBytes(32), hash, uuid, checked?.passwordStamp ?? null)
     return changed === 0 ? 'unchanged' : 'changed'
@@ -169,7 +166,7 @@ export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Pro
     return 'changed'
   })
 
-/** Changes one eperson, which nobody else changes meanwhile. */
+/** Changes one eperson under a row lock, and records the event. */
 export const changeEperson = (
   pool: Pool,
   email: string,
@@ -216,11 +213,11 @@ export const ensureGroups = (pool: Pool, names: readonly string[], event: AuditE
 
 export const joinOrLeave = (
   pool: Pool,
-  way: 'join' | 'leave',
+  change: 'join' | 'leave',
   group: string,
   email: string,
   event: AuditEvent,
-): Promise<Changed | 'no-group'> => pool.transaction(db => changeMembership(db, way, group, email, event))
+): Promise<Changed | 'no-group'> => pool.transaction(db => changeMembership(db, change, group, email, event))
 
 const membershipChanges = {
   join: 'INSERT INTO carrel.membership (epersongroup, eperson) VALUES ($1, $2) ON CONFLICT DO NOTHING',
@@ -229,7 +226,7 @@ const membershipChanges = {
 
 async function changeMembership(
   db: Queries,
-  way: 'join' | 'leave',
+  change: 'join' | 'leave',
   group: string,
   email: string,
   event: AuditEvent,
@@ -238,7 +235,7 @@ async function changeMembership(
   if (!known) return 'no-group'
   const eperson = await lockEperson(db, email)
   if (!eperson) return 'no-eperson'
-  if ((await db.run(membershipChanges[way], known.uuid, eperson.uuid)) === 0) return 'unchanged'
+  if ((await db.run(membershipChanges[change], known.uuid, eperson.uuid)) === 0) return 'unchanged'
   await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp') WHERE uuid = $1", eperson.uuid)
   await recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
   return 'changed'

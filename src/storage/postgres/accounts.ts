@@ -18,6 +18,7 @@ import type { Pool } from './driver.ts'
 import {
   type EpersonRow,
   epersonColumns,
+  isStorable,
   type SessionRow,
   sessionColumns,
   toEperson,
@@ -25,45 +26,43 @@ import {
 } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
 
-/** Sessions that are remembered; whether one is still true is asked each time. */
-const maxSessions = 10_000
+/** How many sessions are cached. Each use checks the stamp, so a stale session is never used. */
+const maxCachedSessions = 10_000
 
-/** Accounts on PostgreSQL. */
+/** Accounts in PostgreSQL. */
 export function postgresAccounts(pool: Pool, lookup: SessionLookup): Accounts {
   const sessions = new Map<string, Session>()
 
-  /** PostgreSQL's text has no NUL: what has one is not there. */
-  const canBeThere = (text: string) => !text.includes('\0')
   const stampOf = async (uuid: string) =>
-    canBeThere(uuid) ? (await lookup.ask(uuid)).stamps.get(uuid) : undefined
+    isStorable(uuid) ? (await lookup.ask(uuid)).stamps.get(uuid) : undefined
 
   async function session(uuid: string): Promise<Session | undefined> {
     const stamp = await stampOf(uuid)
     if (stamp === undefined) return undefined
-    const known = sessions.get(uuid)
-    if (known?.stamp === stamp) return known
+    const cached = sessions.get(uuid)
+    if (cached?.stamp === stamp) return cached
     const [row] = await pool.rows<SessionRow>(
       `SELECT ${sessionColumns} FROM carrel.eperson WHERE uuid = $1 AND enabled`,
       uuid,
     )
     if (!row) return undefined
-    if (sessions.size >= maxSessions) sessions.clear()
-    const read = toSession(row)
-    sessions.set(uuid, read)
-    return read
+    if (sessions.size >= maxCachedSessions) sessions.clear()
+    const current = toSession(row)
+    sessions.set(uuid, current)
+    return current
   }
 
   return {
     stampOf,
     session,
     eperson: async uuid => {
-      if (!canBeThere(uuid)) return undefined
+      if (!isStorable(uuid)) return undefined
       const sql = `SELECT ${epersonColumns} FROM carrel.eperson WHERE uuid = $1`
       const [row] = await pool.rows<EpersonRow>(sql, uuid)
       return row && toEperson(row)
     },
     credentials: async email => {
-      if (!canBeThere(email)) return undefined
+      if (!isStorable(email)) return undefined
       const [row] = await pool.rows<{
         uuid: string
         enabled: boolean
@@ -85,7 +84,7 @@ export function postgresAccounts(pool: Pool, lookup: SessionLookup): Accounts {
     groupsByUuid: async uuids => {
       const groups = await pool.rows<Group & Record<string, unknown>>(
         'SELECT uuid, name FROM carrel.epersongroup WHERE uuid = ANY($1)',
-        uuids.filter(canBeThere),
+        uuids.filter(isStorable),
       )
       return uuids.flatMap(uuid => groups.find(group => group.uuid === uuid) ?? [])
     },

@@ -7,32 +7,32 @@ import {
   type VisibleRows,
   visibleRows,
 } from '../shared/row-visibility.ts'
-import type { RowsFound } from './compile.ts'
+import type { RowSelection } from './compile.ts'
 import type { Pool, Queries } from './driver.ts'
 
-/** How old counts may be, in ms, that only decide which way leads to a page; totals are counted with each page. */
-const countsLast = 10_000
+/** The maximum age, in ms, of counts that only choose how to read a page. Totals are counted for each page. */
+const maxCountsAge = 10_000
 
 interface Counts {
-  readonly at: number
+  readonly readAt: number
   readonly rows: readonly { readonly id: number; readonly items: number; readonly bitstreams: number }[]
 }
 
 export interface PostgresAudiences {
-  /** Reads those that are new. @param last the number of the last that there is */
-  follow(last: number, db: Queries): Promise<void> | undefined
-  /** The rows of a table that the viewer sees, and the way to them. */
-  rowsFor(source: TableSource, viewer: Viewer, page: Page): Promise<RowsFound>
-  /** The numbers of the audiences that these texts stand for; new ones are added. */
+  /** Reads new audiences, if there are any. @param lastId the id of the newest audience */
+  refresh(lastId: number, db: Queries): Promise<void> | undefined
+  /** The rows of a table that the viewer sees, and how to read them. */
+  selectRows(source: TableSource, viewer: Viewer, page: Page): Promise<RowSelection>
+  /** The ids of the audiences with these canonical texts. Missing audiences are added. */
   numbersOf(texts: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
 
-/** Audiences on PostgreSQL (docs/decisions/0011): all in the memory of every node, which looks for new ones with each look-up. */
+/** Audiences in PostgreSQL (docs/decisions/0011). Every node holds all in memory, and each session look-up tells it of new ones. */
 export function postgresAudiences(pool: Pool): PostgresAudiences {
   const audiences = createAudiences()
   let counts: Counts | undefined
 
-  async function read(db: Queries): Promise<void> {
+  async function readNew(db: Queries): Promise<void> {
     const added = await db.rows<{ id: number; readers: string }>(
       'SELECT id, readers FROM carrel.audience WHERE id > $1 ORDER BY id',
       audiences.lastId,
@@ -41,24 +41,28 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
   }
 
   async function recentCounts(): Promise<Counts['rows']> {
-    if (counts === undefined || Date.now() - counts.at > countsLast)
-      counts = { at: Date.now(), rows: await pool.rows('SELECT id, items, bitstreams FROM carrel.audience') }
+    if (counts === undefined || Date.now() - counts.readAt > maxCountsAge)
+      counts = {
+        readAt: Date.now(),
+        rows: await pool.rows('SELECT id, items, bitstreams FROM carrel.audience'),
+      }
     return counts.rows
   }
 
-  async function shouldGather(table: string, ids: readonly number[], page: Page): Promise<boolean> {
+  async function shouldCollect(table: string, ids: readonly number[], page: Page): Promise<boolean> {
     const counter = counterColumn(table)
     const wanted = new Set(ids)
-    let seen = 0
-    let all = 0
+    let visible = 0
+    let total = 0
     for (const row of await recentCounts()) {
-      all += row[counter]
-      if (wanted.has(row.id)) seen += row[counter]
+      total += row[counter]
+      if (wanted.has(row.id)) visible += row[counter]
     }
-    return isCollectingCheaper(seen, all, page.limit === null ? all : Math.min(page.offset + page.limit, all))
+    const end = page.limit === null ? total : Math.min(page.offset + page.limit, total)
+    return isCollectingCheaper(visible, total, end)
   }
 
-  const knownNumbers = async (db: Queries, texts: readonly string[]) =>
+  const existingIds = async (db: Queries, texts: readonly string[]) =>
     new Map(
       (
         await db.rows<{ id: number; readers: string }>(
@@ -69,29 +73,29 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
     )
 
   return {
-    follow: (last, db) => (last === audiences.lastId ? undefined : read(db)),
-    rowsFor: async (source, viewer, page) => {
+    refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : readNew(db)),
+    selectRows: async (source, viewer, page) => {
       const rows: VisibleRows = visibleRows(source, viewer, audiences.admitting)
       if (rows.kind === 'all')
         return source.rows === 'audience' ? { kind: 'counted', counter: counterColumn(source.table) } : rows
       if (rows.kind === 'own') return rows
-      const gather = await shouldGather(source.table, rows.ids, page)
-      return { ...rows, counter: counterColumn(source.table), gather }
+      const collect = await shouldCollect(source.table, rows.ids, page)
+      return { ...rows, counter: counterColumn(source.table), collect }
     },
     numbersOf: async texts => {
-      const known = await knownNumbers(pool, texts)
+      const known = await existingIds(pool, texts)
       const missing = texts.filter(text => !known.has(text))
       if (missing.length === 0) return known
       return pool.transaction(async db => {
-        // One at a time: numbers grow in the order in which they become visible, so that nobody passes one over.
+        // The row lock allows one transaction at a time, so ids become visible in ascending order and no node skips one.
         await db.run('UPDATE carrel.state SET audiences = audiences')
-        const before = await knownNumbers(db, texts)
+        const before = await existingIds(db, texts)
         for (const text of missing.filter(one => !before.has(one)).toSorted()) {
           const sql = `WITH next AS (UPDATE carrel.state SET audiences = audiences + 1 RETURNING audiences)
             INSERT INTO carrel.audience (id, readers) SELECT audiences, $1 FROM next`
           await db.run(sql, text)
         }
-        return knownNumbers(db, texts)
+        return existingIds(db, texts)
       })
     },
   }

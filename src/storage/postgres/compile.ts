@@ -2,6 +2,7 @@ import type { Entity, Page } from '../../model/entities.ts'
 import type { VisibleRows } from '../shared/row-visibility.ts'
 import type { Value } from './driver.ts'
 
+/** SQL for entities that are tables. Pure: names come from the entity's own fields, and values are bound. */
 export interface Statement {
   readonly sql: string
   readonly values: readonly Value[]
@@ -9,48 +10,48 @@ export interface Statement {
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** From a plan to SQL, for entities that are tables. Pure: names come from the entity's own list, values are bound. */
+/** A table or view to read, and which of its rows. */
 export interface TableShape {
-  /** Quoted, with its schema. */
+  /** The quoted name, with the schema. */
   readonly table: string
-  /** Fields whose values are compared as text, by code point, whatever the type of the column (Q6). */
+  /** Fields whose values are compared as text by code point, whatever the column's type (Q6). */
   readonly asText: readonly string[]
-  /** Values may be JSON as somebody wrote it, with line ends between its parts: one record is one line (NDJSON). */
-  readonly mayHaveLineEnds: boolean
-  readonly rows: RowsFound
+  /** Whether JSON values may contain line breaks between tokens. They are replaced, because a record is one line (NDJSON). */
+  readonly mayHaveLineBreaks: boolean
+  readonly rows: RowSelection
 }
 
-/** Which rows are shown, and how they are found and counted. */
-export type RowsFound =
+/** Which rows are shown, and how they are read and counted. */
+export type RowSelection =
   | Exclude<VisibleRows, { kind: 'audiences' }>
-  /** All of a table whose rows have audiences; these count them. */
+  /** All rows of a table that the table `audience` counts. */
   | { readonly kind: 'counted'; readonly counter: string }
   | {
       readonly kind: 'audiences'
       readonly ids: readonly number[]
       readonly counter: string
-      /** Whether all rows of the audiences are gathered first, and sorted then. */
-      readonly gather: boolean
+      /** Whether to collect all visible rows and sort them (`isCollectingCheaper`). */
+      readonly collect: boolean
     }
 
 /** @param first the number of the first placeholder */
-function condition(rows: RowsFound, first: number): Statement {
+function condition(rows: RowSelection, first: number): Statement {
   if (rows.kind === 'own') return { sql: `WHERE t.eperson = $${first}`, values: [rows.eperson] }
   if (rows.kind !== 'audiences') return { sql: '', values: [] }
-  // No index fits an expression, so rows are read in the order of the list instead of audience by audience.
-  const column = rows.gather ? 't.audience' : '(t.audience + 0)'
+  // No index matches the expression, so rows are read in the order of the list instead of audience by audience.
+  const column = rows.collect ? 't.audience' : '(t.audience + 0)'
   return { sql: `WHERE ${column} = ANY($${first}::integer[])`, values: [rows.ids] }
 }
 
-/** Rows of one column, `json`: the record. Nulls come last ascending and first descending, as PostgreSQL has it by itself. */
+/** Returns rows of one column, `json`: the record. PostgreSQL sorts nulls last ascending and first descending by default. */
 export function compilePage(
   { fields, key }: Entity,
-  { table, asText, mayHaveLineEnds, rows }: TableShape,
+  { table, asText, mayHaveLineBreaks, rows }: TableShape,
   page: Page,
 ): Statement {
   const columns = fields.map(field => `t.${quoteName(field.name)}`).join(', ')
-  // A column of the same name would come before the whole row.
-  const row = quoteName(nameUnlike(fields))
+  // A column of the same name would shadow the row.
+  const row = quoteName(unusedName(fields))
   const order = [...page.order, ...[key].flat().map(field => ({ field, descending: false }))]
     .map(({ field, descending }) => {
       const column = `t.${quoteName(field)}`
@@ -59,19 +60,19 @@ export function compilePage(
     })
     .join(', ')
   const json = `CAST(row_to_json(${row}) AS TEXT)`
-  const inOneLine = mayHaveLineEnds ? `translate(${json}, chr(10) || chr(13), '  ')` : json
+  const inOneLine = mayHaveLineBreaks ? `translate(${json}, chr(10) || chr(13), '  ')` : json
   const where = condition(rows, 3)
-  const isGathered = rows.kind === 'audiences' && rows.gather
-  const from = isGathered ? `(SELECT * FROM ${table} t ${where.sql} OFFSET 0) t` : `${table} t ${where.sql}`
+  const isCollected = rows.kind === 'audiences' && rows.collect
+  const from = isCollected ? `(SELECT * FROM ${table} t ${where.sql} OFFSET 0) t` : `${table} t ${where.sql}`
   return {
-    // The inner select decides which rows; only those are turned into JSON.
+    // The inner select picks the rows of the page; only those are converted to JSON.
     sql: `SELECT ${inOneLine} AS json FROM (SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT $1 OFFSET $2) ${row}`,
     values: [page.limit, page.offset, ...where.values],
   }
 }
 
 /** A name that no field has. */
-function nameUnlike(fields: Entity['fields']): string {
+function unusedName(fields: Entity['fields']): string {
   const names = new Set(fields.map(field => field.name))
   let name = 'record'
   while (names.has(name)) name += '_'
@@ -79,8 +80,8 @@ function nameUnlike(fields: Entity['fields']): string {
 }
 
 /**
- * How many records there are; where nobody asked, no further than to know whether more follow the page.
- * @param first the number of the first placeholder, for a statement inside of another
+ * Counts the records. If no total was requested, it counts only far enough to tell whether more follow the page.
+ * @param first the number of the first placeholder, if this statement is part of another
  */
 export function compileCount({ table, rows }: TableShape, page: Page, first = 1): Statement | undefined {
   if (!page.total && page.limit === null) return undefined
@@ -96,15 +97,20 @@ export function compileCount({ table, rows }: TableShape, page: Page, first = 1)
   }
 }
 
-const countAudiences = (rows: Extract<RowsFound, { counter: string }>, first: number): Statement => ({
+const countAudiences = (rows: Extract<RowSelection, { counter: string }>, first: number): Statement => ({
   sql: `SELECT coalesce(CAST(sum(${rows.counter}) AS BIGINT), 0) AS count FROM carrel.audience${
     rows.kind === 'audiences' ? ` WHERE id = ANY($${first}::integer[])` : ''
   }`,
   values: rows.kind === 'audiences' ? [rows.ids] : [],
 })
 
-/** One row: `body`, the page's records joined by the separator, and `count` as `compileCount` has it. */
-export function compileShort(entity: Entity, source: TableShape, page: Page, separator: string): Statement {
+/** Returns one row: `body`, the page's records joined by the separator, and `count` as from `compileCount`. */
+export function compileShortPage(
+  entity: Entity,
+  source: TableShape,
+  page: Page,
+  separator: string,
+): Statement {
   const records = compilePage(entity, source, page)
   const joiner = records.values.length + 1
   const count = compileCount(source, page, joiner + 1)

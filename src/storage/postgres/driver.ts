@@ -4,13 +4,13 @@ import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { StoreUnavailable } from '../../model/errors.ts'
-import { guard, retryOnConflict } from './errors.ts'
+import { retryOnConflict, translateErrors } from './errors.ts'
 
-/** The one file that knows the PostgreSQL driver: connections, statements, and what its errors mean. */
+/** The only file that uses the PostgreSQL driver. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number)[]
 export type Row = Record<string, unknown>
 
-/** One connection, or whichever is free. */
+/** Runs statements on one connection, or on any free connection of a pool. */
 export interface Queries {
   /** Prepared once per connection. */
   rows<T extends Row>(sql: string, ...values: readonly Value[]): Promise<T[]>
@@ -19,59 +19,59 @@ export interface Queries {
 }
 
 export interface Connection extends Queries {
-  /** Number of the process at the other end, which can be told to stop what it does. */
+  /** The id of the server process, with which its current statement can be cancelled. */
   readonly processId: number
-  /** Several statements without values. */
+  /** Runs several statements without values. */
   exec(sql: string): Promise<void>
-  /** Text in the format of COPY (https://www.postgresql.org/docs/current/sql-copy.html), some lines at a time. */
+  /** @param text in the format of COPY (https://www.postgresql.org/docs/current/sql-copy.html), in chunks of lines */
   copyIn(table: string, text: Iterable<string>): Promise<void>
-  /** Lets go of it without another word, whatever it is at. */
+  /** Closes the socket at once, even during a statement. */
   destroy(): void
   close(): Promise<void>
 }
 
 export interface ConnectionOptions {
   readonly url: string
-  /** Milliseconds for a statement, on the server's side; 0: none. */
+  /** The server's time limit for a statement, in ms; 0: none. */
   readonly statementTimeout: number
-  /** Milliseconds after which a connection that says nothing is given up; 0: none. */
-  readonly patience: number
-  /** Run on each connection before it is used. */
-  readonly begin: string
-  /** The same, where the engine knows it. */
-  readonly attempt?: string
+  /** The client's time limit for a statement, in ms, after which the server counts as unreachable; 0: none. */
+  readonly queryTimeout: number
+  /** Statements to run on each new connection; '' for none. */
+  readonly setup: string
+  /** A further statement, whose failure is ignored because not every server supports it. */
+  readonly optionalSetup?: string
 }
 
-/** Milliseconds to connect, or to wait for a connection of the pool: a client has its 503 within 5 s. */
+/** How long to wait for a new or pooled connection, in ms: a client must have its 503 within 5 s. */
 const connectTimeout = 1_900
-/** A connection is replaced after this many seconds: it has prepared statements for entity versions long gone. */
+/** A connection is replaced after this many seconds, because it accumulates statements for replaced versions. */
 const lifetime = 1_800
 
 const ignore = () => {}
 
-/** bigint: stamps, counts and ids, which stay far below 2^53. */
+/** The type OID of bigint. Stamps, counts and ids stay far below 2^53, so they are read as numbers. */
 const int8 = 20
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-const clientConfig = ({ url, statementTimeout, patience }: ConnectionOptions): pg.ClientConfig => ({
+const clientConfig = ({ url, statementTimeout, queryTimeout }: ConnectionOptions): pg.ClientConfig => ({
   connectionString: url,
   application_name: 'carrel',
   connectionTimeoutMillis: connectTimeout,
   keepAlive: true,
   statement_timeout: statementTimeout,
-  query_timeout: patience,
+  query_timeout: queryTimeout,
   types,
 })
 
-/** A connection of one's own. @throws StoreUnavailable when it can't be had */
+/** Opens a connection outside the pool. @throws StoreUnavailable if that fails */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const client = new pg.Client(clientConfig(options))
-  // What waits for an answer learns of it as well; without a listener the process would end.
+  // Pending statements fail with the same error. Without a listener, this event would end the process.
   client.on('error', ignore)
-  await guard(() => client.connect())
+  await translateErrors(() => client.connect())
   const connection = connectionOf(client, () => client.end())
   try {
     await prepare(connection, options)
@@ -82,21 +82,24 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   return connection
 }
 
-async function prepare(connection: Connection, { begin, attempt = '' }: ConnectionOptions): Promise<void> {
-  if (begin !== '') await connection.exec(begin)
-  if (attempt !== '') await connection.exec(attempt).catch(() => {})
+async function prepare(
+  connection: Connection,
+  { setup, optionalSetup = '' }: ConnectionOptions,
+): Promise<void> {
+  if (setup !== '') await connection.exec(setup)
+  if (optionalSetup !== '') await connection.exec(optionalSetup).catch(() => {})
 }
 
 export interface PoolOptions extends ConnectionOptions {
   readonly size: number
-  /** How many may wait for a connection. */
+  /** How many statements may wait for a connection. */
   readonly queue: number
 }
 
 export interface Pool extends Queries {
-  /** Runs work on one connection; it is not used again when `work` destroyed it or failed. */
+  /** Runs work on one connection, which is not reused if `work` destroys it or fails. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Runs work in a transaction, again when it got into the way of another one: it must be repeatable. */
+  /** Runs work in a transaction, and retries it after a conflict. `work` must be safe to repeat. */
   transaction<T>(work: (queries: Connection) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -113,24 +116,24 @@ export function createPool(options: PoolOptions): Pool {
         options,
       ),
   })
-  // An idle connection has ended; the pool has let it go already.
+  // An idle connection was lost. The pool has already removed it.
   pool.on('error', ignore)
 
   function admit(): void {
     if (pool.waitingCount >= options.queue)
       throw new StoreUnavailable(
-        `all ${options.size} connections are in use and ${options.queue} requests wait`,
+        `all ${options.size} connections are in use and ${options.queue} requests are waiting`,
       )
   }
 
   async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     admit()
-    const client = await guard(() => pool.connect())
-    // While it is in use nobody else listens, and the process would end with the connection.
+    const client = await translateErrors(() => pool.connect())
+    // The pool doesn't listen while the connection is in use; without a listener, losing it would end the process.
     client.on('error', ignore)
     let destroyed = false
     const connection = connectionOf(client, async () => {})
-    const once = {
+    const pooled = {
       ...connection,
       destroy: () => {
         destroyed = true
@@ -138,7 +141,7 @@ export function createPool(options: PoolOptions): Pool {
     }
     let failed = true
     try {
-      const result = await work(once)
+      const result = await work(pooled)
       failed = false
       return result
     } finally {
@@ -152,20 +155,20 @@ export function createPool(options: PoolOptions): Pool {
       use(async connection => {
         await connection.exec('BEGIN')
         const result = await work(connection)
-        // A failure closes the connection, which rolls back.
+        // If work fails, the connection is closed, which rolls back.
         await connection.exec('COMMIT')
         return result
       }),
     )
 
-  const ask = async (sql: string, values: readonly Value[]) => {
+  const query = async (sql: string, values: readonly Value[]) => {
     admit()
-    return retryOnConflict(() => guard(() => pool.query(prepared(sql, values))))
+    return retryOnConflict(() => translateErrors(() => pool.query(prepared(sql, values))))
   }
   return {
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
-      (await ask(sql, values)).rows as T[],
-    run: async (sql, ...values) => (await ask(sql, values)).rowCount ?? 0,
+      (await query(sql, values)).rows as T[],
+    run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     use,
     transaction,
     close: () => pool.end(),
@@ -176,17 +179,20 @@ function connectionOf(
   client: pg.ClientBase & { processID?: number | null },
   close: () => Promise<void>,
 ): Connection {
-  const ask = (sql: string, values: readonly Value[]) => guard(() => client.query(prepared(sql, values)))
+  const query = (sql: string, values: readonly Value[]) =>
+    translateErrors(() => client.query(prepared(sql, values)))
   return {
     processId: client.processID ?? 0,
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
-      (await ask(sql, values)).rows as T[],
-    run: async (sql, ...values) => (await ask(sql, values)).rowCount ?? 0,
+      (await query(sql, values)).rows as T[],
+    run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     exec: async sql => {
-      await guard(() => client.query(sql))
+      await translateErrors(() => client.query(sql))
     },
     copyIn: (table, text) =>
-      guard(() => pipeline(Readable.from(text), client.query(copyFrom(`COPY ${table} FROM STDIN`)))),
+      translateErrors(() =>
+        pipeline(Readable.from(text), client.query(copyFrom(`COPY ${table} FROM STDIN`))),
+      ),
     destroy: () => {
       const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection
       stream.destroy()
@@ -195,16 +201,16 @@ function connectionOf(
   }
 }
 
-/** Names of prepared statements: at most 63 bytes, the same for the same text. */
-const names = new Map<string, string>()
+/** Names of prepared statements by their SQL. PostgreSQL limits names to 63 bytes. */
+const statementNames = new Map<string, string>()
 const maxNames = 10_000
 
 function prepared(sql: string, values: readonly Value[]): pg.QueryConfig {
-  let name = names.get(sql)
+  let name = statementNames.get(sql)
   if (name === undefined) {
     name = createHash('sha256').update(sql).digest('base64url')
-    if (names.size >= maxNames) names.clear()
-    names.set(sql, name)
+    if (statementNames.size >= maxNames) statementNames.clear()
+    statementNames.set(sql, name)
   }
   return { name, text: sql, values: values as unknown[] }
 }

@@ -14,35 +14,35 @@ import { recordTables } from './record-source.ts'
 import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
-import { createTables, type TablePlace } from './table-listings.ts'
+import { createTableListings, type TableDatabase } from './table-listings.ts'
 
 interface PostgresOptions {
   readonly url: string
-  /** Where query endpoints may read, which may be behind; null: nowhere else. */
+  /** A replica that query endpoints may read from, which may lag; null: none. */
   readonly replicaUrl: string | null
-  /** Connections for each of: accounts, pages, listings. */
+  /** The maximum number of connections for each of: accounts, pages, listings. */
   readonly poolSize: number
-  /** Requests that may wait for a connection. */
+  /** How many requests may wait for a connection. */
   readonly queue: number
-  /** Milliseconds. */
+  /** The time limit for reading a page, in ms. */
   readonly statementTimeout: number
-  /** Bytes of orders and records that are kept in memory. */
+  /** How many bytes of orders and records to cache. */
   readonly cacheSize: number
 }
 
-/** Milliseconds that a look-up, or a change of an account, may take: a client has its answer, or its 503, within 5 s. */
-const shortPatience = 3_000
-/** How long after its time limit a statement that the server should have ended is given up, in ms. */
-const afterTimeout = 2_000
-/** How often what other nodes changed is looked at when no request asks, in ms. */
-const lookEvery = 1_000
+/** The time limit for session look-ups and account changes, in ms: a client must have its answer, or its 503, within 5 s. */
+const shortTimeout = 3_000
+/** How long to wait, in ms, for the server to end a statement after its time limit. */
+const timeoutGrace = 2_000
+/** How often to look for changes of other nodes when there are no requests, in ms. */
+const pollInterval = 1_000
 
 /** Opens the store on PostgreSQL, creating it where there is none. */
 export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const { url, statementTimeout, poolSize, queue } = options
-  const unhurried: ConnectionOptions = { url, statementTimeout: 0, patience: 0, begin: '' }
+  const unlimited: ConnectionOptions = { url, statementTimeout: 0, queryTimeout: 0, setup: '' }
   try {
-    await migrate(unhurried)
+    await migrate(unlimited)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const { host, pathname } = new URL(url)
@@ -51,32 +51,32 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
 
   const short: ConnectionOptions = {
     url,
-    statementTimeout: shortPatience,
-    patience: shortPatience,
-    begin: '',
+    statementTimeout: shortTimeout,
+    queryTimeout: shortTimeout,
+    setup: '',
   }
   const accountPool = createPool({ ...short, size: poolSize, queue })
-  const worker = workerWhenNeeded()
+  const worker = lazyWorker()
 
   const pages: PoolOptions = {
     url,
     statementTimeout,
-    patience: statementTimeout + afterTimeout,
-    begin: '',
+    queryTimeout: statementTimeout + timeoutGrace,
+    setup: '',
     size: poolSize,
     queue,
   }
-  const places = [...(options.replicaUrl === null ? [] : [options.replicaUrl]), url].map(placeUrl => ({
-    plain: placeAt({ ...pages, url: placeUrl }),
-    exposed: placeAt({ ...pages, url: placeUrl, begin: readAsReader }),
+  const databases = [...(options.replicaUrl === null ? [] : [options.replicaUrl]), url].map(databaseUrl => ({
+    own: tableDatabase({ ...pages, url: databaseUrl }),
+    exposed: tableDatabase({ ...pages, url: databaseUrl, setup: readAsReader }),
   }))
-  const records = recordTables({ pools: places.map(place => place.plain.pool), worker: worker.get })
-  const tables = createTables({
-    places: ({ source }: Entity) => {
-      if (source.kind === 'exposed') return places.map(place => place.exposed)
-      // Who may see a row is not read where it may be of a moment ago.
-      const isCurrent = source.kind === 'table' && source.rows === 'audience'
-      return (isCurrent ? places.slice(-1) : places).map(place => place.plain)
+  const records = recordTables({ pools: databases.map(database => database.own.pool), worker: worker.get })
+  const listTable = createTableListings({
+    databases: ({ source }: Entity) => {
+      if (source.kind === 'exposed') return databases.map(database => database.exposed)
+      // Row visibility is always read from the primary, because a replica may lag.
+      const needsPrimary = source.kind === 'table' && source.rows === 'audience'
+      return (needsPrimary ? databases.slice(-1) : databases).map(database => database.own)
     },
     maxListings: poolSize,
     worker: worker.get,
@@ -84,10 +84,10 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
 
   const lookup = createSessionLookup({
     connect: () => connect(short),
-    follow: async (seen, db) => {
-      await secrets.follow(seen.secrets, db)
-      await entities.follow(seen.entities, db)
-      await audiences.follow(seen.audiences, db)
+    refresh: async (result, db) => {
+      await secrets.refresh(result.secrets, db)
+      await entities.refresh(result.entities, db)
+      await audiences.refresh(result.audiences, db)
     },
   })
   const secrets = sharedSecrets(accountPool)
@@ -97,11 +97,11 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     lookup,
     audiences,
     records,
-    tables,
+    listTable,
     cacheSize: options.cacheSize,
-    connect: () => connect(unhurried),
+    connect: () => connect(unlimited),
     describe: async request => {
-      const connection = await connect(unhurried)
+      const connection = await connect(unlimited)
       try {
         return await describeTable(connection, request)
       } finally {
@@ -110,20 +110,20 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     },
   })
 
-  // Also when no request asks: what others sign with a new secret must be known before it is met.
-  const looking = setInterval(() => void lookup.ask().catch(() => {}), lookEvery)
-  looking.unref()
+  // Polls even without requests: this node must have a new secret before other nodes sign with it.
+  const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval)
+  polling.unref()
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= closeAll()
     return closing
   }
   const closeAll = async () => {
-    clearInterval(looking)
+    clearInterval(polling)
     entities.close()
     await lookup.close()
     await Promise.all(
-      [accountPool, ...places.flatMap(one => [one.plain.pool, one.exposed.pool])].map(one => one.close()),
+      [accountPool, ...databases.flatMap(one => [one.own.pool, one.exposed.pool])].map(pool => pool.close()),
     )
     await worker.close()
   }
@@ -146,27 +146,32 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   }
 }
 
-/** A client that hasn't taken anything for ten minutes won't: its listing ends, and with it what the server keeps for it. */
-const stalled = "SET idle_in_transaction_session_timeout = '10min'"
-/** The server ends what it works at for a node that has gone, too; not every engine and platform can. */
-const checkClient = 'SET client_connection_check_interval = 1000'
+/** Ends a listing whose client has read nothing for ten minutes, and releases its snapshot on the server. */
+const idleTimeout = "SET idle_in_transaction_session_timeout = '10min'"
+/** Lets the server end a statement when the node has disconnected. Not every version and platform supports it. */
+const checkClientConnection = 'SET client_connection_check_interval = 1000'
 
-function placeAt(options: PoolOptions): TablePlace {
-  const pool = createPool({ ...options, attempt: checkClient })
+function tableDatabase(options: PoolOptions): TableDatabase {
+  const pool = createPool({ ...options, optionalSetup: checkClientConnection })
   return {
     pool,
-    begin: options.begin,
-    connect: () => connect({ ...options, begin: `${stalled}; ${options.begin}`, attempt: checkClient }),
-    // Not through the pool, which may be waiting for the very statement that is to be stopped.
+    setup: options.setup,
+    connect: () =>
+      connect({
+        ...options,
+        setup: `${idleTimeout}; ${options.setup}`,
+        optionalSetup: checkClientConnection,
+      }),
+    // Not through the pool, whose connections may all be waiting for statements like the one to cancel.
     cancel: async processId => {
-      const connection = await connect({ ...options, begin: '' })
+      const connection = await connect({ ...options, setup: '' })
       await connection.rows('SELECT pg_cancel_backend($1)', processId)
       await connection.close()
     },
   }
 }
 
-function workerWhenNeeded() {
+function lazyWorker() {
   let thread: Thread<WorkerHandlers> | undefined
   return {
     get: () => {

@@ -7,7 +7,7 @@ import type { Entities, ExposeRequest } from '../entities.ts'
 import { createRecordListings, type RecordEntity, type RecordSource } from '../shared/record-listings.ts'
 import { viewPrefixes } from '../shared/row-visibility.ts'
 import type { PostgresAudiences } from './audiences.ts'
-import { quoteName, type RowsFound, type TableShape } from './compile.ts'
+import { quoteName, type RowSelection, type TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import {
   changeReadRule,
@@ -21,36 +21,36 @@ import { recordTable } from './record-versions.ts'
 import type { SessionLookup } from './session-lookup.ts'
 import type { ListTable } from './table-listings.ts'
 
-/** A version that is no longer the entity's stays this long for those who have just looked it up, in seconds. */
+/** How long a replaced version is kept for requests that have just looked it up, in seconds. */
 const retiredGrace = 60
-/** How often what is no longer needed is removed, in ms; and versions that are still being read are marked as such. */
-const sweepEvery = 20_000
+/** How often unused versions are removed, and versions that are still being read are marked as used, in ms. */
+const sweepInterval = 20_000
 
 interface Parts {
   readonly pool: Pool
   readonly lookup: SessionLookup
   readonly audiences: PostgresAudiences
-  readonly records: RecordSource & { readonly held: ReadonlyMap<string, number> }
-  readonly tables: ListTable
+  readonly records: RecordSource & { readonly openVersions: ReadonlyMap<string, number> }
+  readonly listTable: ListTable
   readonly cacheSize: number
-  /** Without time limits, for work that takes as long as it takes. */
+  /** Opens a connection without time limits, for long-running work. */
   readonly connect: () => Promise<Connection>
-  /** What the catalogue says of a table. */
+  /** Reads the entity's definition from the database catalogue. */
   readonly describe: (request: ExposeRequest) => Promise<Omit<Entity, 'read'>>
 }
 
 export interface PostgresEntities extends Entities {
-  /** Reads the list anew if this isn't the state that it was read at. */
-  follow(state: number, db: Queries): Promise<void> | undefined
+  /** Reads the list again if the state has changed since it was read. */
+  refresh(state: number, db: Queries): Promise<void> | undefined
   close(): void
 }
 
-/** The list of entities, and the tables of those that were imported: one for each version, never changed. */
+/** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
-  const { pool, lookup, audiences, tables, connect } = parts
+  const { pool, lookup, audiences, listTable, connect } = parts
   const records = createRecordListings(parts.records, parts.cacheSize)
   let entities: ReadonlyMap<string, Entity> = new Map()
-  let seen = -1
+  let loadedState = -1
   let scratch: string | undefined
 
   async function read(state: number, db: Queries): Promise<void> {
@@ -61,12 +61,12 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         [...entities.values()].flatMap(({ source }) => (source.kind === 'records' ? source.version : [])),
       ),
     )
-    seen = state
+    loadedState = state
   }
 
-  /** Removes versions that nobody reads any more. */
+  /** Removes replaced versions that no listing reads any more. */
   async function sweep(): Promise<void> {
-    const reading = [...parts.records.held.keys()]
+    const reading = [...parts.records.openVersions.keys()]
     if (reading.length > 0)
       await pool.run('UPDATE carrel.retired SET at = now() WHERE version = ANY($1)', reading)
     const old = await pool.rows<{ version: string }>(
@@ -75,19 +75,19 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     )
     for (const { version } of old)
       await pool.transaction(async db => {
-        // Of several nodes, the one that deletes the row does the rest.
+        // If several nodes try, the one that deletes the row removes the version.
         const sql = "DELETE FROM carrel.retired WHERE version = $1 AND at < now() - $2 * interval '1 second'"
         if ((await db.run(sql, version, retiredGrace)) === 0) return
         await db.run('DELETE FROM carrel.rank WHERE version = $1', version)
         await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
       })
   }
-  // What can't be removed now is tried again later.
-  const sweeping = setInterval(() => void sweep().catch(() => {}), sweepEvery)
+  // A failed removal is retried later.
+  const sweeping = setInterval(() => void sweep().catch(() => {}), sweepInterval)
   sweeping.unref()
 
   return {
-    follow: (state, db) => (state === seen ? undefined : read(state, db)),
+    refresh: (state, db) => (state === loadedState ? undefined : read(state, db)),
     all: async () => {
       await lookup.ask()
       return entities
@@ -95,8 +95,8 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     list: async (entity, page, viewer, format, clientSignal) => {
       const { source } = entity
       if (source.kind === 'records') return records.list(entity as RecordEntity, page, format)
-      const rows = source.kind === 'table' ? await audiences.rowsFor(source, viewer, page) : allRows
-      return tables(entity, tableOf(entity, source, rows), page, format, clientSignal)
+      const rows = source.kind === 'table' ? await audiences.selectRows(source, viewer, page) : allRows
+      return listTable(entity, tableShape(entity, source, rows), page, format, clientSignal)
     },
     publish: async (entity, lines, event) => {
       const db = await connect()
@@ -127,21 +127,21 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   }
 }
 
-const allRows: RowsFound = { kind: 'all' }
+const allRows: RowSelection = { kind: 'all' }
 
-function tableOf(
+function tableShape(
   { fields }: Entity,
   source: Exclude<Source, { kind: 'records' }>,
-  rows: RowsFound,
+  rows: RowSelection,
 ): TableShape {
   if (source.kind === 'table')
     return {
       table: `carrel.${quoteName(`${rows.kind === 'counted' ? '' : viewPrefixes[rows.kind]}${source.table}`)}`,
       rows,
-      // As in the embedded store, where JSON is text.
+      // As in the embedded store, which keeps JSON as text.
       asText: fields.filter(field => field.type === 'json').map(field => field.name),
-      mayHaveLineEnds: false,
+      mayHaveLineBreaks: false,
     }
   const { schema, table, asText } = source
-  return { table: `${quoteName(schema)}.${quoteName(table)}`, asText, mayHaveLineEnds: true, rows }
+  return { table: `${quoteName(schema)}.${quoteName(table)}`, asText, mayHaveLineBreaks: true, rows }
 }

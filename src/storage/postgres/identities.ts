@@ -12,7 +12,7 @@ import {
   whoIs,
 } from './identity-changes.ts'
 
-/** Single sign-on on PostgreSQL. */
+/** Single sign-on in PostgreSQL. */
 export function postgresIdentities(pool: Pool): Identities {
   return {
     whoIs: (identity, matching) => whoIs(pool, identity, matching),

@@ -19,25 +19,25 @@ import {
   failedLoginValues,
   insertEperson,
   insertLoginEvent,
-  newSession,
   now,
   recordEvent,
-  storable,
+  replaceSessionKey,
 } from './account-changes.ts'
 import type { Pool, Queries } from './driver.ts'
 import {
   type EpersonRow,
   epersonColumns,
+  replaceNul,
   type SessionRow,
   sessionColumns,
   toEperson,
   toSession,
 } from './rows.ts'
 
-/** The changes of single sign-on. What happens on requests is one statement wherever it can be. */
+/** Changes of single sign-on. On the path of requests, each is a single statement where possible. */
 
-/** Somebody else was quicker to link or create: what was begun is taken back, and theirs is seen the next time. */
-class Overtaken extends Error {}
+/** Another request linked or created the same eperson first. The transaction is rolled back, and the retry finds theirs. */
+class ConcurrentLink extends Error {}
 const maxAttempts = 5
 
 export async function recognize(
@@ -50,7 +50,7 @@ export async function recognize(
     try {
       return await pool.transaction(db => recognizeOnce(db, identity, matching, event))
     } catch (error) {
-      if (!(error instanceof Overtaken) || attempt === maxAttempts) throw error
+      if (!(error instanceof ConcurrentLink) || attempt === maxAttempts) throw error
     }
 }
 
@@ -103,7 +103,7 @@ export const endAtProvider = (
     )
     const epersons = [...new Set(ended.map(({ eperson }) => eperson))].toSorted()
     for (const eperson of epersons) {
-      await db.run(`UPDATE carrel.eperson SET ${newSession} WHERE uuid = $2`, randomBytes(32), eperson)
+      await db.run(`UPDATE carrel.eperson SET ${replaceSessionKey} WHERE uuid = $2`, randomBytes(32), eperson)
       await recordEvent(db, { ...event, eperson })
     }
     return epersons.length
@@ -113,7 +113,7 @@ export const unlink = (pool: Pool, email: string, provider: string, event: Audit
   changeEperson(pool, email, event, async (db, { uuid }) => {
     const sql = 'DELETE FROM carrel.identity WHERE eperson = $1 AND provider = $2'
     if ((await db.run(sql, uuid, provider)) === 0) return 'unchanged'
-    await db.run(`UPDATE carrel.eperson SET ${newSession} WHERE uuid = $2`, randomBytes(32), uuid)
+    await db.run(`UPDATE carrel.eperson SET ${replaceSessionKey} WHERE uuid = $2`, randomBytes(32), uuid)
     await db.run('DELETE FROM carrel.provider_session WHERE eperson = $1', uuid)
     return 'changed'
   })
@@ -137,7 +137,7 @@ export async function takeTicket(pool: Pool, id: string): Promise<string | undef
 
 export async function whoIs(db: Queries, identity: Identity, matching: Matching): Promise<Recognized> {
   const { provider, subject, email } = identity
-  // One statement, and so one moment: between two of them, somebody else could link the one to the other.
+  // A single statement reads a single snapshot. Between two statements, another request could link the eperson.
   const rows = await db.rows<EpersonRow & { is_subject: boolean; linked: boolean }>(
     `SELECT ${epersonColumns}, EXISTS (SELECT 1 FROM carrel.identity i
          WHERE i.provider = $1 AND i.subject = $2 AND i.eperson = uuid) AS is_subject,
@@ -173,7 +173,7 @@ async function recognizeOnce(
   if (found.kind !== 'known') {
     const sql = 'INSERT INTO carrel.identity VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
     const { provider, subject } = identity
-    if ((await db.run(sql, provider, subject, eperson.uuid, now())) === 0) throw new Overtaken()
+    if ((await db.run(sql, provider, subject, eperson.uuid, now())) === 0) throw new ConcurrentLink()
   }
   if (found.kind === 'linked')
     await recordEvent(db, { ...event, event: recognitionEvents.linked, eperson: eperson.uuid })
@@ -182,8 +182,8 @@ async function recognizeOnce(
        stamp = nextval('carrel.stamp')
      WHERE uuid = $3 AND (first_name IS DISTINCT FROM coalesce($1, first_name)
        OR last_name IS DISTINCT FROM coalesce($2, last_name))`,
-    storable(identity.firstName),
-    storable(identity.lastName),
+    replaceNul(identity.firstName),
+    replaceNul(identity.lastName),
     eperson.uuid,
   )
   return { kind: found.kind, eperson }
@@ -197,6 +197,6 @@ async function create(
   if (email === null) throw new Error('an eperson needs an e-mail address')
   const person = { email, firstName, lastName, passwordHash: null }
   const added = await insertEperson(db, person, { ...event, event: recognitionEvents.created })
-  if (added === 'exists') throw new Overtaken()
+  if (added === 'exists') throw new ConcurrentLink()
   return added
 }

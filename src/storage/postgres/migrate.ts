@@ -22,7 +22,7 @@ async function firstRows(db: Connection): Promise<void> {
  * @throws StoreUnavailable when a newer Carrel wrote it
  */
 export async function migrate(options: ConnectionOptions): Promise<void> {
-  const db = await connect({ ...options, statementTimeout: 0, patience: 0 })
+  const db = await connect({ ...options, statementTimeout: 0, queryTimeout: 0 })
   try {
     await retryOnConflict(async () => {
       // After a conflict the connection is still in the transaction that failed.

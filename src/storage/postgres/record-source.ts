@@ -7,23 +7,23 @@ import type { Pool } from './driver.ts'
 import { partLength, recordTable } from './record-versions.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
-/** Records that are read at once into memory. */
+/** How many records are loaded into memory at a time. */
 const loadStep = 2_000
 
 interface Parts {
-  /** Where to read, the first that has the version: a replica may not have it yet. */
+  /** The pools to read from, in order of preference: a replica may not have the version yet. */
   readonly pools: readonly Pool[]
-  /** The thread that sorts. */
+  /** The worker thread for sorting and CSV. */
   readonly worker: () => Thread<WorkerHandlers>
 }
 
 export interface RecordTables extends RecordSource {
-  /** Versions that listings are reading now. */
-  readonly held: ReadonlyMap<string, number>
+  /** Versions that listings are reading, with the number of listings. */
+  readonly openVersions: ReadonlyMap<string, number>
 }
 
 export function recordTables({ pools, worker }: Parts): RecordTables {
-  const held = new Map<string, number>()
+  const openVersions = new Map<string, number>()
 
   function records({ source }: RecordEntity, numbers: RecordNumbers): Promise<string[]> {
     const table = recordTable(source.version)
@@ -49,7 +49,7 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
         source.version,
         field,
       )
-      // A replica that is behind has the table of ranks, but not these.
+      // A lagging replica has the table of ranks, but not yet these rows.
       if (rows.length < Math.ceil(source.count / partLength))
         throw new StoreUnavailable(`field ${field} has no ranks yet`)
       return rows
@@ -62,7 +62,7 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
   }
 
   return {
-    held,
+    openVersions,
     sort: async (entity, fields) => {
       const ranks: (readonly [Uint32Array, boolean])[] = []
       for (const [field, descending] of fields) ranks.push([await ranksOf(entity, field), descending])
@@ -85,7 +85,7 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
     readShort: async (entity, numbers, separator) => joinPieces(await records(entity, numbers), separator),
     open: entity => {
       const { version } = entity.source
-      held.set(version, (held.get(version) ?? 0) + 1)
+      openVersions.set(version, (openVersions.get(version) ?? 0) + 1)
       return {
         piece: async (numbers, format, fields) => {
           const json = await records(entity, numbers)
@@ -94,9 +94,9 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
             : joinPieces(json, separators[format])
         },
         close: async () => {
-          const holders = (held.get(version) ?? 1) - 1
-          if (holders === 0) held.delete(version)
-          else held.set(version, holders)
+          const listings = (openVersions.get(version) ?? 1) - 1
+          if (listings === 0) openVersions.delete(version)
+          else openVersions.set(version, listings)
         },
       }
     },

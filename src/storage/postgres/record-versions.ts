@@ -2,15 +2,15 @@ import { quoteName } from './compile.ts'
 import type { Connection } from './driver.ts'
 
 /**
- * A version of an imported entity is a table of its own: each record's JSON by its number. It never changes once it is
- * there, so a listing needs no snapshot and holds no connection while its client takes its time.
+ * Each version of an imported entity has its own table: each record's JSON by its number. The table never changes after
+ * it is written, so a listing needs no snapshot, and holds no connection while a slow client reads.
  */
 export const recordTable = (version: string): string => `carrel.${quoteName(`records.${version}`)}`
 
-/** Ranks are kept in parts of this many records. */
+/** Ranks are stored in parts of this many records. */
 export const partLength = 256 * 1024
 
-/** What is written of a version: who it belongs to comes later. */
+/** The content of a version. An entity refers to it only after it is written. */
 export interface VersionContent {
   readonly version: string
   /** How many fields have ranks. */
@@ -21,8 +21,8 @@ export interface VersionContent {
 }
 
 /**
- * Writes a version, inside of the transaction that `db` is in.
- * @returns how many records there are, their bytes together, and those of the largest
+ * Writes a version in the current transaction of `db`.
+ * @returns the number of records, their total size and the size of the largest, in bytes
  */
 export async function writeVersion(
   db: Connection,
@@ -33,7 +33,7 @@ export async function writeVersion(
   function* lines() {
     for (const json of records) {
       const size = Buffer.byteLength(json)
-      // JSON has no line ends and no tabs outside of escapes; a backslash is all that COPY would misread.
+      // JSON has no line breaks or tabs except as escapes, so only backslashes must be escaped for COPY.
       yield `${written.count}\t${json.replaceAll('\\', '\\\\')}\n`
       written.count++
       written.bytes += size
@@ -57,7 +57,7 @@ export async function writeVersion(
   return written
 }
 
-/** Characters that go out at once. */
+/** The minimum length of a chunk that is sent, in characters. */
 const chunkLength = 64 * 1024
 
 export function* inChunks(lines: Iterable<string>): Iterable<string> {

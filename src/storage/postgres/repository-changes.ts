@@ -20,7 +20,7 @@ import { now, recordEvent } from './account-changes.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 
-/** The changes of items and bitstreams. */
+/** Changes of items and bitstreams. */
 
 /** Adds items, or makes those of the same identifier what they are now. */
 export async function putItems(
@@ -147,9 +147,9 @@ async function putItem(
     item.identifier,
     item.fingerprint,
   )
-  // What was there already nobody else changes until the end.
+  // An existing item stays locked until the transaction ends.
   const known = added[0] ?? (await lockItem(db, item.identifier))
-  if (!known) throw new Error('an item that was there a moment ago is gone')
+  if (!known) throw new Error('the item was deleted while it was being changed')
   const { uuid } = known
   const audience = given ?? known.audience
   const before = added[0]

@@ -17,24 +17,22 @@ import {
 import type { PostgresAudiences } from './audiences.ts'
 import type { Pool } from './driver.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
+import { isStorable } from './rows.ts'
 
-/** From the tables, where JSON is text as in the embedded store; the views have it as JSON. */
+/** Reads the tables, which keep JSON as text like the embedded store. The views convert it. */
 const selectItem = `SELECT ${itemColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience`
 const selectBitstream = `SELECT ${bitstreamColumns} FROM carrel.bitstream JOIN carrel.audience ON id = bitstream.audience`
 
-/** PostgreSQL's text has no NUL: what has one is not there. */
-const canBeThere = (text: string) => !text.includes('\0')
-
-/** Items and bitstreams on PostgreSQL. */
+/** Items and bitstreams in PostgreSQL. */
 export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Repository {
   return {
     item: async uuid => {
-      if (!canBeThere(uuid)) return undefined
+      if (!isStorable(uuid)) return undefined
       const [row] = await pool.rows<ItemRow>(`${selectItem} WHERE uuid = $1`, uuid)
       return row && toItem(row)
     },
     bitstream: async uuid => {
-      if (!canBeThere(uuid)) return undefined
+      if (!isStorable(uuid)) return undefined
       const sql = `${selectBitstream} WHERE uuid = $1`
       const [row] = await pool.rows<BitstreamRow>(sql, uuid)
       return row && toBitstream(row)
@@ -45,7 +43,7 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
     },
 
     uuidOf: async identifier => {
-      if (!canBeThere(identifier)) return undefined
+      if (!isStorable(identifier)) return undefined
       const sql = 'SELECT uuid FROM carrel.item WHERE identifier = $1'
       return (await pool.rows<{ uuid: string }>(sql, identifier))[0]?.uuid
     },
@@ -54,7 +52,7 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
         await pool.rows<KnownRow>(
           `SELECT ${knownColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience
            WHERE identifier = ANY($1)`,
-          identifiers.filter(canBeThere),
+          identifiers.filter(isStorable),
         ),
       ),
     listItems: async (after, max) => {
@@ -70,7 +68,7 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
     },
     putItems: (items, event) => putItems(pool, audiences, items, event),
     setReaders: async (change, event) =>
-      [change.identifier, change.file?.bundle ?? '', change.file?.name ?? ''].every(canBeThere)
+      [change.identifier, change.file?.bundle ?? '', change.file?.name ?? ''].every(isStorable)
         ? setReaders(pool, audiences, change, event)
         : undefined,
     deleteItem: (identifier, event) => deleteItem(pool, identifier, event),
@@ -80,11 +78,11 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
       if (!row) throw new Error('the store has lost its state row')
       return row.store
     },
-    contents: (after, most) =>
+    contents: (after, max) =>
       pool.rows<{ sha256: string; size: number }>(
         'SELECT DISTINCT sha256, size FROM carrel.bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',
         after,
-        most,
+        max,
       ),
     holders: async sha256 => {
       const rows = await pool.rows<{ holder: string }>(

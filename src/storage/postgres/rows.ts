@@ -1,9 +1,9 @@
 import { administratorGroup, type Eperson, type Group, type Session } from '../../model/accounts.ts'
 
-/** How rows of the store become what the features know. */
+/** Converts rows of the store to the model. */
 export const epersonColumns = 'uuid, email, first_name, last_name, enabled'
 
-/** What a session is made of, in one statement and so of one moment. */
+/** The columns of a session. One statement reads them all, and so from a single snapshot. */
 export const sessionColumns = `${epersonColumns}, session_key, stamp,
   to_json(ARRAY(SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM carrel.membership m
     JOIN carrel.epersongroup g ON g.uuid = m.epersongroup WHERE m.eperson = eperson.uuid ORDER BY g.name)) AS groups`
@@ -33,3 +33,9 @@ export const toSession = (row: SessionRow): Session => ({
   sessionKey: row.session_key,
   stamp: row.stamp,
 })
+
+/** Whether a stored value could equal this text. PostgreSQL's text can't contain NUL. */
+export const isStorable = (text: string): boolean => !text.includes('\0')
+
+/** Free text in a form that can be stored. */
+export const replaceNul = (text: string | null): string | null => text?.replaceAll('\0', '\uFFFD') ?? null

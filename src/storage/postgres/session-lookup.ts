@@ -1,103 +1,104 @@
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Connection } from './driver.ts'
 
-/** What every request wants to know: is the session still the one it was, and has anything else changed? */
-export interface StoreState {
-  /** Of the enabled epersons that were asked for. */
+/** What every request looks up: the stamps of sessions, and counters that tell whether anything else has changed. */
+export interface SessionLookupResult {
+  /** The stamps of the requested epersons who are enabled, by uuid. */
   readonly stamps: ReadonlyMap<string, number>
   /** Grows when the list of entities changes. */
   readonly entities: number
   /** Grows when the secrets change. */
   readonly secrets: number
-  /** The number of the last audience. */
+  /** The id of the newest audience. */
   readonly audiences: number
 }
 
 export interface SessionLookup {
   /**
-   * Requests that ask while a look-up is on its way share the next one (docs/decisions/0007): what they are told was
-   * read after they asked, so a logout that was acknowledged before is always seen (T4).
+   * Requests that arrive during a look-up share the next one (docs/decisions/0007). Their result is read after they
+   * asked, so it always includes a logout that was acknowledged before (T4).
    */
-  ask(uuid?: string): Promise<StoreState>
+  ask(uuid?: string): Promise<SessionLookupResult>
   close(): Promise<void>
 }
 
 interface Parts {
-  /** Opens the one connection that is kept for this, so that look-ups never wait for a slow query. */
+  /** Opens the connection that is reserved for look-ups, so that they never wait for a slow query. */
   readonly connect: () => Promise<Connection>
-  /** Told of everything that is seen, before those who asked are. */
-  readonly follow: (seen: StoreState, db: Connection) => Promise<void> | undefined
+  /** Brings what this node caches up to date with a result, before the result is returned. */
+  readonly refresh: (result: SessionLookupResult, db: Connection) => Promise<void> | undefined
 }
 
 const sql = `SELECT s.entities, s.secrets, s.audiences, e.uuid, e.stamp FROM carrel.state s
   LEFT JOIN carrel.eperson e ON e.uuid = ANY($1) AND e.enabled`
 
-type LookRow = { entities: number; secrets: number; audiences: number; uuid: string | null; stamp: number }
+type LookupRow = { entities: number; secrets: number; audiences: number; uuid: string | null; stamp: number }
 
-/** Milliseconds: a connection that is dead says so at once; one that hangs has had its time. */
-const diedAtOnce = 1_000
+/** A dead connection fails within this time, in ms, and is replaced once. After a hang there is no time for a retry. */
+const maxRetryDelay = 1_000
 
 interface Batch {
   readonly uuids: Set<string>
-  readonly seen: Promise<StoreState>
-  readonly resolve: (seen: StoreState) => void
+  readonly result: Promise<SessionLookupResult>
+  readonly resolve: (result: SessionLookupResult) => void
   readonly reject: (error: unknown) => void
 }
 
 function newBatch(): Batch {
-  const { promise: seen, resolve, reject } = Promise.withResolvers<StoreState>()
-  return { uuids: new Set(), seen, resolve, reject }
+  const { promise: result, resolve, reject } = Promise.withResolvers<SessionLookupResult>()
+  return { uuids: new Set(), result, resolve, reject }
 }
 
-export function createSessionLookup({ connect, follow }: Parts): SessionLookup {
-  let gathering: Batch | undefined
+export function createSessionLookup({ connect, refresh }: Parts): SessionLookup {
+  let nextBatch: Batch | undefined
   let running: Promise<void> | undefined
   let closed = false
   let connection: Connection | undefined
 
-  /** A connection that has died meanwhile, as when the database was restarted, is no reason to refuse anybody. */
-  async function lookUp(uuids: ReadonlySet<string>): Promise<StoreState> {
+  /** Retries once if the connection was lost since the last look-up, as when the database was restarted. */
+  async function lookUp(uuids: ReadonlySet<string>): Promise<SessionLookupResult> {
     const isNew = connection === undefined
-    const begun = performance.now()
+    const start = performance.now()
     try {
       return await lookUpOnce(uuids)
     } catch (error) {
-      // Whatever state the connection is in, the next look-up has a new one.
+      // The state of the connection is unknown, so the next look-up opens a new one.
       connection?.destroy()
       connection = undefined
-      if (isNew || !(error instanceof StoreUnavailable) || performance.now() - begun > diedAtOnce) throw error
+      if (isNew || !(error instanceof StoreUnavailable) || performance.now() - start > maxRetryDelay)
+        throw error
       return lookUpOnce(uuids)
     }
   }
 
-  async function lookUpOnce(uuids: ReadonlySet<string>): Promise<StoreState> {
+  async function lookUpOnce(uuids: ReadonlySet<string>): Promise<SessionLookupResult> {
     connection ??= await connect()
-    const rows = await connection.rows<LookRow>(sql, [...uuids])
+    const rows = await connection.rows<LookupRow>(sql, [...uuids])
     const [first] = rows
     if (!first) throw new Error('the store has lost its state row')
     const stamps = new Map<string, number>()
     for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
-    const seen = { stamps, entities: first.entities, secrets: first.secrets, audiences: first.audiences }
-    await follow(seen, connection)
-    return seen
+    const result = { stamps, entities: first.entities, secrets: first.secrets, audiences: first.audiences }
+    await refresh(result, connection)
+    return result
   }
 
-  /** Who asked while the last look-up was on its way. */
-  const waiting = () => gathering
+  /** The batch that formed during the last look-up. A function, because the compiler takes the variable for unchanged. */
+  const waiting = () => nextBatch
 
   async function run(): Promise<void> {
-    // One turn of the event loop: requests that arrived together share the first look-up, too.
+    // Waits for one turn of the event loop, so that requests that arrived together share the first look-up too.
     await new Promise(resolve => setImmediate(resolve))
-    while (gathering) {
-      const batch = gathering
-      gathering = undefined
+    while (nextBatch) {
+      const batch = nextBatch
+      nextBatch = undefined
       try {
         batch.resolve(await lookUp(batch.uuids))
       } catch (error) {
         batch.reject(error)
-        // Those who have come since have waited as long: trying again would keep them for twice the time.
+        // Requests that arrived since then have waited as long. Another try could keep them waiting for twice the time.
         waiting()?.reject(error)
-        gathering = undefined
+        nextBatch = undefined
       }
     }
     running = undefined
@@ -106,10 +107,10 @@ export function createSessionLookup({ connect, follow }: Parts): SessionLookup {
   return {
     ask: uuid => {
       if (closed) return Promise.reject(new StoreUnavailable('the store is closed'))
-      gathering ??= newBatch()
-      if (uuid !== undefined) gathering.uuids.add(uuid)
+      nextBatch ??= newBatch()
+      if (uuid !== undefined) nextBatch.uuids.add(uuid)
       running ??= run()
-      return gathering.seen
+      return nextBatch.result
     },
     close: async () => {
       closed = true

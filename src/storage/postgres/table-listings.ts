@@ -5,30 +5,30 @@ import type { ClientSignal, Listing } from '../entities.ts'
 import { isShortPage, pieceBytes } from '../shared/page-limits.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import type { Thread } from '../shared/thread.ts'
-import { compileCount, compilePage, compileShort, type TableShape } from './compile.ts'
+import { compileCount, compilePage, compileShortPage, type TableShape } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
-/** The most records that are fetched for a piece. */
+/** The maximum number of records that are fetched for a piece. */
 const maxFetched = 2_000
-/** Before their size is known. */
+/** How many are fetched first, before their size is known. */
 const firstFetched = 100
 
-/** One place to read tables from. */
-export interface TablePlace {
+/** A database to read tables from: the primary or a replica. */
+export interface TableDatabase {
   readonly pool: Pool
-  /** What each page begins with, '' for nothing. */
-  readonly begin: string
-  /** A connection of its own for a listing. */
+  /** Statements to run again before each page; '' for none. */
+  readonly setup: string
+  /** Opens a connection of its own for a listing. */
   readonly connect: () => Promise<Connection>
-  /** Tells the process at the other end to stop what it does. */
+  /** Cancels the current statement of a server process. */
   readonly cancel: (processId: number) => Promise<unknown>
 }
 
 interface Parts {
-  /** Where to read, in this order: the next one only when one is out of reach. */
-  readonly places: (entity: Entity) => readonly TablePlace[]
-  /** How many listings may be under way; each has a connection, however slow its client is. */
+  /** The databases to read from, in this order: the next one only if one can't answer. */
+  readonly databases: (entity: Entity) => readonly TableDatabase[]
+  /** How many long listings may run at a time. Each holds a connection, however slow its client is. */
   readonly maxListings: number
   readonly worker: () => Thread<WorkerHandlers>
 }
@@ -41,7 +41,7 @@ export type ListTable = (
   clientSignal: ClientSignal,
 ) => Promise<Listing>
 
-export function createTables({ places, maxListings, worker }: Parts): ListTable {
+export function createTableListings({ databases, maxListings, worker }: Parts): ListTable {
   let listings = 0
 
   const listingOf = (page: Page, count: number | null, body: Listing['body']): Listing => ({
@@ -50,31 +50,31 @@ export function createTables({ places, maxListings, worker }: Parts): ListTable 
     body,
   })
 
-  async function short(
-    place: TablePlace,
+  async function listShort(
+    database: TableDatabase,
     entity: Entity,
     source: TableShape,
     page: Page,
     format: RecordFormat,
     clientSignal: ClientSignal,
   ) {
-    const { sql, values } = compileShort(entity, source, page, separators[format])
+    const { sql, values } = compileShortPage(entity, source, page, separators[format])
     const signal = clientSignal()
-    const row = await place.pool.use(async db => {
-      const end = endWhenGone(db, place, signal)
+    const row = await database.pool.use(async db => {
+      const stopWatching = cancelOnDisconnect(db, database, signal)
       try {
-        if (place.begin !== '') await db.exec(place.begin)
-        const [found] = await db.rows<{ count: number | null; body: string | null }>(sql, ...values)
-        return found
+        if (database.setup !== '') await db.exec(database.setup)
+        const [page] = await db.rows<{ count: number | null; body: string | null }>(sql, ...values)
+        return page
       } finally {
-        end()
+        stopWatching()
       }
     })
     return listingOf(page, row?.count ?? null, Buffer.from(row?.body ?? ''))
   }
 
-  async function long(
-    place: TablePlace,
+  async function listLong(
+    database: TableDatabase,
     entity: Entity,
     source: TableShape,
     page: Page,
@@ -82,24 +82,24 @@ export function createTables({ places, maxListings, worker }: Parts): ListTable 
     clientSignal: ClientSignal,
   ) {
     if (listings >= maxListings)
-      throw new StoreUnavailable(`${listings} listings of tables are under way, and no more may be`)
+      throw new StoreUnavailable(`all ${maxListings} listings of tables are in use`)
     listings++
     const signal = clientSignal()
     let db: Connection | undefined
-    let end = () => {}
+    let stopWatching = () => {}
     let isOpen = true
     const close = async () => {
       if (!isOpen) return
       isOpen = false
       listings--
-      end()
-      // What it was at ends with it.
+      stopWatching()
+      // Closing the connection also ends its statement and transaction.
       await db?.close().catch(() => {})
     }
     try {
-      db = await place.connect()
-      end = endWhenGone(db, place, signal)
-      // The total and the cursor see the same moment.
+      db = await database.connect()
+      stopWatching = cancelOnDisconnect(db, database, signal)
+      // The total and the cursor read the same snapshot.
       await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const counted = compileCount(source, page)
       const [row] = counted ? await db.rows<{ count: number }>(counted.sql, ...counted.values) : []
@@ -123,7 +123,9 @@ export function createTables({ places, maxListings, worker }: Parts): ListTable 
             ? await worker().call('csv', json.join(','), entity.fields)
             : joinPieces(json, separators[format])
         yield piece
-        count = roundedDown(Math.min(maxFetched, (pieceBytes / Math.max(piece.length, 1)) * rows.length))
+        count = floorToPowerOfTwo(
+          Math.min(maxFetched, (pieceBytes / Math.max(piece.length, 1)) * rows.length),
+        )
       }
     } finally {
       await close()
@@ -131,28 +133,32 @@ export function createTables({ places, maxListings, worker }: Parts): ListTable 
   }
 
   return async (entity, source, page, format, clientSignal) => {
-    const list = isShortPage(page, format) ? short : long
-    return withReplicaFallback(places(entity), place =>
-      list(place, entity, source, page, format, clientSignal),
+    const list = isShortPage(page, format) ? listShort : listLong
+    return withReplicaFallback(databases(entity), database =>
+      list(database, entity, source, page, format, clientSignal),
     )
   }
 }
 
-/** Few different numbers, because each is a statement of its own. */
-const roundedDown = (count: number) => 2 ** Math.max(0, Math.floor(Math.log2(count)))
+/** Keeps the number of different values small, because each makes a prepared statement of its own. */
+const floorToPowerOfTwo = (count: number) => 2 ** Math.max(0, Math.floor(Math.log2(count)))
 
 /**
- * A client that goes away ends the query in the database: the process at the other end is told to stop, and the
- * connection is not used again, so that a late "stop" never meets the statement of somebody else.
- * @throws what the signal says, when the client has gone already
- * @returns to be called when the statement is over
+ * Cancels the query in the database when the client disconnects. The connection is not reused, so that a late cancel
+ * request never hits a later statement of another request.
+ * @throws the signal's reason if the client has already disconnected
+ * @returns a function to call when the statement has finished
  */
-function endWhenGone(db: Connection, { cancel }: TablePlace, clientSignal: AbortSignal): () => void {
+function cancelOnDisconnect(
+  db: Connection,
+  { cancel }: TableDatabase,
+  clientSignal: AbortSignal,
+): () => void {
   clientSignal.throwIfAborted()
-  const stop = () => {
+  const cancelQuery = () => {
     db.destroy()
     cancel(db.processId).catch(() => {})
   }
-  clientSignal.addEventListener('abort', stop, { once: true })
-  return () => clientSignal.removeEventListener('abort', stop)
+  clientSignal.addEventListener('abort', cancelQuery, { once: true })
+  return () => clientSignal.removeEventListener('abort', cancelQuery)
 }

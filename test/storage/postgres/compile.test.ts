@@ -4,9 +4,9 @@ import type { Entity, Page } from '../../../src/model/entities.ts'
 import {
   compileCount,
   compilePage,
-  compileShort,
+  compileShortPage,
   quoteName,
-  type RowsFound,
+  type RowSelection,
   type TableShape,
 } from '../../../src/storage/postgres/compile.ts'
 
@@ -20,10 +20,10 @@ const entity: Entity = {
   ],
   source: { kind: 'table', table: 'people', rows: 'all' },
 }
-const shape = (rows: RowsFound, more: Partial<TableShape> = {}): TableShape => ({
+const shape = (rows: RowSelection, more: Partial<TableShape> = {}): TableShape => ({
   table: 'carrel."people"',
   asText: [],
-  mayHaveLineEnds: false,
+  mayHaveLineBreaks: false,
   rows,
   ...more,
 })
@@ -47,11 +47,11 @@ test('Q6 on PostgreSQL a page without an order is in the order of the key', () =
 
 test('Q2 Q3 Q4 Q5 Q6 on PostgreSQL a short page is one statement: its order, then the key, and the total of the whole table', () => {
   const inner = records('carrel."people" t ', 't."full name" DESC, t."id" ASC')
-  assert.deepEqual(compileShort(entity, shape({ kind: 'all' }), page, ','), {
+  assert.deepEqual(compileShortPage(entity, shape({ kind: 'all' }), page, ','), {
     sql: `SELECT (SELECT count(*) AS count FROM carrel."people" t ) AS count, (SELECT string_agg(json, $3) FROM (${inner}) page) AS body`,
     values: [20, 40, ','],
   })
-  assert.deepEqual(compileShort(entity, shape({ kind: 'all' }), { ...page, total: false }, ','), {
+  assert.deepEqual(compileShortPage(entity, shape({ kind: 'all' }), { ...page, total: false }, ','), {
     sql: `SELECT (SELECT count(*) AS count FROM (SELECT 1 FROM carrel."people" t  LIMIT $4) counted) AS count, (SELECT string_agg(json, $3) FROM (${inner}) page) AS body`,
     values: [20, 40, ',', 61],
   })
@@ -59,19 +59,19 @@ test('Q2 Q3 Q4 Q5 Q6 on PostgreSQL a short page is one statement: its order, the
 
 test('Q11 on PostgreSQL rows about somebody else are in neither the page nor the total', () => {
   const own = shape({ kind: 'own', eperson: 'e' }, { table: 'carrel."own_people"' })
-  assert.deepEqual(compileShort(entity, own, { ...page, order: [] }, ','), {
+  assert.deepEqual(compileShortPage(entity, own, { ...page, order: [] }, ','), {
     sql: `SELECT (SELECT count(*) AS count FROM carrel."own_people" t WHERE t.eperson = $5) AS count, (SELECT string_agg(json, $4) FROM (${records('carrel."own_people" t WHERE t.eperson = $3', 't."id" ASC')}) page) AS body`,
     values: [20, 40, 'e', ',', 'e'],
   })
-  const { sql, values } = compileShort(entity, own, { ...page, order: [], total: false }, ',')
+  const { sql, values } = compileShortPage(entity, own, { ...page, order: [], total: false }, ',')
   assert.match(sql, /WHERE t\.eperson = \$6 LIMIT \$5\) counted/)
   assert.deepEqual(values, [20, 40, 'e', ',', 61, 'e'])
 })
 
 test('Q11 on PostgreSQL the audiences of a viewer are values of the page and of the total', () => {
-  const seen = (gather: boolean) =>
-    shape({ kind: 'audiences', ids: [1, 7], counter: 'items', gather }, { table: 'carrel."seen_items"' })
-  const { sql, values } = compileShort(entity, seen(false), page, ',')
+  const seen = (collect: boolean) =>
+    shape({ kind: 'audiences', ids: [1, 7], counter: 'items', collect }, { table: 'carrel."seen_items"' })
+  const { sql, values } = compileShortPage(entity, seen(false), page, ',')
   assert.match(sql, /WHERE \(t\.audience \+ 0\) = ANY\(\$3::integer\[\]\) ORDER BY/)
   assert.match(
     sql,
@@ -88,7 +88,7 @@ test('Q6 Q7 on PostgreSQL names with $1, quotes, % and spaces stay the names tha
   const name = `a$1 "b' 100%`
   const odd: Entity = { ...entity, key: name, fields: [{ name, type: 'text', nullable: false }] }
   const table = `${quoteName('s$2')}.${quoteName('price$1')}`
-  const { sql, values } = compileShort(odd, shape({ kind: 'all' }, { table, asText: [name] }), page, ',')
+  const { sql, values } = compileShortPage(odd, shape({ kind: 'all' }, { table, asText: [name] }), page, ',')
   assert.ok(sql.includes(`SELECT count(*) AS count FROM "s$2"."price$1" t `), sql)
   assert.ok(sql.includes(`SELECT t."a$1 ""b' 100%" FROM "s$2"."price$1" t `), sql)
   assert.ok(
