@@ -1,90 +1,18 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander'
-import { ConfigError } from '../config/file.ts'
-import { OtherStore } from '../files/owner.ts'
-import { ImportError } from '../import/source.ts'
-import { StoreUnavailable } from '../model/errors.ts'
-import { CopyError } from '../storage/copy/dump.ts'
-import { ExposeError } from '../storage/entities.ts'
-import { copyCommand } from './copy.ts'
-import { entityCommand } from './entity.ts'
-import { epersonCommand } from './eperson.ts'
-import { exposeCommand } from './expose.ts'
-import { Failure, Misuse } from './failures.ts'
-import { filesCommand } from './files.ts'
-import { groupCommand } from './group.ts'
-import { importCommand } from './import.ts'
-import { ingestCommand } from './ingest.ts'
-import { itemCommand } from './item.ts'
-import { secretCommand } from './secret.ts'
-import { serveCommand } from './serve.ts'
-import { ssoCommand } from './sso.ts'
-import { tokenCommand } from './token.ts'
-import { version } from './version.ts'
+// Read by every Node there is, so that an old one can be told: no static imports, no syntax newer than Node 18.
 
-/** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called the wrong way. */
-const program = new Command('carrel')
-  .description('A self-hosted, token-authenticated repository API.')
-  .version(version)
-  .addCommand(serveCommand())
-  .addCommand(epersonCommand())
-  .addCommand(groupCommand())
-  .addCommand(tokenCommand())
-  .addCommand(importCommand())
-  .addCommand(ingestCommand())
-  .addCommand(itemCommand())
-  .addCommand(filesCommand())
-  .addCommand(exposeCommand())
-  .addCommand(entityCommand())
-  .addCommand(secretCommand())
-  .addCommand(copyCommand())
-  .addCommand(ssoCommand())
-  .addHelpText(
-    'after',
-    '\nSettings come from the environment: CARREL_DATA, CARREL_PORT, … (docs/reference/settings.md).',
+/** What `engines` in package.json asks for. */
+const needed = { major: 24, minor: 7 }
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < needed.major || (major === needed.major && minor < needed.minor)) {
+  process.stderr.write(
+    `carrel: Carrel needs Node ${needed.major}.${needed.minor} or newer; this is ${process.versions.node}\n`,
   )
-
-/** Errors go to standard error, in one line with the mend; commander's own are told by it. */
-function prepare(command: Command): void {
-  command
-    .exitOverride()
-    .allowExcessArguments(false)
-    .helpCommand(false)
-    .configureOutput({
-      outputError: (text, write) =>
-        write(
-          `carrel: ${text
-            .replace(/^error: /, '')
-            .trim()
-            .replace(/\s*\n\s*/g, ' ')}\n`,
-        ),
-    })
-  for (const sub of command.commands) prepare(sub)
-}
-prepare(program)
-
-try {
-  await program.parseAsync()
-} catch (error) {
-  process.exitCode = report(error)
+  process.exitCode = 1
+} else {
+  const { main } = await import('./main.ts')
+  await main()
 }
 
-function report(error: unknown): number {
-  if (error instanceof CommanderError) {
-    // Asking for help is not wrong use; naming no command is (commander has printed the help for both).
-    return error.code === 'commander.helpDisplayed' || error.code === 'commander.version' ? 0 : 2
-  }
-  const known =
-    error instanceof Misuse ||
-    error instanceof Failure ||
-    error instanceof ConfigError ||
-    error instanceof ImportError ||
-    error instanceof ExposeError ||
-    error instanceof CopyError ||
-    error instanceof OtherStore ||
-    error instanceof StoreUnavailable
-  const message =
-    error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)
-  process.stderr.write(`carrel: ${message}\n`)
-  return error instanceof Misuse || error instanceof ConfigError ? 2 : 1
-}
+export {}
