@@ -98,7 +98,7 @@ async function putFiles() {
   mkdirSync(config.filesFolder, { recursive: true })
   const content = await createFileStore(config.filesFolder).keep(given)
   rmSync(given)
-  const storage = await openStore(config)
+  const storage = await openStore(config, { create: true })
   const everybody: Readers = [{ reader: 'anonymous' }]
   const anyEperson: Readers = [{ reader: 'eperson' }]
   const items = [everybody, anyEperson].map((readers, at) => ({

@@ -132,7 +132,7 @@ async function addPeople(folder: string): Promise<void> {
       ['eperson', 'add', email, '--password-stdin', ...(email === people.administrator ? ['--admin'] : [])],
       password,
     )
-  const storage = await openStore(toConfig({ ...process.env, CARREL_DATA: folder }))
+  const storage = await openStore(toConfig({ ...process.env, CARREL_DATA: folder }), { create: true })
   const { accounts } = storage
   const ofMember = groups.filter((_, n) => n % 10 === 0)
   await accounts.ensureGroups([...ofMember, fewGroup])

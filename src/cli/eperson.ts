@@ -4,7 +4,7 @@ import { createPasswords } from '../authn/passwords.ts'
 import type { Changed } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 import { say, sayList, table } from './output.ts'
-import { commandEvent, withStore } from './store.ts'
+import { commandEvent, withStore, withStoreOrNew } from './store.ts'
 
 /** `carrel eperson …`: who may log in. */
 export function epersonCommand(): Command {
@@ -22,7 +22,7 @@ export function epersonCommand(): Command {
       if (!/^[^\s@]+@[^\s@]+$/.test(email))
         throw new Misuse(`${JSON.stringify(email)} is not an e-mail address`)
       const { password, generated } = options.password === false ? noPassword : await choosePassword(options)
-      await withStore(async ({ accounts }) => {
+      await withStoreOrNew(async ({ accounts }) => {
         const added = await accounts.addEperson(
           {
             email,

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { Failure, Misuse } from './failures.ts'
 import { say, sayList, table } from './output.ts'
-import { commandEvent, withStore } from './store.ts'
+import { commandEvent, withStore, withStoreOrNew } from './store.ts'
 
 /** `carrel group …`: groups and who is in them. */
 export function groupCommand(): Command {
@@ -10,15 +10,15 @@ export function groupCommand(): Command {
   command
     .command('add <name>')
     .description('Add a group.')
-    .action((name: string) =>
-      withStore(async ({ accounts }) => {
-        if (name.trim() !== name || name === '')
-          throw new Misuse('a group needs a name without spaces around it')
+    .action(async (name: string) => {
+      if (name.trim() !== name || name === '')
+        throw new Misuse('a group needs a name without spaces around it')
+      await withStoreOrNew(async ({ accounts }) => {
         const added = await accounts.addGroup(name, commandEvent('group.add'))
         if (added === 'exists') throw new Failure(`there is a group ${name} already`)
         say(`Added group ${name} (${added.uuid}).`)
-      }),
-    )
+      })
+    })
 
   for (const verb of ['join', 'leave'] as const)
     command

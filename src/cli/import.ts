@@ -3,8 +3,8 @@ import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { givenPath } from './given-path.ts'
 import { say, table } from './output.ts'
 import { showProgress } from './progress.ts'
-import { entityReadOption, readRule } from './read-rule.ts'
-import { commandEvent, withStore } from './store.ts'
+import { entityReadOption, parseReadRule, readRule } from './read-rule.ts'
+import { commandEvent, withStoreOrNew } from './store.ts'
 
 /** `carrel import`: makes a file's records an entity's (D2). */
 export function importCommand(): Command {
@@ -16,7 +16,8 @@ export function importCommand(): Command {
     .option(...entityReadOption)
     .option('--json', 'print the report as JSON')
     .action(async (file: string, options: { entity: string; key: string; read?: string; json?: boolean }) => {
-      await withStore(async ({ accounts, entities }) => {
+      if (options.read !== undefined) parseReadRule(options.read)
+      await withStoreOrNew(async ({ accounts, entities }) => {
         const read = options.read === undefined ? null : await readRule(options.read, accounts)
         const progress = showProgress()
         try {

@@ -12,8 +12,8 @@ import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { printable, say } from './output.ts'
 import { showProgress } from './progress.ts'
-import { readRule } from './read-rule.ts'
-import { commandEvent, withStore } from './store.ts'
+import { parseReadRule, readRule } from './read-rule.ts'
+import { commandEvent, withStoreOrNew } from './store.ts'
 
 interface Options {
   readonly read?: string
@@ -47,8 +47,9 @@ export function ingestCommand(): Command {
     .action((folder: string, options: Options) => run(folder, options))
 }
 
-const run = (folder: string, options: Options): Promise<void> =>
-  withStore(async ({ accounts, repository }, { filesFolder }) => {
+async function run(folder: string, options: Options): Promise<void> {
+  if (options.read !== undefined) parseReadRule(options.read)
+  await withStoreOrNew(async ({ accounts, repository }, { filesFolder }) => {
     const read = await readersOf(options, accounts)
     const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
     const progress = showProgress()
@@ -76,6 +77,7 @@ const run = (folder: string, options: Options): Promise<void> =>
       progress.stop()
     }
   })
+}
 
 /** @returns null without --read */
 async function readersOf({ read, from, until }: Options, accounts: Accounts): Promise<Readers | null> {

@@ -16,22 +16,31 @@ export const entityReadOption = [
 ] as const
 
 /**
+ * What was typed, before any store is opened.
  * @param where the option or argument that holds the text, for messages
- * @throws Misuse when it is no rule; Failure when it names a group that doesn't exist
+ * @throws Misuse when it is no read rule
  */
-export async function readRule(
-  text: string,
-  accounts: Pick<Accounts, 'listGroups'>,
-  where = readOption[0].replace(/ .*/, ''),
-): Promise<ReadRule> {
+export function parseReadRule(text: string, where = readOption[0].replace(/ .*/, '')): ReadRule {
   if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
   if (/\s(from|until):/.test(text))
     throw new Misuse(`${where} takes who may read; put days into --from and --until`)
   const group = /^group:(.+)/.exec(text)?.[1]?.trim()
   if (group === undefined)
     throw new Misuse(`${where} takes anonymous, eperson, admin or group:<name>, not ${JSON.stringify(text)}`)
+  return `group:${group}`
+}
+
+/** @throws Misuse when it is no read rule; Failure when it names a group that doesn't exist */
+export async function readRule(
+  text: string,
+  accounts: Pick<Accounts, 'listGroups'>,
+  where?: string,
+): Promise<ReadRule> {
+  const rule = parseReadRule(text, where)
+  if (!rule.startsWith('group:')) return rule
+  const group = rule.slice('group:'.length)
   const known = await accounts.listGroups()
   if (!known.some(one => one.name === group))
     throw new Failure(`there is no group ${group}; add it with \`carrel group add ${group}\``)
-  return `group:${group}`
+  return rule
 }

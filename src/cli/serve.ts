@@ -22,7 +22,7 @@ export function serveCommand(): Command {
     )
     .action(async ({ demo }: { demo?: boolean }) => {
       const config = await withFreePort(process.env)
-      const storage = await openStore(config)
+      const storage = await openStore(config, { create: true })
       try {
         // Only here: it takes longer to load than other commands to run.
         const { buildApp } = await import('../app.ts')

@@ -3,25 +3,45 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import { openEngine as openSqlite } from '../storage/sqlite/engine.ts'
 import type { Storage } from '../storage/storage.ts'
 
+type Work<T> = (storage: Storage, config: Config) => Promise<T>
+
 /** Opens the store that the settings name, does the work and closes it, whatever happens. */
-export async function withStore<T>(work: (storage: Storage, config: Config) => Promise<T>): Promise<T> {
+export const withStore = <T>(work: Work<T>): Promise<T> => use({ create: false }, work)
+
+/** The same for commands that may be the first on a store (D6): others would only find it empty. */
+export const withStoreOrNew = <T>(work: Work<T>): Promise<T> => use({ create: true }, work)
+
+async function use<T>(options: { readonly create: boolean }, work: Work<T>): Promise<T> {
   const config = toConfig(process.env)
-  const storage = await openStore(config)
+  const storage = await openStore(config, options)
   try {
+    // On standard error: what a command prints stays what it is.
+    if (storage.isNew) process.stderr.write(`carrel: created a new store in ${placeOf(config)}\n`)
     return await work(storage, config)
   } finally {
     await storage.close()
   }
 }
 
-export async function openStore(config: Config): Promise<Storage> {
-  if (config.database.kind === 'embedded') return openSqlite(config)
+/** @param options whether to create a store where there is none */
+export async function openStore(
+  { database, dataFolder, cacheSize }: Config,
+  { create }: { readonly create: boolean },
+): Promise<Storage> {
+  if (database.kind === 'embedded') return openSqlite({ dataFolder, cacheSize, create })
   // Its driver is loaded where there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
-  return openEngine({ ...config.database, cacheSize: config.cacheSize })
+  return openEngine({ ...database, cacheSize, create })
 }
 
-/** The audit event of something that was done by command line: nobody's token was behind it. */
+/** Where the store is, without a password. */
+export function placeOf({ database, dataFolder }: Pick<Config, 'database' | 'dataFolder'>): string {
+  if (database.kind === 'embedded') return dataFolder
+  const { host, pathname } = new URL(database.url)
+  return `the database ${host}${pathname}`
+}
+
+/** The audit event of something that was done by command line: no token was involved. */
 export const commandEvent = (event: AuditEvent['event'], object: string | null = null): AuditEvent => ({
   event,
   outcome: 'success',

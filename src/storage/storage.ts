@@ -11,6 +11,8 @@ import type { Secrets } from './secrets.ts'
  * after the change is on disk: nothing acknowledged is lost.
  */
 export interface Storage {
+  /** Whether opening it created it. */
+  readonly isNew: boolean
   readonly accounts: Accounts
   readonly entities: Entities
   readonly repository: Repository

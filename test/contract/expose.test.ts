@@ -144,6 +144,7 @@ const anonymous = ['--read', 'anonymous'] as const
 
 test('D2 the embedded store has no tables to expose', async t => {
   const folder = temporaryFolder(t)
+  await carrel(folder, ['group', 'add', 'Readers'])
   const done = await carrel(folder, ['expose', 'public.things', '--entity', 'things'])
   assertRefused(done, 1, /embedded store.*CARREL_DATABASE_URL/)
 })

@@ -23,7 +23,7 @@ test('D5 live and ready are 200 without a login, and leave no cookie', async t =
 
 test('D5 ready is 503 with Retry-After while the store does not answer, and live is 200', async t => {
   const config = toConfig({ ...(await storeSettings(temporaryFolder(t))), CARREL_LOG_LEVEL: 'silent' })
-  const storage = await openStore(config)
+  const storage = await openStore(config, { create: true })
   const app = await buildApp(config, storage)
   t.after(() => app.close())
   const address = await app.listen({ host: '127.0.0.1', port: 0 })

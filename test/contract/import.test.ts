@@ -481,6 +481,8 @@ test('D2 the command reads standard input: NDJSON, a JSON array, CSV, and gzip o
 
 test('D1 D2 a failing import says why in one line and ends with 1, wrong use with 2', async t => {
   const dataFolder = temporaryFolder(t)
+  // The first command on a new store says so (D6); these are on one that exists.
+  await carrel(dataFolder, ['group', 'add', 'Readers'])
   const args = (file: string, ...more: string[]) => [
     'import',
     file,

@@ -206,6 +206,7 @@ test('a command on another store clears away nothing of this one, and says so', 
   const env = { CARREL_FILES: files }
   // A new store, as it is where CARREL_DATABASE_URL was forgotten, or CARREL_DATA is another.
   const other = temporaryFolder(t)
+  await carrel(other, ['group', 'add', 'Readers'])
   const more = writeFiles(join(temporaryFolder(t), 'more'), {
     ...{ 'x/dublin_core.xml': dublinCore({ title: 'x' }) },
     'x/contents': 'a',

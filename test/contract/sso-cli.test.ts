@@ -349,6 +349,7 @@ test('X3 D2 sso identities lists who is who, and sso unlink parts them and ends 
 
 nodeTest('D1 D2 sso explain in words, and what is wrong with its use', async t => {
   const folder = temporaryFolder(t)
+  await carrel(folder, ['group', 'add', 'Readers'])
   const settings = withSingleSignOn(t, { providers: [{ ...(await company()), name: 'Company' }] })
   const attributes = join(folder, 'attributes.json')
   writeFileSync(attributes, JSON.stringify({ sub: 'r1', email: 'ruth@example.edu', email_verified: true }))

@@ -51,7 +51,12 @@ test('D1 the package that npm makes installs into an empty folder, and works the
   const dataFolder = join(folder, 'data')
   const options = { env: environmentWithNode({ CARREL_DATA: dataFolder }), cwd: folder }
   assert.equal(assertQuiet(await run(program, ['--version'], options)), `${packed.version}\n`)
-  const added = assertQuiet(await run(program, ['eperson', 'add', 'ruth@example.org', '--admin'], options))
+  const { stdout: added, ...done } = await run(
+    program,
+    ['eperson', 'add', 'ruth@example.org', '--admin'],
+    options,
+  )
+  assert.deepEqual(done, { code: 0, stderr: `carrel: created a new store in ${dataFolder}\n` })
   const password = /Password: (\S+)/.exec(added)?.[1] ?? ''
   writeFileSync(join(folder, 'letters.csv'), 'id,title\n1,a\n2,b\n')
   const args = ['import', 'letters.csv', '--entity', 'letters', '--key', 'id']

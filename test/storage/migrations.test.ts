@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
+import { version } from '../../src/lib/version.ts'
+import { StoreUnavailable } from '../../src/model/errors.ts'
 import { migrations as postgresMigrations } from '../../src/storage/postgres/migrations.ts'
 import { migrations as sqliteMigrations } from '../../src/storage/sqlite/migrations.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
@@ -35,7 +38,7 @@ const older = {
 for (const engine of engines)
   test(`each store has an id of its own that stays, one that an older version has made, too (${engine})`, async t => {
     const idOf = async (settings: Readonly<Record<string, string>>) => {
-      const storage = await openStore(toConfig(settings))
+      const storage = await openStore(toConfig(settings), { create: true })
       try {
         return await storage.repository.storeId()
       } finally {
@@ -52,4 +55,57 @@ for (const engine of engines)
     for (const id of ids) assert.match(id, /^[0-9a-f-]{32,36}$/)
     assert.equal(new Set(ids).size, stores.length)
     for (const [at, one] of stores.entries()) assert.equal(await idOf(one), ids[at])
+  })
+
+/** SHA-256 of every migration, in order. Append; never change one: a store that has it would differ from a new one. */
+const released = {
+  sqlite: [
+    '82e3362de235036ccc239a2c3f0c264db90cc63fba551f9316ac03056dc1f7eb',
+    'b0b784d03a8998042825288290ae96bf0ab31c3e296e9366bc57407302287c0a',
+    'f1b730554e7b782cfbb1efb75ab774326d77685f56989e5dfc23f52558b5cdf4',
+  ],
+  postgres: [
+    '7fe7de4a5dc297483b31ef8467b19eda178ef8a37967d04bff0e7dd90a5a3127',
+    '629058b4600e8186e356620526596fc5ebe3a7549ca9b40862f8f49e3c5d48bb',
+    '72e375cb98b3c12e007c816b23bb8071977b16dde4847eed9f1a97f4f185efe2',
+  ],
+}
+const migrations = { sqlite: sqliteMigrations, postgres: postgresMigrations }
+
+for (const engine of engines)
+  test(`migrations are only ever appended (${engine})`, () => {
+    const checksums = migrations[engine].map(sql => createHash('sha256').update(sql).digest('hex'))
+    assert.deepEqual(checksums, released[engine])
+  })
+
+const newer = {
+  sqlite: async (t: TestContext) => {
+    const folder = temporaryFolder(t)
+    const db = new DatabaseSync(join(folder, 'carrel.db'))
+    db.exec('CREATE TABLE kept (x); PRAGMA user_version = 4711')
+    db.close()
+    return { settings: { CARREL_DATA: folder }, name: folder }
+  },
+  postgres: async (t: TestContext) => {
+    const { CARREL_DATABASE_URL, ...settings } = await older.postgres(t)
+    await runSql(CARREL_DATABASE_URL, 'UPDATE carrel.schema_version SET version = 4711')
+    const { host, pathname } = new URL(CARREL_DATABASE_URL)
+    return { settings: { ...settings, CARREL_DATABASE_URL }, name: `${host}${pathname}` }
+  },
+}
+
+for (const engine of engines)
+  test(`a store that a newer Carrel wrote is refused by name, with both versions (${engine})`, async t => {
+    const { settings, name } = await newer[engine](t)
+    for (const create of [true, false])
+      await assert.rejects(openStore(toConfig(settings), { create }), (error: Error) => {
+        assert.ok(error instanceof StoreUnavailable)
+        assert.ok(error.message.includes(name), error.message)
+        assert.match(error.message, /schema version 4711.*use a newer Carrel/)
+        assert.ok(
+          error.message.includes(`Carrel ${version} knows versions up to ${migrations[engine].length}`),
+        )
+        assert.ok(!error.message.includes('\n'))
+        return true
+      })
   })

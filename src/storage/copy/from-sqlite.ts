@@ -1,24 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Field, ReadRule } from '../../model/entities.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
-import { migrate } from '../sqlite/migrate.ts'
+import { databaseFile, migrate } from '../sqlite/migrate.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
 import { type Dump, type DumpedValue, tables } from './dump.ts'
 
 /** Opens the store in the folder. @throws StoreUnavailable when there is none, or it can't be read */
 export function openDump(dataFolder: string): Dump {
-  const file = join(dataFolder, 'carrel.db')
-  if (!existsSync(file))
-    throw new StoreUnavailable(`there is no embedded store in ${dataFolder}; set CARREL_DATA`)
-  const migrating = openDatabase(file, { mode: 'write' })
-  try {
-    migrate(migrating)
-  } finally {
-    migrating.close()
-  }
+  migrate(dataFolder, false)
+  const file = databaseFile(dataFolder)
   const db = openDatabase(file, { mode: 'read' })
   const dataVersion = () => db.get<{ data_version: number }>('PRAGMA data_version')?.data_version
   db.exec('BEGIN')

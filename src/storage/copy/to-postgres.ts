@@ -32,7 +32,7 @@ export async function copyToPostgres(
   progress: LoadProgress,
 ): Promise<readonly Loaded[]> {
   const options = { url, statementTimeout: 0, queryTimeout: 0, setup: '' }
-  await migrate(options)
+  await migrate(options, true)
   const db = await connect(options)
   try {
     await db.exec('BEGIN')

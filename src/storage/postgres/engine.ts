@@ -1,5 +1,4 @@
 import type { Entity } from '../../model/entities.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import { startThread, type Thread } from '../shared/thread.ts'
 import type { Storage } from '../storage.ts'
@@ -18,6 +17,8 @@ import { createTableListings, type TableDatabase } from './table-listings.ts'
 
 interface PostgresOptions {
   readonly url: string
+  /** Whether to create a store where there is none. */
+  readonly create: boolean
   /** A replica that query endpoints may read from, which may lag; null: none. */
   readonly replicaUrl: string | null
   /** The maximum number of connections for each of: accounts, pages, listings. */
@@ -37,17 +38,14 @@ const timeoutGrace = 2_000
 /** How often to look for changes of other nodes when there are no requests, in ms. */
 const pollInterval = 1_000
 
-/** Opens the store on PostgreSQL, creating it where there is none. */
+/**
+ * Opens the store on PostgreSQL.
+ * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
+ */
 export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const { url, statementTimeout, poolSize, queue } = options
   const unlimited: ConnectionOptions = { url, statementTimeout: 0, queryTimeout: 0, setup: '' }
-  try {
-    await migrate(unlimited)
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    const { host, pathname } = new URL(url)
-    throw new StoreUnavailable(`${error.message} (CARREL_DATABASE_URL: ${host}${pathname})`, { cause: error })
-  }
+  const isNew = await migrate(unlimited, options.create)
 
   const short: ConnectionOptions = {
     url,
@@ -134,6 +132,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     throw error
   }
   return {
+    isNew,
     accounts: postgresAccounts(accountPool, lookup),
     entities,
     repository: postgresRepository(accountPool, audiences),

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { version as program } from '../../lib/version.ts'
 import { administratorGroup } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
@@ -18,27 +19,38 @@ async function firstRows(db: Connection): Promise<void> {
 
 /**
  * Brings the database to this version's schema. Nodes that start together wait for each other at one row, an ordinary
- * lock that every engine has; whoever comes second finds the work done.
- * @throws StoreUnavailable when a newer Carrel wrote it
+ * lock that every engine has; the later ones find the work done.
+ * @param create whether to create a store where there is none
+ * @returns whether there was none
+ * @throws StoreUnavailable when there is none, or a newer Carrel wrote it; nothing was changed then
  */
-export async function migrate(options: ConnectionOptions): Promise<void> {
-  const db = await connect({ ...options, statementTimeout: 0, queryTimeout: 0 })
+export async function migrate(options: ConnectionOptions, create: boolean): Promise<boolean> {
   try {
-    await retryOnConflict(async () => {
-      // After a conflict the connection is still in the transaction that failed.
-      await db.exec('ROLLBACK')
-      await migrateOnce(db)
-    })
-  } finally {
-    await db.close()
+    const db = await connect({ ...options, statementTimeout: 0, queryTimeout: 0 })
+    try {
+      return await retryOnConflict(async () => {
+        // After a conflict the connection is still in the transaction that failed.
+        await db.exec('ROLLBACK')
+        return await migrateOnce(db, create)
+      })
+    } finally {
+      await db.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    // Without the password.
+    const { host, pathname } = new URL(options.url)
+    throw new StoreUnavailable(`${error.message} (the database is ${host}${pathname})`, { cause: error })
   }
 }
 
-async function migrateOnce(db: Connection): Promise<void> {
+async function migrateOnce(db: Connection, create: boolean): Promise<boolean> {
+  const noStore = () => new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
   const [known] = await db.rows<{ known: boolean }>(
     "SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = 'carrel' AND table_name = 'schema_version') AS known",
   )
   if (!known?.known) {
+    if (!create) throw noStore()
     await db.exec('CREATE SCHEMA IF NOT EXISTS carrel')
     await db.exec(
       'CREATE TABLE IF NOT EXISTS carrel.schema_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
@@ -48,9 +60,10 @@ async function migrateOnce(db: Connection): Promise<void> {
   await db.exec('BEGIN')
   const [row] = await db.rows<{ version: number }>('SELECT version FROM carrel.schema_version FOR UPDATE')
   const from = row?.version ?? 0
+  if (from === 0 && !create) throw noStore()
   if (from > migrations.length)
     throw new StoreUnavailable(
-      `the database has schema version ${from}, this Carrel knows ${migrations.length}: use a newer Carrel`,
+      `the store has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
     )
   if (from < migrations.length) {
     for (const sql of migrations.slice(from)) await db.exec(sql)
@@ -59,4 +72,5 @@ async function migrateOnce(db: Connection): Promise<void> {
     await db.run('UPDATE carrel.schema_version SET version = $1', migrations.length)
   }
   await db.exec('COMMIT')
+  return from === 0
 }

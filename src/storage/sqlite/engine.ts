@@ -1,5 +1,4 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { makeFolder } from '../../lib/make-folder.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Storage } from '../storage.ts'
 import { sqliteAccounts } from './accounts.ts'
@@ -7,48 +6,47 @@ import { openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
-import { migrate } from './migrate.ts'
+import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
 
 interface SqliteOptions {
   readonly dataFolder: string
+  /** Whether to create a store where there is none. */
+  readonly create: boolean
   /** Bytes of orders and records that are kept in memory. */
   readonly cacheSize: number
 }
 
-/** Opens the embedded store, creating it where there is none. */
+/**
+ * Opens the embedded store.
+ * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
+ */
 export async function openEngine(options: SqliteOptions): Promise<Storage> {
+  const { dataFolder } = options
+  const file = databaseFile(dataFolder)
+  let isNew: boolean
   try {
-    mkdirSync(join(options.dataFolder, 'entities'), { recursive: true, mode: 0o700 })
+    isNew = migrate(dataFolder, options.create)
+    makeFolder(entitiesFolder(dataFolder))
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code
-    throw new StoreUnavailable(
-      `the data folder ${options.dataFolder} can't be used (${why}); set CARREL_DATA`,
-      { cause: error },
-    )
-  }
-  const file = join(options.dataFolder, 'carrel.db')
-  const migrating = openDatabase(file, { mode: 'write' })
-  try {
-    migrate(migrating)
-  } finally {
-    migrating.close()
+    throw asUnusable(error, dataFolder)
   }
   const db = openDatabase(file, { mode: 'read', cache: 4_000 })
   const snapshot = createSharedSnapshot(db)
   const writer = createGroupCommit(file, snapshot.end)
-  const secrets = fileSecrets(options.dataFolder, writer.write)
+  const secrets = fileSecrets(dataFolder, writer.write)
   const entities = sqliteEntities({
     db,
     snapshot,
     file,
     write: writer.write,
-    dataFolder: options.dataFolder,
+    dataFolder,
     cacheSize: options.cacheSize,
   })
   return {
+    isNew,
     accounts: sqliteAccounts({ db, snapshot, write: writer.write }),
     entities,
     repository: sqliteRepository({ db, write: writer.write }),
@@ -64,4 +62,13 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
       db.close()
     },
   }
+}
+
+/** What the operating system says of the folder; anything else stays what it is. */
+function asUnusable(error: unknown, dataFolder: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === undefined || syscall === undefined) return error
+  return new StoreUnavailable(`the data folder ${dataFolder} can't be used (${code}); set CARREL_DATA`, {
+    cause: error,
+  })
 }

@@ -1,23 +1,76 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeFolder } from '../../lib/make-folder.ts'
+import { version as program } from '../../lib/version.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import { type Database, transaction } from './driver.ts'
+import { type Database, openDatabase, transaction } from './driver.ts'
 import { migrations } from './migrations.ts'
 
+/** The database of a data folder: everything but records, secrets and files. */
+export const databaseFile = (dataFolder: string): string => join(dataFolder, 'carrel.db')
+/** The files of imported entities. */
+export const entitiesFolder = (dataFolder: string): string => join(dataFolder, 'entities')
+
 /**
- * Brings the store to this version's schema.
- * @throws StoreUnavailable when a newer Carrel wrote it
+ * Brings the store in the folder to this version's schema. A new store gets its whole database before anything else, so
+ * that a start that is killed at any moment leaves either no store or one that opens.
+ * @param create whether to create a store where there is none
+ * @returns whether there was none
+ * @throws StoreUnavailable when there is none, its database is lost, or a newer Carrel wrote it; nothing was changed then
  */
-export function migrate(db: Database): void {
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
-  if (version(db) === migrations.length) return
-  transaction(db, () => {
-    const from = version(db)
-    if (from > migrations.length)
-      throw new StoreUnavailable(
-        `the store has schema version ${from}, this Carrel knows ${migrations.length}: use a newer Carrel`,
-      )
-    for (const sql of migrations.slice(from)) db.exec(sql)
-    db.exec(`PRAGMA user_version = ${migrations.length}`)
-  })
+export function migrate(dataFolder: string, create: boolean): boolean {
+  const file = databaseFile(dataFolder)
+  // Before the database: a process that is creating this store makes it before the others.
+  const others = filesBesideDatabase(dataFolder)
+  const size = statSync(file, { throwIfNoEntry: false })?.size
+  // Opening a database that isn't there would make it.
+  if (!size) {
+    refuseNew(dataFolder, others, size === undefined ? 'missing' : 'empty', create)
+    makeFolder(dataFolder)
+  }
+  const db = openDatabase(file, { mode: 'write' })
+  try {
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
+    if (version(db) === migrations.length) return false
+    return transaction(db, () => {
+      const from = version(db)
+      if (from === 0) refuseNew(dataFolder, others, 'empty', create)
+      if (from > migrations.length)
+        throw new StoreUnavailable(
+          `the store in ${dataFolder} has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
+        )
+      for (const sql of migrations.slice(from)) db.exec(sql)
+      db.exec(`PRAGMA user_version = ${migrations.length}`)
+      return from === 0
+    })
+  } finally {
+    db.close()
+  }
+}
+
+/** What only a store that was created has: its records would be cleared away as nobody's if it began again (D6). */
+function filesBesideDatabase(dataFolder: string): readonly string[] {
+  const names = (folder: string): readonly string[] =>
+    statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : []
+  return [
+    ...names(dataFolder).filter(name => name === 'secret'),
+    ...(names(entitiesFolder(dataFolder)).some(name => name.endsWith('.db')) ? ['entities'] : []),
+  ]
+}
+
+function refuseNew(
+  dataFolder: string,
+  others: readonly string[],
+  database: 'missing' | 'empty',
+  create: boolean,
+): void {
+  if (others.length > 0)
+    throw new StoreUnavailable(
+      `${databaseFile(dataFolder)} is ${database}, but the store's ${others.join(' and ')} ${
+        others.length === 1 ? 'is' : 'are'
+      } there; restore the database from a backup, or set CARREL_DATA to another folder (nothing was changed)`,
+    )
+  if (!create) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
 }
 
 const version = (db: Database) => db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0

@@ -1,4 +1,4 @@
-/** Forward only: entry n brings a store of version n to n + 1. Never edit one that was released. */
+/** Forward only: entry n brings a store of version n to n + 1. Never edit one, not even its comments: a test knows their checksums. */
 export const migrations: readonly string[] = [
   `
   CREATE TABLE eperson (
@@ -58,7 +58,7 @@ export const migrations: readonly string[] = [
     largest INTEGER NOT NULL,
     imported TEXT NOT NULL
   ) STRICT;
-  -- Files of entity versions that nobody starts to read any more; removed once those who still do are done.
+  -- Files of entity versions that no new request reads; removed once the requests that read them have ended.
   CREATE TABLE retired (version TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
   -- stamp: the last one given to an eperson. entities: grows when the list of entities changes.
   CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), stamp INTEGER NOT NULL, entities INTEGER NOT NULL) STRICT;
@@ -100,7 +100,7 @@ export const migrations: readonly string[] = [
   DROP VIEW events;
   CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
     (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason FROM event;
-  -- As the eperson sees them: from where somebody else acted is not for it to know.
+  -- As the eperson sees them: without the address that somebody else acted from.
   CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
     iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason FROM events;
 
@@ -129,7 +129,7 @@ export const migrations: readonly string[] = [
     created TEXT NOT NULL,
     modified TEXT NOT NULL
   ) STRICT;
-  -- In the words of ORDER BY (compile.ts). Where many rows have the same value each direction has its own.
+  -- The same expressions as in ORDER BY (compile.ts). Where many rows share a value, each direction has an index.
   CREATE INDEX item_by_title ON item (title IS NULL, title, uuid);
   CREATE INDEX item_by_issued ON item (issued IS NULL, issued, uuid);
   CREATE INDEX item_by_issued_falling ON item (issued IS NULL DESC, issued DESC, uuid);

@@ -56,7 +56,7 @@ const template = async (): Promise<string> => {
 export async function createTemplate(): Promise<string> {
   const name = newName()
   await administer(`CREATE DATABASE ${name} TEMPLATE template0`)
-  await (await openStore(toConfig({ CARREL_DATABASE_URL: await named(name) }))).close()
+  await (await openStore(toConfig({ CARREL_DATABASE_URL: await named(name) }), { create: true })).close()
   return name
 }
 

@@ -60,7 +60,7 @@ export async function startService(t: TestContext, options: Options = {}): Promi
     CARREL_PASSWORD_CONCURRENCY: '2',
     ...options.env,
   })
-  const storage = await openStore(config)
+  const storage = await openStore(config, { create: true })
   const app = await buildApp(config, storage)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   let stopping: Promise<void> | undefined
