@@ -63,7 +63,7 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
   }
   return {
     exec: sql => guard(() => db.exec(sql)),
-    run: (sql, ...values) => guard(() => Number(statement(sql).run(...values).changes)),
+    run: (sql, ...values) => guard(() => Number(statement(sql).run(...values.map(bindable)).changes)),
     get: <T extends Row>(sql: string, ...values: Value[]) =>
       guard(() => statement(sql).get(...values) as T | undefined),
     all: <T extends Row>(sql: string, ...values: Value[]) =>
@@ -73,7 +73,7 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
       prepared.setReturnArrays(true)
       return {
         run: (...values) => {
-          guard(() => prepared.run(...values))
+          guard(() => prepared.run(...values.map(bindable)))
         },
         get: (...values) => guard(() => prepared.get(...values) as unknown as unknown[] | undefined),
       }
@@ -81,11 +81,22 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
     iterate: (sql, ...values) => {
       const prepared = guard(() => db.prepare(sql))
       prepared.setReturnArrays(true)
-      return guard(() => prepared.iterate(...values) as unknown as IterableIterator<unknown[]>)
+      return rowsOnce(guard(() => prepared.iterate(...values) as unknown as Iterable<unknown[]>))
     },
     define: (name, work) => db.function(name, { deterministic: true }, work),
     close: () => db.close(),
   }
+}
+
+const emptyBlob = new Uint8Array(1).subarray(1)
+
+/** Node 24.7 binds an empty byte array as NULL if its buffer is empty too. */
+const bindable = (value: Value): Value =>
+  ArrayBuffer.isView(value) && value.byteLength === 0 ? emptyBlob : value
+
+/** Node 24.7's iterator runs the statement again if `next` is called after the last row. A generator stays done. */
+function* rowsOnce(rows: Iterable<unknown[]>): IterableIterator<unknown[]> {
+  yield* rows
 }
 
 /** SQLite result codes (https://sqlite.org/rescode.html) for failures of the environment, not of the statement. */
