@@ -35,7 +35,7 @@ test('D1 the package that npm makes installs into an empty folder, and works the
   assert.ok(paths.includes('dist/cli/carrel.js'))
   assert.ok(paths.includes('LICENSE'))
   for (const path of paths)
-    assert.doesNotMatch(path, /^(src|test|bench|data|node_modules)\/|\.ts$|secret$|\.db$/)
+    assert.doesNotMatch(path, /^(src|test|bench|tools|data|node_modules)\/|\.ts$|secret$|\.db$/)
 
   writeFileSync(join(folder, 'package.json'), '{"private": true}')
   const install = await run(
