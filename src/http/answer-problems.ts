@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../model/errors.ts'
 import { type Addresses, pathOf } from './addresses.ts'
-import { escapeHtml, sendPage, wantsPage } from './html-page.ts'
+import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
 
 interface Parts {
@@ -47,7 +47,7 @@ function pageOf({ code, message }: Problem, { begin, back, id }: Problem['member
     typeof url === 'string' ? `<li><a class="choice" href="${escapeHtml(url)}">${text}</a></li>` : ''
   const links = link(begin, 'Try again') + link(back, 'Back to where you came from')
   const reference = typeof id === 'string' ? ` <small>${escapeHtml(id)}</small>` : ''
-  return `<p>${escapeHtml(message)}</p><ul>${links}</ul><p><code>${code}</code>${reference}</p>`
+  return `<p>${sentenceHtml(message)}</p><ul>${links}</ul><p><code>${code}</code>${reference}</p>`
 }
 
 /** For the log: what and where, without a stack, whose frames may quote what was worked on (E2). */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** The few pages that people see: no script, one style, readable on a phone and in the dark. */
+/** The few pages that people see: no script, one style, readable on a phone and in dark mode. */
 const style = `
 :root { color-scheme: light dark; font: 1.05rem/1.5 system-ui, sans-serif }
 body { max-width: 34rem; margin: 12vh auto 2rem; padding: 0 1.25rem; overflow-wrap: anywhere }
@@ -16,7 +16,7 @@ const styleHash = createHash('sha256').update(style).digest('base64')
 /** The policy of every answer, and this one style (https://www.w3.org/TR/CSP3/#framework-directive-source-list). */
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-/** @param body HTML; what others wrote goes through `escapeHtml` */
+/** @param body HTML; text from elsewhere must have gone through `escapeHtml` */
 export function sendPage(reply: FastifyReply, title: string, body: string): FastifyReply {
   return reply
     .header('content-security-policy', policy)
@@ -36,13 +36,17 @@ const escapes: Readonly<Record<string, string>> = {
 }
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, one => escapes[one] ?? one)
 
-/** Whether it is a browser that goes somewhere, not a program that asks. */
+/** A sentence with `code` in backticks, as HTML. */
+export const sentenceHtml = (text: string): string =>
+  escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+
+/** Whether the client is a browser that opens the address as a page, not a program. */
 export const wantsPage = (request: FastifyRequest): boolean =>
   request.routeOptions.config?.isPage === true && /\btext\/html\b/.test(request.headers.accept ?? '')
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** People come here with a browser: what goes wrong is shown as a page, if the browser asks for one. */
+    /** People come here with a browser: errors are a page, if the browser asks for one. */
     isPage?: boolean
   }
 }

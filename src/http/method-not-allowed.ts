@@ -1,20 +1,21 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
-import { pathOf } from './addresses.ts'
+import { type Addresses, pathOf } from './addresses.ts'
 import { Problem } from './problems.ts'
 
-/** Every method that Node's parser knows, but CONNECT, which never becomes a request. */
+/** Every method that Node's parser knows except CONNECT, which never becomes a request. */
 const every = METHODS.filter(method => method !== 'CONNECT') as readonly HTTPMethods[]
 
 /** The order of `Allow`. */
 const common = ['GET', 'HEAD', 'POST', 'PATCH']
 
 /**
- * Where an address answers some methods, every other one is a 405 with `Allow` (RFC 9110 §15.5.6), and no 404.
- * @returns to be called for each request, before its body is looked at: whatever comes along, the method is what is wrong
+ * A request that no route takes: 404, or where the path has routes for other methods, 405 with `Allow` (RFC 9110
+ * §15.5.6).
+ * @returns called for each request before its body is looked at, so that no fault of the body hides the wrong address
  */
-export function refuseOtherMethods(app: FastifyInstance): (request: FastifyRequest) => void {
-  // Methods that HTTP has and the framework doesn't know.
+export function refuseUnrouted(app: FastifyInstance, { api }: Addresses): (request: FastifyRequest) => void {
+  // Methods of HTTP that the framework doesn't know.
   for (const method of every) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
 
   const routes = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>()
@@ -28,7 +29,8 @@ export function refuseOtherMethods(app: FastifyInstance): (request: FastifyReque
     if (!request.is404) return
     const path = decodeURI(pathOf(request.url))
     const found = [...routes.values()].filter(({ pattern }) => pattern.test(path))
-    if (found.length === 0) return
+    if (found.length === 0)
+      throw new Problem('not-found', `There is nothing at ${pathOf(request.originalUrl)}; start at ${api}.`)
     const allowed = new Set(found.flatMap(({ methods }) => [...methods]))
     throw methodNotAllowed(
       request,
@@ -44,6 +46,6 @@ export function methodNotAllowed({ method }: FastifyRequest, allowed: readonly s
   })
 }
 
-/** As the router has it: a parameter is one segment, and a slash at the end changes nothing. */
+/** Like the router: a parameter is one segment, and a trailing slash changes nothing. */
 const patternOf = (url: string) =>
   new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')}/?$`)

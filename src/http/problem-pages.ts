@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from './addresses.ts'
-import { escapeHtml, sendPage } from './html-page.ts'
+import { sendPage, sentenceHtml } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
 
 /** The documentation that the `type` of a problem leads to (RFC 9457 §3.1.1): the service explains its own errors. */
 export function problemPages(app: FastifyInstance, addresses: Addresses): void {
   app.get<{ Params: { code: string } }>('/problems/:code', async (request, reply) => {
     const { code } = request.params
-    if (!Object.hasOwn(problems, code)) throw new Problem('not-found', 'There is no problem of this name.')
+    if (!Object.hasOwn(problems, code)) throw new Problem('not-found', 'There is no problem with this code.')
     const { status, title, help } = problems[code as ProblemCode]
     return sendPage(
       reply,
       title,
-      `<p>${escapeHtml(help)}</p><p><code>${code}</code> <small>status ${status}</small></p>`,
+      `<p>${sentenceHtml(help)}</p><p><code>${code}</code> <small>status ${status}</small></p>`,
     )
   })
   app.get('/problems', async () =>

@@ -5,7 +5,7 @@ import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
 import type { Csrf } from './csrf.ts'
 import { emptyHeads } from './head-answers.ts'
-import { refuseOtherMethods } from './method-not-allowed.ts'
+import { refuseUnrouted } from './method-not-allowed.ts'
 import { parseQuery } from './parameters.ts'
 import { Problem } from './problems.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -59,7 +59,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
       }
     },
   })
-  const refuseMethod = refuseOtherMethods(app)
+  const refuse = refuseUnrouted(app, addresses)
   emptyHeads(app)
   // Node would answer other expectations than 100-continue with an empty 417.
   app.server.on('checkExpectation', app.routing)
@@ -68,7 +68,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
 
   app.addHook('onRequest', (request, reply, next) => {
     if (admit(request, reply) === 'answered') return
-    refuseMethod(request)
+    refuse(request)
     next()
   })
 
@@ -91,12 +91,6 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
   )
 
   app.setErrorHandler(answer)
-  app.setNotFoundHandler(request => {
-    throw new Problem(
-      'not-found',
-      `There is nothing at ${pathOf(request.originalUrl)}; start at ${addresses.api}.`,
-    )
-  })
   if (config.logLevel === 'info')
     app.addHook('onResponse', async (request, reply) => {
       const { method, originalUrl } = request

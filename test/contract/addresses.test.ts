@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { problems } from '../../src/http/problems.ts'
+import { assertProblem } from '../support/clients/answers.ts'
 import { exchange, head } from '../support/clients/raw.ts'
-import { test } from '../support/service/engines.ts'
+import { test, testOn } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
 
 interface Hal {
@@ -167,4 +169,32 @@ test('P4 GET /api/authn links login, logout, status, shortlivedtokens and itself
     const answer = await client.get(href.slice(baseUrl.length))
     assert.ok(answer.status === 200 || answer.status === 405, `${href} answers ${answer.status}`)
   }
+})
+
+testOn('sqlite', 'E2 an unknown path is 404 whatever body comes along', async t => {
+  const service = await startService(t)
+  const client = service.client()
+  for (const [type, body] of [
+    ['application/x-odd', 'x'],
+    ['nonsense', 'x'],
+    ['application/json', '{'],
+    ['application/x-www-form-urlencoded', 'x'.repeat(17_000)],
+  ] as const) {
+    const headers = { 'content-type': type }
+    for (const path of ['/nothing', '/api/nothing', '/api/authn/login/x', '/api/query/v4/a/b']) {
+      await assertProblem(await client.post(path, body, headers), 404, 'not-found')
+      await assertProblem(await client.request(path, { method: 'PUT', body, headers }), 404, 'not-found')
+    }
+    await assertProblem(await client.post('/api/authn/status', body, headers), 405, 'method-not-allowed')
+  }
+})
+
+testOn('sqlite', 'E1 the page of a problem shows code as code', async t => {
+  const client = (await startService(t)).client()
+  for (const code of Object.keys(problems)) {
+    const text = await (await client.get(`/api/problems/${code}`)).text()
+    assert.doesNotMatch(text, /`|\*\*|\]\(/, code)
+  }
+  const page = await (await client.get('/api/problems/authentication-required')).text()
+  assert.match(page, /<code>Authorization: Bearer &lt;token&gt;<\/code>/)
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
-import { assertProblem, pairOf } from '../support/clients/answers.ts'
+import { assertProblem, assertUnauthorized, pairOf } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
 import { base64url, derivedKey, secretsOf } from '../support/clients/jwt.ts'
+import { addItem, membersOf } from '../support/data/repository.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, passwordOf, type Service, startService } from '../support/service/service.ts'
 
@@ -160,6 +161,65 @@ test('C4 of several cookies of the name, as two paths give them, one must match'
     assert.equal((await postWith(service, { cookie: both, value }, '/api/authn/logout')).status, 204)
 })
 
+test('C8 a POST to the query base needs no pair, and answers 405 or 404', async t => {
+  const service = await startService(t, { env: { CARREL_QUERY_BASE: '/pdb/query/v4' } })
+  const json = { headers: { 'content-type': 'application/json' }, body: '{}' }
+  const odd = { headers: { 'content-type': 'application/x-odd' }, body: 'x'.repeat(17_000) }
+  for (const prefix of ['', '/server'])
+    for (const init of [{}, json, odd]) {
+      for (const path of [
+        '/pdb/query/v4',
+        '/pdb/query/v4/',
+        '/pdb/query/v4/epersons',
+        '/pdb/query/v4/nothing?x=1',
+      ]) {
+        const answer = await postWith(service, {}, prefix + path, init)
+        assert.equal(answer.headers.get('allow'), 'GET, HEAD')
+        await assertProblem(answer, 405, 'method-not-allowed')
+      }
+      const deep = await postWith(service, {}, `${prefix}/pdb/query/v4/epersons/x`, init)
+      await assertProblem(deep, 404, 'not-found')
+    }
+  for (const path of ['/pdb/query/v44', '/pdb/query', '/pdb/query/v4%2F../login', '/api/query/v4'])
+    await assertProblem(await postWith(service, {}, path), 403, 'csrf-cookie-missing')
+  const elsewhere = { headers: { origin: 'https://evil.example' } }
+  await assertProblem(await postWith(service, {}, '/pdb/query/v4', elsewhere), 403, 'origin-not-allowed')
+})
+
+test('C8 no cookie authenticates a request to the query base', async t => {
+  const service = await startService(t)
+  await service.addEperson(email, { groups: ['Readers'] })
+  const readers = membersOf('Readers')
+  const { files } = await addItem(service, { identifier: 'x/1', files: [{ name: 'closed', readers }] })
+  const client = service.client()
+  const token = await client.login(email)
+  const content = `/api/core/bitstreams/${files.get('closed')?.uuid}/content`
+  const [lease = ''] = (await client.get(content)).headers.getSetCookie()
+  const { cookie: csrf } = await client.csrfPair()
+  const leased = lease.split(';')[0] ?? ''
+  assert.match(leased, /^CARREL-LEASE=/)
+  const stranger = service.client()
+  assert.equal(
+    (await stranger.get(content, { cookie: leased })).status,
+    200,
+    'the cookie is good for the file',
+  )
+  const all = [
+    leased,
+    csrf,
+    `Authorization=Bearer ${token}`,
+    `authentication-token=${token}`,
+    `dsAuthInfo=${token}`,
+  ]
+  const path = '/api/query/v4/bitstreams?include_total=true'
+  for (const cookie of [leased, all.join('; ')]) {
+    const answer = await stranger.get(path, { cookie })
+    assert.deepEqual([answer.headers.get('x-records'), await answer.json()], ['0', []])
+    await assertUnauthorized(await stranger.get('/api/query/v4/events', { cookie }))
+  }
+  assert.equal((await client.get(path)).headers.get('x-records'), '1')
+})
+
 test('C5 the check comes before the password, 404, 405, 413 and 415', async t => {
   const service = await startService(t)
   await service.addEperson(email)
@@ -171,7 +231,7 @@ test('C5 the check comes before the password, 404, 405, 413 and 415', async t =>
     ['/api/nothing', 404],
     ['/nothing', 404],
     ['/api/authn/status', 405],
-    ['/api/query/v4/epersons', 405],
+    ['/api/eperson/groups', 405],
     ['/api/authn/login', 413, large],
     ['/api/authn/login', 415, text],
     ['/api/authn/login?authentication-token=x', 403],
