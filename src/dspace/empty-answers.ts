@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
-import { halPage, readPage, single } from '../http/hal.ts'
+import { halPage, readPage } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
-import type { Query } from '../http/parameters.ts'
+import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 

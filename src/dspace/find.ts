@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
-import { single } from '../http/hal.ts'
-import { badParameter, type Query } from '../http/parameters.ts'
+import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Caller } from '../model/caller.ts'

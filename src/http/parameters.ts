@@ -1,6 +1,7 @@
+import { nearest } from '../lib/nearest.ts'
 import { Problem } from './problems.ts'
 
-/** The query of a request: every name with its values in order, or why it can't be read. */
+/** The query of a request: every name with its values in order, or why it can't be parsed. */
 export interface Query {
   readonly values: ReadonlyMap<string, readonly string[]>
   readonly malformed: string | null
@@ -8,7 +9,7 @@ export interface Query {
 
 const none: Query = { values: new Map(), malformed: null }
 
-/** Strict where most parsers guess: bad percent-encoding is an error, not a text (E2). Never throws. */
+/** Strict where most parsers guess: bad percent-encoding is an error, not text (E2). Never throws. */
 export function parseQuery(text: string): Query {
   if (text === '') return none
   const values = new Map<string, string[]>()
@@ -39,9 +40,9 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * The parameters of a request where each may be given once.
+ * The parameters of a request in which each may be given once.
  * @param legal the names that the endpoint knows
- * @throws Problem for an unknown name or one that is given twice
+ * @throws Problem 400 for an unknown name, or one that is given twice
  */
 export function singleParameters<Name extends string>(
   query: Query,
@@ -49,26 +50,16 @@ export function singleParameters<Name extends string>(
 ): Partial<Record<Name, string>> {
   const result: Partial<Record<Name, string>> = {}
   for (const [name, values] of query.values) {
-    // Every endpoint takes it (T10); its value is nobody else's business.
+    // Every endpoint takes it (T10), and its value must not be repeated.
     if (name === tokenParameter) continue
     const known = legal.find(one => one === name)
-    if (known === undefined)
-      throw badParameter(
-        name,
-        values[0] ?? '',
-        `The parameter ${quote(name)} is not known here; known are ${legal.join(', ')}.`,
-        {
-          legal,
-          ...nearestMember(name, legal),
-        },
-      )
-    if (values.length > 1)
-      throw badParameter(
-        name,
-        values[1] ?? '',
-        `The parameter ${name} is given ${values.length} times; give it once.`,
-      )
-    result[known] = values[0] ?? ''
+    if (known === undefined) {
+      const takes = legal.length === 0 ? 'no parameters' : `only ${commaList(legal)}`
+      const { hint, members } = suggestion(name, legal)
+      const detail = `The parameter ${quote(name)} is unknown.${hint} This address takes ${takes}.`
+      throw badParameter(name, values[0] ?? '', detail, members)
+    }
+    result[known] = values.length > 1 ? single(query, name) : (values[0] ?? '')
   }
   return result
 }
@@ -84,35 +75,50 @@ export function badParameter(
   return new Problem('bad-parameter', detail, { members: { parameter, value: shorten(value), ...members } })
 }
 
+/** The one value of a parameter. @throws Problem 400 if it is given more than once */
+export function single(query: Query, name: string): string | undefined {
+  const values = query.values.get(name) ?? []
+  if (values.length > 1)
+    throw badParameter(
+      name,
+      values[1] ?? '',
+      `The parameter ${name} is given ${values.length} times; give it once.`,
+    )
+  return values[0]
+}
+
+/** @throws Problem 400 */
+export function wholeNumber(parameter: string, text: string, least: number): number {
+  const most = Number.MAX_SAFE_INTEGER
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (value >= least && value <= most) return value
+  const what =
+    value > most
+      ? `is too large: ${quote(text)}`
+      : `must be a whole number, ${least} or more, not ${quote(text)}`
+  throw badParameter(parameter, text, `The parameter ${parameter} ${what}.`, { legal: { least, most } })
+}
+
+/** Of a list in a problem: there may be thousands of names, and each may be long. */
+const maxListed = 50
+
+/** A list as a problem shows it, in `legal` and in the detail. */
+export const listed = (names: readonly string[]): readonly string[] =>
+  names.length <= maxListed
+    ? names.map(shorten)
+    : [...names.slice(0, maxListed).map(shorten), `and ${names.length - maxListed} more`]
+
+export const commaList = (names: readonly string[]): string => listed(names).join(', ')
+
+/** What a problem says about a name that is none of the legal ones: a sentence or nothing, and the members. */
+export function suggestion(name: string, legal: readonly string[]) {
+  const near = nearest(name, legal)
+  return {
+    hint: near === undefined ? '' : ` Did you mean ${quote(near)}?`,
+    members: { legal: listed(legal), ...(near === undefined ? {} : { nearest: near }) },
+  }
+}
+
 /** What the client sent, in an error: enough to recognise, not enough to flood a terminal. */
 export const quote = (text: string): string => JSON.stringify(shorten(text))
 const shorten = (text: string) => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
-
-/** The legal name that is closest to a wrong one, if any is close. */
-export function nearest(name: string, legal: readonly string[]): string | undefined {
-  if (name.length > 100) return undefined
-  let best: string | undefined
-  let least = Math.max(2, Math.floor(name.length / 3)) + 1
-  for (const one of legal) {
-    const distance = editDistance(name.toLowerCase(), one.toLowerCase())
-    if (distance < least) [best, least] = [one, distance]
-  }
-  return best
-}
-
-export const nearestMember = (name: string, legal: readonly string[]): { nearest?: string } => {
-  const found = nearest(name, legal)
-  return found === undefined ? {} : { nearest: found }
-}
-
-/** Levenshtein's distance, a row at a time. */
-function editDistance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [i, a] of [...one].entries()) {
-    const next = [i + 1]
-    for (let j = 0; j < other.length; j++)
-      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, (row[j] ?? 0) + (a === other[j] ? 0 : 1)))
-    row = next
-  }
-  return row[other.length] ?? 0
-}

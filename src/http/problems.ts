@@ -19,7 +19,7 @@ export const problems = {
   'bad-parameter': {
     status: 400,
     title: 'A query parameter is not valid',
-    help: 'The members `parameter`, `value`, `position`, `legal` and `nearest` say which, where in it, and what would be right.',
+    help: 'The members `parameter`, `value`, `position`, `legal` and `nearest` say which one, where in it, and what would be right. Of more than 50 legal values, `legal` lists the first 50 and says how many more there are.',
   },
   'bad-on-behalf-of': {
     status: 400,

@@ -1,9 +1,9 @@
-import { nearestMember, quote } from '../http/parameters.ts'
+import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
 
-/** Who may read an entity (Q11). Administrators read everything. */
+/** Whether the caller may read the records of an entity with this rule (Q11). Administrators may read everything. */
 export function mayReadEntity(caller: Caller, rule: ReadRule): boolean {
   if (rule === 'anonymous' || isAdministrator(caller)) return true
   if (rule === 'eperson') return caller.kind !== 'anonymous'
@@ -11,23 +11,18 @@ export function mayReadEntity(caller: Caller, rule: ReadRule): boolean {
 }
 
 /**
- * @returns the entity, when the caller may read it
- * @throws Problem 404 for an unknown one; 401 or 403 for one that the caller may not read
+ * @returns the entity, if the caller may read it
+ * @throws Problem 404 for an unknown entity; 401 or 403 for one that the caller may not read
  */
 export function readable(entities: ReadonlyMap<string, Entity>, name: string, caller: Caller): Entity {
   const entity = entities.get(name)
   if (!entity) {
     const legal = [...entities.values()].filter(one => mayReadEntity(caller, one.read)).map(one => one.name)
-    throw new Problem(
-      'unknown-entity',
-      `There is no entity ${quote(name)}; readable are: ${legal.join(', ') || 'none'}.`,
-      {
-        members: { legal, ...nearestMember(name, legal) },
-      },
-    )
+    const { hint, members } = suggestion(name, legal)
+    const readable = legal.length === 0 ? 'You may read no entity.' : `You may read ${commaList(legal)}.`
+    throw new Problem('unknown-entity', `There is no entity ${quote(name)}.${hint} ${readable}`, { members })
   }
   if (mayReadEntity(caller, entity.read)) return entity
-  if (caller.kind === 'anonymous')
-    throw new Problem('authentication-required', `Reading ${name} needs a login.`)
+  if (caller.kind === 'anonymous') throw new Problem('authentication-required', `Log in to read ${name}.`)
   throw new Problem('access-denied', `You may not read ${name}.`)
 }

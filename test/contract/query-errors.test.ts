@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { listPath, problemOf, queryPath } from '../support/clients/listings.ts'
+import { linksOf, list, listPath, problemOf, queryPath } from '../support/clients/listings.ts'
 import { exchange, head } from '../support/clients/raw.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -36,7 +36,7 @@ for (const engine of engines)
           ['[{"field":"__proto__"}]', 10, { legal: fields }],
           ['[{"field":"title","order":"up"}]', 26, { legal: ['asc', 'desc'] }],
           ['[{"field":"title","order":""}]', 26, { legal: ['asc', 'desc'] }],
-          ['[{"field":"title","order":null}]', 26, { legal: ['asc', 'desc'] }],
+          ['[{"field":"title","order":[]}]', 26, { legal: ['asc', 'desc'] }],
           ['[{"field":"title","order":-1}]', 26, { legal: ['asc', 'desc'] }],
           ['[{"field":"title","order":"asc "}]', 26, { legal: ['asc', 'desc'] }],
           ['[{"field":"title","ordr":"asc"}]', 18, { legal: ['field', 'order'], nearest: 'order' }],
@@ -73,16 +73,17 @@ for (const engine of engines)
       }
     })
 
-    test('Q7 an order of more entries than anybody needs is answered or refused, not failed on', async t => {
+    test('Q7 an order has at most 100 entries, and the message says so', async t => {
       const service = await withArtworks(t, engine)
       const many = (count: number) => Array.from({ length: count }, () => ({ field: 'title' }))
-      const answer = await service.client().get(listPath('artworks', { order_by: many(60) }))
+      const answer = await service.client().get(listPath('artworks', { order_by: many(100) }))
       assert.equal(answer.status, 200, await answer.text())
-      const problem = await problemOf(
-        await service.client().get(listPath('artworks', { order_by: many(500) })),
-        400,
-      )
-      assert.equal(problem.parameter, 'order_by')
+      for (const count of [101, 500]) {
+        const path = listPath('artworks', { order_by: many(count) })
+        const problem = await problemOf(await service.client().get(path), 400)
+        assert.equal(problem.parameter, 'order_by')
+        assert.match(problem.detail, /the maximum is 100|more than 100 entries/)
+      }
     })
 
     test('Q7 a wrong limit or offset is a 400 that names the value and the range', async t => {
@@ -112,7 +113,8 @@ for (const engine of engines)
           )
           assert.deepEqual([problem.parameter, problem.value], [parameter, value])
           assert.deepEqual(problem.legal, { least, most: Number.MAX_SAFE_INTEGER })
-          assert.match(problem.detail, new RegExp(`${parameter}.*${least} to 9007199254740991`))
+          assert.match(problem.detail, new RegExp(`${parameter} (is too large|must be .*, ${least} or more)`))
+          assert.doesNotMatch(problem.detail, /9007199254740991/)
         }
     })
 
@@ -143,10 +145,53 @@ for (const engine of engines)
         assert.deepEqual([problem.parameter, problem.value, problem.nearest], [name, '1', nearest])
         assert.deepEqual(problem.legal, ['order_by', 'limit', 'offset', 'include_total'])
       }
-      assert.equal(
-        (await problemOf(await service.client().get(`${queryPath}?limit=1`), 400)).parameter,
-        'limit',
-      )
+      const none = await problemOf(await service.client().get(`${queryPath}?limit=1`), 400)
+      assert.equal(none.parameter, 'limit')
+      assert.equal(none.detail, 'The parameter "limit" is unknown. This address takes no parameters.')
+    })
+
+    test('Q7 malformed JSON is explained in words', async t => {
+      const service = await withArtworks(t, engine)
+      for (const [text, words] of [
+        ["[{'field':'title'}]", /character 2: .*double quotes/],
+        ['[{"field":"title"}', /character 18: a closing bracket \] is expected/],
+        ['[{"field":"title",}]', /character 18: a key in double quotes is expected/],
+        ['[{"field" "title"}]', /character 10: a colon is expected/],
+        ['[{"field":"title}]', /character 10: a string has no closing quote/],
+        ['[{"field":"title"}] []', /character 20: there is text after the end/],
+        ['[title]', /character 1: it has text that is not JSON/],
+        ['/* */[]', /character 0: comments are not allowed/],
+      ] as const) {
+        const problem = await problemOf(
+          await service.client().get(listPath('artworks', { order_by: text })),
+          400,
+        )
+        assert.match(problem.detail, words, text)
+        assert.doesNotMatch(problem.detail, /[a-z][A-Z]|\(/, text)
+      }
+    })
+
+    test('Q2 Q7 order is asc or desc in any case, and the message says so', async t => {
+      const service = await withArtworks(t, engine)
+      for (const order of ['DESC', 'Desc', 'desc']) {
+        const records = await list(service.client(), 'artworks', { order_by: [{ field: 'id', order }] })
+        assert.deepEqual(
+          records.map(({ id }) => id),
+          [2, 1],
+        )
+      }
+      const wrong = listPath('artworks', { order_by: [{ field: 'id', order: 'down' }] })
+      const problem = await problemOf(await service.client().get(wrong), 400)
+      assert.match(problem.detail, /entry 1 must be "asc" or "desc", in upper or lower case/)
+    })
+
+    test('Q17 a field that is named twice in order_by counts once, and null is no order', async t => {
+      const service = await withArtworks(t, engine)
+      const order = [{ field: 'title', order: 'desc' }, { field: 'id', order: null }, { field: 'title' }]
+      const answer = await service.client().get(listPath('artworks', { order_by: order, limit: 1 }))
+      const once = JSON.stringify([{ field: 'title', order: 'desc' }, { field: 'id' }])
+      assert.deepEqual(await answer.json(), [{ id: 2, title: 'B', artist: null }])
+      assert.match(linksOf(answer).next ?? '', new RegExp(`order_by=${encodeURIComponent(once)}&`))
     })
 
     test('Q7 a parameter that is given twice is a 400, even with the same value', async t => {
@@ -175,6 +220,28 @@ for (const engine of engines)
         400,
       )
       assert.ok(JSON.stringify(problem).length < 2_000)
+    })
+
+    test('Q7 the names in a problem are at most 50, and each has an end', async t => {
+      const service = await startService(t, { engine })
+      const names = Array.from({ length: 60 }, (_, at) => `${'field'.repeat(15)}_${at}`)
+      const [first = '', second = ''] = names
+      const long = 'n'.repeat(30_000)
+      const record = Object.fromEntries(['id', long, ...names].map(name => [name, 1]))
+      await service.addRecords('wide', 'id', [record])
+      const get = async (field: string) =>
+        problemOf(await service.client().get(listPath('wide', { order_by: [{ field }] })), 400)
+
+      const problem = await get(`${first}x`)
+      assert.equal(problem.nearest, first)
+      const legal = problem.legal as readonly string[]
+      assert.equal(legal.length, 51)
+      assert.deepEqual([legal[0], legal[1], legal[50]], ['id', `${long.slice(0, 200)}…`, 'and 12 more'])
+      assert.match(problem.detail, /, and 12 more\.$/)
+      assert.ok(problem.detail.includes(second) && !problem.detail.includes(names[55] ?? ''))
+      // A name over 200 characters is not compared, however close it is.
+      for (const field of [long.slice(1), `${'x'.repeat(201)}`])
+        assert.equal((await get(field)).nearest, undefined)
     })
 
     test('Q8 an unknown entity is a 404 that lists what the caller may read, and the nearest', async t => {

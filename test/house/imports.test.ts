@@ -95,7 +95,7 @@ const libraries: Readonly<Record<string, string>> = {
   'csv-parse': 'src/import/csv-rows.ts',
   fastify: 'src/(app.ts|http/|authn/|query/|dspace/|downloads/|cli/serve.ts)',
   jose: 'src/authn/sso/logout-token.ts',
-  'jsonc-parser': 'src/query/parse.ts',
+  'jsonc-parser': 'src/query/order-by.ts',
   'mime-types': 'src/files/mime-types.ts',
   negotiator: 'src/query/present.ts',
   'node:sqlite': 'src/lib/sqlite.ts',
