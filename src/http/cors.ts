@@ -30,7 +30,7 @@ const remember = '600'
  * @throws Problem (from the hook) when the origin is not on the list
  */
 export function createCors(config: Settings) {
-  // A page of the service's own origin sends Origin with its POSTs and PATCHes too.
+  // Pages of the service's own origin send Origin with POST and PATCH, too.
   const allowed = new Set([...config.allowedOrigins, new URL(config.baseUrl).origin])
   const exposed = [
     'Authorization',
@@ -39,7 +39,7 @@ export function createCors(config: Settings) {
     'X-Records',
     'Link',
     'Location',
-    // What a page needs to read a file in parts, and to name it.
+    // For reading a file in parts, and for its name.
     'Accept-Ranges',
     'Content-Disposition',
     'Content-Range',
@@ -53,7 +53,7 @@ export function createCors(config: Settings) {
     if (!allowed.has(origin))
       throw new Problem(
         'origin-not-allowed',
-        `Pages of the origin ${quote(origin)} may not call this service.`,
+        `Pages of the origin ${quote(origin)} may not call this service: the origin is not in CARREL_ALLOWED_ORIGINS.`,
       )
     reply.header('access-control-allow-origin', origin)
     reply.header('access-control-allow-credentials', 'true')

@@ -99,7 +99,9 @@ test('W1 an origin that is not exactly on the list is 403, in preflights and in 
     ]
     for (const response of answers) {
       assert.equal(response.status, 403, JSON.stringify(origin))
-      assert.equal(((await response.json()) as { code: string }).code, 'origin-not-allowed')
+      const { code, detail } = (await response.json()) as { code: string; detail: string }
+      assert.equal(code, 'origin-not-allowed')
+      assert.match(detail, /CARREL_ALLOWED_ORIGINS/)
       assert.equal(response.headers.get('access-control-allow-origin'), null)
       assert.equal(response.headers.get('authorization'), null)
     }

@@ -174,7 +174,7 @@ function isOrder(text: string): boolean {
       if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return false
       const members = new Map<string, unknown>(Object.entries(entry))
       const field = members.get('field')
-      const order = members.has('order') ? members.get('order') : 'asc'
+      const order = members.get('order') ?? 'asc'
       return (
         [...members.keys()].every(name => name === 'field' || name === 'order') &&
         typeof field === 'string' &&
