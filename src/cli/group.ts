@@ -1,4 +1,7 @@
 import { Command } from 'commander'
+import type { Config } from '../config/config.ts'
+import { administratorGroup } from '../model/accounts.ts'
+import type { GroupUse } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 import { say, sayList, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
@@ -20,6 +23,50 @@ export function groupCommand(): Command {
       })
     })
 
+  command
+    .command('delete <name>')
+    .description(
+      'Delete a group that no access rule and no special group names. Its memberships end at once.',
+    )
+    .action((name: string) =>
+      withStore(async ({ accounts }, config) => {
+        if (name === administratorGroup) throw new Failure(`the group ${name} can't be deleted`)
+        if (namedIn(config, name))
+          throw new Failure(
+            `special groups in the configuration file name ${name}, and every start would add it again; change them first`,
+          )
+        const deleted = await accounts.deleteGroup(name, commandEvent('group.delete'))
+        if (deleted === 'no-group') throw noGroup(name)
+        if (deleted !== 'changed')
+          throw new Failure(
+            `${name} is in use: ${placesOf(deleted)} can be read by group:${name}; change their access first`,
+          )
+        say(`Deleted group ${name}.`)
+      }),
+    )
+
+  command
+    .command('members <name>')
+    .description('List the members of a group, without those who have it as a special group.')
+    .option('--json', 'print JSON')
+    .action((name: string, { json }: { json?: boolean }) =>
+      withStore(async ({ accounts }) => {
+        const members = await accounts.groupMembers(name)
+        if (!members) throw noGroup(name)
+        sayList(json, members, () =>
+          table(
+            ['EMAIL', 'NAME', 'ENABLED', 'UUID'],
+            members.map(one => [
+              one.email,
+              [one.firstName, one.lastName].filter(Boolean).join(' '),
+              one.enabled ? 'yes' : 'no',
+              one.uuid,
+            ]),
+          ),
+        )
+      }),
+    )
+
   for (const verb of ['join', 'leave'] as const)
     command
       .command(`${verb} <group> <email>`)
@@ -27,8 +74,7 @@ export function groupCommand(): Command {
       .action((group: string, email: string) =>
         withStore(async ({ accounts }) => {
           const changed = await accounts[verb](group, email, commandEvent(`group.${verb}`))
-          if (changed === 'no-group')
-            throw new Failure(`there is no group ${group}; «carrel group list» shows all`)
+          if (changed === 'no-group') throw noGroup(group)
           if (changed === 'no-eperson')
             throw new Failure(`there is no eperson ${email}; «carrel eperson list» shows all`)
           const already = changed === 'unchanged' ? ' already' : ''
@@ -52,4 +98,26 @@ export function groupCommand(): Command {
       }),
     )
   return command
+}
+
+const noGroup = (name: string) => new Failure(`there is no group ${name}; \`carrel group list\` shows all`)
+
+/** Whether special groups name it: by network, by login method or by what a provider says. */
+const namedIn = ({ ipGroups, methodGroups, singleSignOn }: Config, name: string): boolean =>
+  [...ipGroups, ...methodGroups, ...(singleSignOn?.providers ?? []).flatMap(({ groups }) => groups)].some(
+    ({ group }) => group === name,
+  )
+
+/** In words, with the first few entities by name. */
+function placesOf({ entities, items, bitstreams }: GroupUse): string {
+  const shown = entities.slice(0, 5)
+  const more = entities.length - shown.length
+  const count = (number: number, what: string) =>
+    number === 0 ? [] : [`${number} ${what}${number === 1 ? '' : 's'}`]
+  return [
+    ...shown.map(entity => `the entity ${entity}`),
+    ...(more > 0 ? [`${more} more`] : []),
+    ...count(items, 'item'),
+    ...count(bitstreams, 'file'),
+  ].join(', ')
 }

@@ -37,7 +37,7 @@ export function createProgram(): Command {
     .addCommand(serveCommand())
     .addCommand(epersonCommand())
     .addCommand(groupCommand())
-  .addCommand(tokenCommand())
+    .addCommand(tokenCommand())
     .addCommand(importCommand())
     .addCommand(ingestCommand())
     .addCommand(itemCommand())

@@ -15,6 +15,7 @@ export const eventNames = [
   'eperson.link',
   'eperson.unlink',
   'group.add',
+  'group.delete',
   'group.join',
   'group.leave',
   'entity.import',

@@ -43,10 +43,14 @@ export interface Accounts {
   ): Promise<Changed>
   deleteEperson(email: string, event: AuditEvent): Promise<Changed>
   addGroup(name: string, event: AuditEvent): Promise<Group | 'exists'>
+  /** Memberships, also as a special group, end at once on every node. @returns where it is named, when it is in use */
+  deleteGroup(name: string, event: AuditEvent): Promise<'changed' | 'no-group' | GroupUse>
   join(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
   leave(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
   listEpersons(): Awaitable<readonly ListedEperson[]>
   listGroups(): Awaitable<readonly ListedGroup[]>
+  /** @returns undefined when there is no such group */
+  groupMembers(name: string): Awaitable<readonly Eperson[] | undefined>
 }
 
 export type Changed = 'changed' | 'unchanged' | 'no-eperson'
@@ -82,4 +86,11 @@ export interface ListedEperson extends Eperson {
 
 export interface ListedGroup extends Group {
   readonly members: number
+}
+
+/** Where access rules name a group. They name it by its name, so a new group of that name would be let in. */
+export interface GroupUse {
+  readonly entities: readonly string[]
+  readonly items: number
+  readonly bitstreams: number
 }

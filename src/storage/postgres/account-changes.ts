@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, type Eperson, emailKey, type Group, type Session } from '../../model/accounts.ts'
+import { administratorGroup, type Eperson, emailKey, type Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
 import type { Pool, Queries, Value } from './driver.ts'
+import { eventValues, insertEvent, nineValues, now, recordEvent } from './events.ts'
+import { changeMembership, lockEperson } from './group-changes.ts'
 import {
   type EpersonRow,
   epersonColumns,
@@ -15,32 +17,9 @@ import {
 } from './rows.ts'
 
 /**
- * Changes of accounts. A change on the path of requests is one statement, and so one round trip. What an operator changes
+ * Changes of epersons. A change on the path of requests is one statement, and so one round trip. What an operator changes
  * is a transaction. Every change of an eperson gives them a new stamp, so that no node keeps using what it cached.
  */
-
-export const now = () => new Date().toISOString()
-
-export const insertEvent = (values: string) =>
-  `INSERT INTO carrel.event (time, event, outcome, eperson, actor, client_ip, method, object, reason) ${values}`
-
-export const eventValues = (event: AuditEvent): readonly Value[] => [
-  now(),
-  event.event,
-  event.outcome,
-  event.eperson,
-  event.actor,
-  event.clientIp,
-  event.method,
-  replaceNul(event.object),
-  replaceNul(event.reason),
-]
-
-const nineValues = 'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)'
-
-export async function recordEvent(db: Queries, event: AuditEvent): Promise<void> {
-  await db.run(insertEvent(nineValues), ...eventValues(event))
-}
 
 /**
  * Records the event of a login, in a statement whose CTE `changed` has a row if the login succeeds.
@@ -180,66 +159,3 @@ export const changeEperson = (
     if (changed === 'changed') await recordEvent(db, { ...event, eperson: eperson.uuid })
     return changed
   })
-
-const lockEperson = async (db: Queries, email: string) =>
-  (
-    await db.rows<EpersonRow>(
-      `SELECT ${epersonColumns} FROM carrel.eperson WHERE email_key = $1 FOR UPDATE`,
-      emailKey(email),
-    )
-  )[0]
-
-export const addGroup = (pool: Pool, name: string, event: AuditEvent): Promise<Group | 'exists'> =>
-  pool.transaction(db => insertGroup(db, name, event))
-
-async function insertGroup(db: Queries, name: string, event: AuditEvent): Promise<Group | 'exists'> {
-  const group = { uuid: randomUUID(), name }
-  const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING'
-  if ((await db.run(sql, group.uuid, name, now())) === 0) return 'exists'
-  await recordEvent(db, { ...event, object: name })
-  return group
-}
-
-export const ensureGroups = (pool: Pool, names: readonly string[], event: AuditEvent): Promise<Group[]> =>
-  pool.transaction(async db => {
-    const groups: Group[] = []
-    for (const name of names) {
-      await insertGroup(db, name, event)
-      const known = await groupNamed(db, name)
-      if (known) groups.push({ uuid: known.uuid, name })
-    }
-    return groups
-  })
-
-export const joinOrLeave = (
-  pool: Pool,
-  change: 'join' | 'leave',
-  group: string,
-  email: string,
-  event: AuditEvent,
-): Promise<Changed | 'no-group'> => pool.transaction(db => changeMembership(db, change, group, email, event))
-
-const membershipChanges = {
-  join: 'INSERT INTO carrel.membership (epersongroup, eperson) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-  leave: 'DELETE FROM carrel.membership WHERE epersongroup = $1 AND eperson = $2',
-}
-
-async function changeMembership(
-  db: Queries,
-  change: 'join' | 'leave',
-  group: string,
-  email: string,
-  event: AuditEvent,
-): Promise<Changed | 'no-group'> {
-  const known = await groupNamed(db, group)
-  if (!known) return 'no-group'
-  const eperson = await lockEperson(db, email)
-  if (!eperson) return 'no-eperson'
-  if ((await db.run(membershipChanges[change], known.uuid, eperson.uuid)) === 0) return 'unchanged'
-  await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp') WHERE uuid = $1", eperson.uuid)
-  await recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
-  return 'changed'
-}
-
-const groupNamed = async (db: Queries, name: string) =>
-  (await db.rows<{ uuid: string }>('SELECT uuid FROM carrel.epersongroup WHERE name = $1', name))[0]

@@ -2,19 +2,10 @@ import type { Group, Session } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
-import {
-  addEperson,
-  addGroup,
-  deleteEperson,
-  ensureGroups,
-  joinOrLeave,
-  logout,
-  recordEvent,
-  recordLogin,
-  setEnabled,
-  setPassword,
-} from './account-changes.ts'
+import { addEperson, deleteEperson, logout, recordLogin, setEnabled, setPassword } from './account-changes.ts'
 import type { Pool } from './driver.ts'
+import { recordEvent } from './events.ts'
+import { addGroup, deleteGroup, ensureGroups, joinOrLeave } from './group-changes.ts'
 import {
   type EpersonRow,
   epersonColumns,
@@ -98,6 +89,7 @@ export function postgresAccounts(pool: Pool, lookup: SessionLookup): Accounts {
     setPassword: (email, hash, event, checked) => setPassword(pool, email, hash, event, checked),
     deleteEperson: (email, event) => deleteEperson(pool, email, event),
     addGroup: (name, event) => addGroup(pool, name, event),
+    deleteGroup: (name, event) => deleteGroup(pool, name, event),
     join: (group, email, event) => joinOrLeave(pool, 'join', group, email, event),
     leave: (group, email, event) => joinOrLeave(pool, 'leave', group, email, event),
 
@@ -109,5 +101,14 @@ export function postgresAccounts(pool: Pool, lookup: SessionLookup): Accounts {
       pool.rows<Group & { members: number } & Record<string, unknown>>(
         'SELECT uuid, name, members FROM carrel.groups ORDER BY name',
       ),
+    groupMembers: async name => {
+      if (!isStorable(name)) return undefined
+      const group = 'SELECT uuid FROM carrel.epersongroup WHERE name = $1'
+      const [known] = await pool.rows<{ uuid: string }>(group, name)
+      if (!known) return undefined
+      const members = `SELECT ${epersonColumns} FROM carrel.membership JOIN carrel.eperson ON uuid = eperson
+        WHERE epersongroup = $1 ORDER BY email_key`
+      return (await pool.rows<EpersonRow>(members, known.uuid)).map(toEperson)
+    },
   }
 }

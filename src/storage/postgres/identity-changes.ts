@@ -15,15 +15,13 @@ import {
 import type { Changed } from '../accounts.ts'
 import {
   changeEperson,
-  eventValues,
   failedLoginValues,
   insertEperson,
   insertLoginEvent,
-  now,
-  recordEvent,
   replaceSessionKey,
 } from './account-changes.ts'
 import type { Pool, Queries } from './driver.ts'
+import { eventValues, now, recordEvent } from './events.ts'
 import {
   type EpersonRow,
   epersonColumns,

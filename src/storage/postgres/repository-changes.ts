@@ -16,9 +16,9 @@ import {
   itemValues,
   wantedBitstreams,
 } from '../shared/item-rows.ts'
-import { now, recordEvent } from './account-changes.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import type { Pool, Queries, Value } from './driver.ts'
+import { now, recordEvent } from './events.ts'
 
 /** Changes of items and bitstreams. */
 

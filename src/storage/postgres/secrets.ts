@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../secrets.ts'
-import { recordEvent } from './account-changes.ts'
 import type { Pool, Queries } from './driver.ts'
+import { recordEvent } from './events.ts'
 
 /** How long a replaced secret is accepted, in days. The next rotation removes older ones. */
 const keptDays = 90

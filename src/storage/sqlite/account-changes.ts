@@ -1,30 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, emailKey, type Group, type Session } from '../../model/accounts.ts'
+import { administratorGroup, emailKey, type Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
 import type { Database } from './driver.ts'
-import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
+import { now, recordEvent } from './events.ts'
+import { join } from './group-changes.ts'
+import { find, readSession, toEperson } from './rows.ts'
 
 /**
- * Changes of accounts. The single writer runs each function inside its transaction. Every change of an eperson gives
+ * Changes of epersons. The single writer runs each function inside its transaction. Every change of an eperson gives
  * them a new stamp, so that no reader keeps using what it cached.
  */
-export function recordEvent(db: Database, event: AuditEvent): void {
-  db.run(
-    'INSERT INTO event (time, event, outcome, eperson, actor, client_ip, method, object, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    now(),
-    event.event,
-    event.outcome,
-    event.eperson,
-    event.actor,
-    event.clientIp,
-    event.method,
-    event.object,
-    event.reason,
-  )
-}
-
 export function recordLogin(db: Database, login: Login, event: AuditEvent): Session | undefined {
   const changed = db.run(
     `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
@@ -108,52 +95,6 @@ export function deleteEperson(db: Database, email: string, event: AuditEvent): C
   return 'changed'
 }
 
-export function addGroup(db: Database, name: string, event: AuditEvent): Group | 'exists' {
-  if (groupNamed(db, name)) return 'exists'
-  const group = { uuid: randomUUID(), name }
-  db.run('INSERT INTO epersongroup (uuid, name, created) VALUES (?, ?, ?)', group.uuid, name, now())
-  recordEvent(db, { ...event, object: name })
-  return group
-}
-
-export function ensureGroups(db: Database, names: readonly string[], event: AuditEvent): Group[] {
-  return names.map(name => {
-    const known = groupNamed(db, name)
-    if (known) return { uuid: known.uuid, name }
-    const added = addGroup(db, name, event)
-    if (added === 'exists') throw new Error('the group was added twice')
-    return added
-  })
-}
-
-export function join(db: Database, group: string, email: string, event: AuditEvent): Changed | 'no-group' {
-  return changeMembership(
-    db,
-    'INSERT OR IGNORE INTO membership (epersongroup, eperson) VALUES (?, ?)',
-    group,
-    email,
-    event,
-  )
-}
-
-export function leave(db: Database, group: string, email: string, event: AuditEvent): Changed | 'no-group' {
-  return changeMembership(
-    db,
-    'DELETE FROM membership WHERE epersongroup = ? AND eperson = ?',
-    group,
-    email,
-    event,
-  )
-}
-
-export const now = () => new Date().toISOString()
-
-export const find = (db: Database, email: string) =>
-  db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE email_key = ?`, emailKey(email))
-
-const groupNamed = (db: Database, name: string) =>
-  db.get<{ uuid: string }>('SELECT uuid FROM epersongroup WHERE name = ?', name)
-
 export function nextStamp(db: Database): number {
   const row = db.get<{ stamp: number }>('UPDATE state SET stamp = stamp + 1 RETURNING stamp')
   if (!row) throw new Error('the store has lost its state row')
@@ -162,14 +103,3 @@ export function nextStamp(db: Database): number {
 
 export const endTokens = (db: Database, uuid: string) =>
   db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', randomBytes(32), nextStamp(db), uuid)
-
-function changeMembership(db: Database, sql: string, group: string, email: string, event: AuditEvent) {
-  const known = groupNamed(db, group)
-  if (!known) return 'no-group'
-  const eperson = find(db, email)
-  if (!eperson) return 'no-eperson'
-  if (db.run(sql, known.uuid, eperson.uuid) === 0) return 'unchanged'
-  db.run('UPDATE eperson SET stamp = ? WHERE uuid = ?', nextStamp(db), eperson.uuid)
-  recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
-  return 'changed'
-}

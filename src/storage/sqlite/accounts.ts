@@ -64,6 +64,7 @@ export function sqliteAccounts({ db, snapshot, write }: Parts): Accounts {
     setPassword: (email, hash, event, checked) => write('setPassword', email, hash, event, checked),
     deleteEperson: (email, event) => write('deleteEperson', email, event),
     addGroup: (name, event) => write('addGroup', name, event),
+    deleteGroup: (name, event) => write('deleteGroup', name, event),
     join: (group, email, event) => write('join', group, email, event),
     leave: (group, email, event) => write('leave', group, email, event),
 
@@ -81,5 +82,13 @@ export function sqliteAccounts({ db, snapshot, write }: Parts): Accounts {
           'SELECT uuid, name, members FROM groups ORDER BY name',
         )
         .map(row => ({ ...row })),
+    groupMembers: name => {
+      const group = 'SELECT uuid FROM epersongroup WHERE name = ?'
+      const known = db.get<{ uuid: string }>(group, name)
+      if (!known) return undefined
+      const members = `SELECT ${epersonColumns} FROM membership JOIN eperson ON uuid = eperson
+        WHERE epersongroup = ? ORDER BY email_key`
+      return db.all<EpersonRow>(members, known.uuid).map(toEperson)
+    },
   }
 }

@@ -1,17 +1,7 @@
-import {
-  addEperson,
-  addGroup,
-  deleteEperson,
-  ensureGroups,
-  join,
-  leave,
-  logout,
-  recordEvent,
-  recordLogin,
-  setEnabled,
-  setPassword,
-} from './account-changes.ts'
+import { addEperson, deleteEperson, logout, recordLogin, setEnabled, setPassword } from './account-changes.ts'
 import { changeReadRule, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
+import { recordEvent } from './events.ts'
+import { addGroup, deleteGroup, ensureGroups, join, leave } from './group-changes.ts'
 import { begin, endAtProvider, keepTicket, recognize, takeTicket, unlink } from './identity-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 
@@ -25,6 +15,7 @@ export const changes = {
   setPassword,
   deleteEperson,
   addGroup,
+  deleteGroup,
   ensureGroups,
   join,
   leave,

@@ -1,8 +1,8 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { newEntityRule, type ReadRule } from '../../model/entities.ts'
 import type { NewEntity } from '../entities.ts'
-import { now, recordEvent } from './account-changes.ts'
 import type { Database } from './driver.ts'
+import { now, recordEvent } from './events.ts'
 
 /** Changes of the list of entities. */
 

@@ -11,9 +11,10 @@ import {
   recognitionEvents,
 } from '../../model/identities.ts'
 import type { Changed } from '../accounts.ts'
-import { addEperson, endTokens, find, nextStamp, now, recordEvent } from './account-changes.ts'
+import { addEperson, endTokens, nextStamp } from './account-changes.ts'
 import type { Database } from './driver.ts'
-import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
+import { now, recordEvent } from './events.ts'
+import { type EpersonRow, epersonColumns, find, readSession, toEperson } from './rows.ts'
 
 /** Changes of single sign-on. */
 export function recognize(

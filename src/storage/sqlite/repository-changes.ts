@@ -16,8 +16,8 @@ import {
   itemValues,
   wantedBitstreams,
 } from '../shared/item-rows.ts'
-import { now, recordEvent } from './account-changes.ts'
 import type { Database } from './driver.ts'
+import { now, recordEvent } from './events.ts'
 
 /** Changes of items and bitstreams. */
 export const putItems = (db: Database, items: readonly NewItem[], event: AuditEvent): PutOutcome[] =>

@@ -1,4 +1,4 @@
-import { administratorGroup, type Eperson, type Group, type Session } from '../../model/accounts.ts'
+import { administratorGroup, type Eperson, emailKey, type Group, type Session } from '../../model/accounts.ts'
 import type { Database } from './driver.ts'
 
 /** Converts rows of the store to the model. Readers and the writer share it. */
@@ -19,6 +19,9 @@ export const toEperson = (row: EpersonRow): Eperson => ({
   lastName: row.last_name,
   enabled: row.enabled === 1,
 })
+
+export const find = (db: Database, email: string) =>
+  db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE email_key = ?`, emailKey(email))
 
 export function readSession(db: Database, uuid: string): Session | undefined {
   const row = db.get<EpersonRow & { session_key: Uint8Array; stamp: number }>(

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { emailKey, type Group } from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Changed, GroupUse } from '../accounts.ts'
+import { useOf } from '../shared/account-rules.ts'
+import type { Pool, Queries } from './driver.ts'
+import { type EntityRow, toEntity } from './entity-changes.ts'
+import { now, recordEvent } from './events.ts'
+import { type EpersonRow, epersonColumns } from './rows.ts'
+
+/** The changes of groups and memberships. */
+export const addGroup = (pool: Pool, name: string, event: AuditEvent): Promise<Group | 'exists'> =>
+  pool.transaction(db => insertGroup(db, name, event))
+
+async function insertGroup(db: Queries, name: string, event: AuditEvent): Promise<Group | 'exists'> {
+  const group = { uuid: randomUUID(), name }
+  const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING'
+  if ((await db.run(sql, group.uuid, name, now())) === 0) return 'exists'
+  await recordEvent(db, { ...event, object: name })
+  return group
+}
+
+export const ensureGroups = (pool: Pool, names: readonly string[], event: AuditEvent): Promise<Group[]> =>
+  pool.transaction(async db => {
+    const groups: Group[] = []
+    for (const name of names) {
+      await insertGroup(db, name, event)
+      const known = await groupNamed(db, name)
+      if (known) groups.push({ uuid: known.uuid, name })
+    }
+    return groups
+  })
+
+export const deleteGroup = (
+  pool: Pool,
+  name: string,
+  event: AuditEvent,
+): Promise<'changed' | 'no-group' | GroupUse> =>
+  pool.transaction(async db => {
+    const deleted = 'SELECT uuid FROM carrel.epersongroup WHERE name = $1 FOR UPDATE'
+    const [group] = await db.rows<{ uuid: string }>(deleted, name)
+    if (!group) return 'no-group'
+    const entities = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity ORDER BY name')
+    const use = useOf(name, {
+      entities: entities.map(toEntity),
+      audiences: await db.rows<{ readers: string; items: number; bitstreams: number }>(
+        'SELECT readers, items, bitstreams FROM carrel.audience WHERE items > 0 OR bitstreams > 0',
+      ),
+    })
+    if (use) return use
+    await db.run('DELETE FROM carrel.epersongroup WHERE uuid = $1', group.uuid)
+    // A token may name the group as a special group (G2), and nobody knows whose: everyone is looked up again.
+    await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp')")
+    await recordEvent(db, { ...event, object: name })
+    return 'changed'
+  })
+
+export const joinOrLeave = (
+  pool: Pool,
+  way: 'join' | 'leave',
+  group: string,
+  email: string,
+  event: AuditEvent,
+): Promise<Changed | 'no-group'> => pool.transaction(db => changeMembership(db, way, group, email, event))
+
+const membershipChanges = {
+  join: 'INSERT INTO carrel.membership (epersongroup, eperson) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+  leave: 'DELETE FROM carrel.membership WHERE epersongroup = $1 AND eperson = $2',
+}
+
+export async function changeMembership(
+  db: Queries,
+  way: 'join' | 'leave',
+  group: string,
+  email: string,
+  event: AuditEvent,
+): Promise<Changed | 'no-group'> {
+  const known = await groupNamed(db, group)
+  if (!known) return 'no-group'
+  const eperson = await lockEperson(db, email)
+  if (!eperson) return 'no-eperson'
+  if ((await db.run(membershipChanges[way], known.uuid, eperson.uuid)) === 0) return 'unchanged'
+  await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp') WHERE uuid = $1", eperson.uuid)
+  await recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
+  return 'changed'
+}
+
+/** The group stays for as long as the transaction lasts: whoever deletes it waits. */
+const groupNamed = async (db: Queries, name: string) =>
+  (
+    await db.rows<{ uuid: string }>(
+      'SELECT uuid FROM carrel.epersongroup WHERE name = $1 FOR KEY SHARE',
+      name,
+    )
+  )[0]
+
+export const lockEperson = async (db: Queries, email: string) =>
+  (
+    await db.rows<EpersonRow>(
+      `SELECT ${epersonColumns} FROM carrel.eperson WHERE email_key = $1 FOR UPDATE`,
+      emailKey(email),
+    )
+  )[0]
