@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import { Failure } from './failures.ts'
-import { say, sayList, table } from './output.ts'
+import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -43,23 +43,25 @@ export function entityCommand(): Command {
     .description(
       'Change who may read an imported or exposed entity: anonymous, eperson, admin or group:<name>.',
     )
-    .action((name: string, rule: string) =>
+    .option(...jsonOption)
+    .action((name: string, rule: string, { json }: Json) =>
       withStore(async ({ accounts, entities }) => {
         if (reservedEntities.has(name))
           throw new Failure(`${name} is built in; only imported and exposed entities have a rule to change`)
         const read = await readRule(rule, accounts, '<rule>')
         if (!(await entities.changeReadRule(name, read, commandEvent('entity.access')))) throw unknown(name)
-        say(`${name} can now be read by ${read}.`)
+        sayResult(json, { name, read }, `${name} can now be read by ${read}.`)
       }),
     )
 
   command
     .command('drop <name>')
     .description('Drop an imported entity with its records, or stop exposing a table (the table stays).')
-    .action((name: string) =>
+    .option(...jsonOption)
+    .action((name: string, { json }: Json) =>
       withStore(async ({ entities }) => {
         if (!(await entities.drop(name, commandEvent('entity.drop')))) throw unknown(name)
-        say(`Dropped ${name}.`)
+        sayResult(json, { name, dropped: true }, `Dropped ${name}.`)
       }),
     )
   return command

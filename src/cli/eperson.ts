@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { createPasswords } from '../authn/passwords.ts'
-import type { Changed } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
-import { say, sayList, table } from './output.ts'
+import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
 
 /** `carrel eperson …`: who may log in. */
@@ -14,13 +13,14 @@ export function epersonCommand(): Command {
     .command('add <email>')
     .description('Add an eperson. Without --password-stdin a password is generated and printed.')
     .option('--password-stdin', 'read the password from standard input')
-    .option('--no-password', 'an account that can not log in by password')
-    .option('--first-name <name>')
-    .option('--last-name <name>')
-    .option('--admin', 'make it an administrator')
+    .option('--no-password', 'add an account that cannot log in by password')
+    .option('--first-name <name>', 'their first name')
+    .option('--last-name <name>', 'their last name')
+    .option('--admin', 'make them an administrator')
+    .option(...jsonOption)
     .action(async (email: string, options: AddOptions) => {
       if (!/^[^\s@]+@[^\s@]+$/.test(email))
-        throw new Misuse(`${JSON.stringify(email)} is not an e-mail address`)
+        throw new Misuse(`${JSON.stringify(email)} is not an email address`)
       const { password, generated } = options.password === false ? noPassword : await choosePassword(options)
       await withStoreOrNew(async ({ accounts }) => {
         const added = await accounts.addEperson(
@@ -35,10 +35,13 @@ export function epersonCommand(): Command {
         )
         if (added === 'exists')
           throw new Failure(
-            `there is an eperson ${email} already; change it with «carrel eperson password ${email}»`,
+            `an eperson ${email} already exists; \`carrel eperson password ${email}\` sets their password`,
           )
-        say(`Added ${options.admin ? 'administrator' : 'eperson'} ${email} (${added.uuid}).`)
-        if (generated !== null) say(`Password: ${generated}`)
+        sayResult(
+          options.json,
+          { ...added, administrator: options.admin === true, ...withPassword(generated) },
+          `Added ${options.admin ? 'administrator' : 'eperson'} ${email} (${added.uuid}).${inWords(generated)}`,
+        )
       })
     })
 
@@ -71,50 +74,62 @@ export function epersonCommand(): Command {
     command
       .command(`${verb} <email>`)
       .description(
-        enabled ? 'Let the eperson log in again.' : 'End all tokens of the eperson and refuse its logins.',
+        enabled ? 'Let the eperson log in again.' : 'End all tokens of the eperson and refuse their logins.',
       )
-      .action((email: string) =>
+      .option(...jsonOption)
+      .action((email: string, { json }: Json) =>
         withStore(async ({ accounts }) => {
           const event = commandEvent(enabled ? 'eperson.enable' : 'eperson.disable')
           const changed = await accounts.setEnabled(email, enabled, event)
-          tell(
-            changed,
-            email,
-            `${email} is ${enabled ? 'enabled' : 'disabled'}${changed === 'unchanged' ? ' already' : ''}.`,
+          if (changed === 'no-eperson') throw noEperson(email)
+          const [already, state] = [
+            changed === 'unchanged' ? 'already ' : '',
+            enabled ? 'enabled' : 'disabled',
+          ]
+          sayResult(
+            json,
+            { email, enabled, changed: changed === 'changed' },
+            `${email} is ${already}${state}.`,
           )
         }),
       )
 
   command
     .command('delete <email>')
-    .description('Delete the eperson; its tokens end at once.')
-    .action((email: string) =>
-      withStore(async ({ accounts }) =>
-        tell(await accounts.deleteEperson(email, commandEvent('eperson.delete')), email, `Deleted ${email}.`),
-      ),
+    .description('Delete the eperson. Their tokens end at once.')
+    .option(...jsonOption)
+    .action((email: string, { json }: Json) =>
+      withStore(async ({ accounts }) => {
+        const deleted = await accounts.deleteEperson(email, commandEvent('eperson.delete'))
+        if (deleted === 'no-eperson') throw noEperson(email)
+        sayResult(json, { email, deleted: true }, `Deleted ${email}.`)
+      }),
     )
 
   command
     .command('password <email>')
     .description(
-      'Set a new password; tokens made before end at once. Without --password-stdin it is generated and printed.',
+      'Set a new password. Earlier tokens end at once. Without --password-stdin it is generated and printed.',
     )
     .option('--password-stdin', 'read the password from standard input')
+    .option(...jsonOption)
     .action(async (email: string, options: AddOptions) => {
       const { password, generated } = await choosePassword(options)
       await withStore(async ({ accounts }) => {
-        tell(
-          await accounts.setPassword(email, await hash(password), commandEvent('eperson.password')),
-          email,
-          `Set the password of ${email}.`,
+        const event = commandEvent('eperson.password')
+        const changed = await accounts.setPassword(email, await hash(password), event)
+        if (changed === 'no-eperson') throw noEperson(email)
+        sayResult(
+          options.json,
+          { email, ...withPassword(generated) },
+          `Set the password of ${email}.${inWords(generated)}`,
         )
-        if (generated !== null) say(`Password: ${generated}`)
       })
     })
   return command
 }
 
-interface AddOptions {
+interface AddOptions extends Json {
   passwordStdin?: boolean
   password?: boolean
   firstName?: string
@@ -124,15 +139,16 @@ interface AddOptions {
 
 const noPassword = { password: null, generated: null }
 
-function tell(changed: Changed, email: string, done: string): void {
-  if (changed === 'no-eperson')
-    throw new Failure(`there is no eperson ${email}; «carrel eperson list» shows all`)
-  say(done)
-}
+const noEperson = (email: string) =>
+  new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
+
+/** A generated password is shown once; one that was given is never shown. */
+const withPassword = (generated: string | null) => (generated === null ? {} : { password: generated })
+const inWords = (generated: string | null) => (generated === null ? '' : `\nPassword: ${generated}`)
 
 const hash = (password: Uint8Array) => createPasswords({ atOnce: 1, waiting: 0 }).hash(password)
 
-/** 120 random bits, without characters that shells or eyes trip over. */
+/** 120 random bits, without characters that shells treat specially or that are easily misread. */
 export const generatePassword = (): string =>
   randomBytes(15).toString('base64url').replaceAll('_', 'A').replaceAll('-', 'B')
 
@@ -144,7 +160,7 @@ async function choosePassword({ passwordStdin }: AddOptions) {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
   const input = Buffer.concat(chunks)
-  // The line end is the terminal's (or echo's), the rest is the password, byte by byte.
+  // The final line ending comes from the terminal or from echo. The rest is the password, byte for byte.
   const end = input.at(-1) === 0x0a ? (input.at(-2) === 0x0d ? -2 : -1) : input.length
   const password = input.subarray(0, end)
   if (password.length === 0) throw new Misuse('standard input is empty; pipe the password into the command')

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { checkName } from '../import/import-entity.ts'
 import { Failure, Misuse } from './failures.ts'
-import { say, table } from './output.ts'
+import { sayResult, table } from './output.ts'
 import { entityReadOption, readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -47,20 +47,19 @@ export function exposeCommand(): Command {
           commandEvent('entity.expose'),
         )
         const { source: _, ...shown } = exposed
-        if (options.json) return say(JSON.stringify(shown, null, 2))
-        say(
-          table(
-            ['FIELD', 'TYPE', 'NULLABLE', 'SORTABLE'],
-            exposed.fields.map(field => [
-              field.name,
-              field.type,
-              field.nullable ? 'yes' : 'no',
-              field.sortable === false ? 'no' : 'yes',
-            ]),
-          ),
+        const columns = table(
+          ['FIELD', 'TYPE', 'NULLABLE', 'SORTABLE'],
+          exposed.fields.map(field => [
+            field.name,
+            field.type,
+            field.nullable ? 'yes' : 'no',
+            field.sortable === false ? 'no' : 'yes',
+          ]),
         )
-        say(
-          `\n${schema}.${ofSchema} can be read as ${exposed.name}, by ${exposed.read}, in the order of ${[exposed.key].flat().join(', ')}.`,
+        sayResult(
+          options.json,
+          shown,
+          `${columns}\n\n${schema}.${ofSchema} can be read as ${exposed.name}, by ${exposed.read}, in the order of ${[exposed.key].flat().join(', ')}.`,
         )
       }),
     )

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import type { GroupUse } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
-import { say, sayList, table } from './output.ts'
+import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
 
 /** `carrel group …`: groups and who is in them. */
@@ -13,13 +13,14 @@ export function groupCommand(): Command {
   command
     .command('add <name>')
     .description('Add a group.')
-    .action(async (name: string) => {
+    .option(...jsonOption)
+    .action(async (name: string, { json }: Json) => {
       if (name.trim() !== name || name === '')
-        throw new Misuse('a group needs a name without spaces around it')
+        throw new Misuse('the name of a group must not be empty, nor begin or end with spaces')
       await withStoreOrNew(async ({ accounts }) => {
         const added = await accounts.addGroup(name, commandEvent('group.add'))
-        if (added === 'exists') throw new Failure(`there is a group ${name} already`)
-        say(`Added group ${name} (${added.uuid}).`)
+        if (added === 'exists') throw new Failure(`a group ${name} already exists`)
+        sayResult(json, added, `Added group ${name} (${added.uuid}).`)
       })
     })
 
@@ -28,7 +29,8 @@ export function groupCommand(): Command {
     .description(
       'Delete a group that no access rule and no special group names. Its memberships end at once.',
     )
-    .action((name: string) =>
+    .option(...jsonOption)
+    .action((name: string, { json }: Json) =>
       withStore(async ({ accounts }, config) => {
         if (name === administratorGroup) throw new Failure(`the group ${name} can't be deleted`)
         if (namedIn(config, name))
@@ -41,7 +43,7 @@ export function groupCommand(): Command {
           throw new Failure(
             `${name} is in use: ${placesOf(deleted)} can be read by group:${name}; change their access first`,
           )
-        say(`Deleted group ${name}.`)
+        sayResult(json, { name, deleted: true }, `Deleted group ${name}.`)
       }),
     )
 
@@ -70,15 +72,22 @@ export function groupCommand(): Command {
   for (const verb of ['join', 'leave'] as const)
     command
       .command(`${verb} <group> <email>`)
-      .description(verb === 'join' ? 'Make an eperson a member of a group.' : 'End a membership.')
-      .action((group: string, email: string) =>
+      .description(verb === 'join' ? 'Add an eperson to a group.' : 'Remove an eperson from a group.')
+      .option(...jsonOption)
+      .action((group: string, email: string, { json }: Json) =>
         withStore(async ({ accounts }) => {
           const changed = await accounts[verb](group, email, commandEvent(`group.${verb}`))
           if (changed === 'no-group') throw noGroup(group)
           if (changed === 'no-eperson')
-            throw new Failure(`there is no eperson ${email}; «carrel eperson list» shows all`)
-          const already = changed === 'unchanged' ? ' already' : ''
-          say(`${email} is ${verb === 'join' ? '' : 'not '}in ${group}${already}.`)
+            throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
+          const member = verb === 'join'
+          sayResult(
+            json,
+            { group, email, member, changed: changed === 'changed' },
+            changed === 'changed'
+              ? `${email} is ${member ? 'now' : 'no longer'} in ${group}.`
+              : `${email} ${member ? 'is already' : 'was not'} in ${group}.`,
+          )
         }),
       )
 

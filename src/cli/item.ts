@@ -7,12 +7,8 @@ import { describeReaders, type Readers } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Repository } from '../storage/repository.ts'
 import { Failure, Misuse } from './failures.ts'
-import { printable, say, table } from './output.ts'
+import { type Json, jsonOption, printable, say, sayResult, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
-
-interface Printed {
-  readonly json?: boolean
-}
 
 /** `carrel item …`: the items that are there. */
 export function itemCommand(): Command {
@@ -25,7 +21,7 @@ export function itemCommand(): Command {
     .description('List items by identifier: title, number of files and readers.')
     .option('--limit <number>', 'at most so many; default: all')
     .option('--json', 'print a JSON array')
-    .action(({ limit, json }: Printed & { limit?: string }) =>
+    .action(({ limit, json }: Json & { limit?: string }) =>
       withStore(({ repository }) => list(repository, readLimit(limit), json ?? false)),
     )
 
@@ -33,7 +29,7 @@ export function itemCommand(): Command {
     .command('show <identifier>')
     .description('Show an item, who may read it, and its files.')
     .option('--json', 'print JSON')
-    .action((identifier: string, { json }: Printed) =>
+    .action((identifier: string, { json }: Json) =>
       withStore(({ repository }) => show(repository, identifier, json)),
     )
 
@@ -47,7 +43,7 @@ export function itemCommand(): Command {
       '\nA rule is anonymous, eperson, group:<name> or admin, with from:YYYY-MM-DD and until:YYYY-MM-DD after it if wanted. ' +
         'One rule that holds is enough.',
     )
-    .action((identifier: string, rules: string[], { file, json }: Printed & { file?: string }) =>
+    .action((identifier: string, rules: string[], { file, json }: Json & { file?: string }) =>
       withStore(async ({ accounts, repository }) => {
         const readers = await readRules(rules, accounts)
         const item = await find(repository, identifier)
@@ -61,17 +57,13 @@ export function itemCommand(): Command {
   command
     .command('delete <identifier>')
     .description('Delete an item with its bitstreams. Their files are cleaned up later.')
-    .option('--json', 'print what was deleted as JSON')
-    .action((name: string, { json }: Printed) =>
+    .option(...jsonOption)
+    .action((name: string, { json }: Json) =>
       withStore(async ({ repository }) => {
         const { identifier, uuid } = await find(repository, name)
         const deleted = await repository.deleteItem(identifier, commandEvent('item.delete'))
         if (!deleted) throw noItem(name)
-        say(
-          json
-            ? JSON.stringify({ deleted: { identifier, uuid } }, null, 2)
-            : `Deleted ${printable(identifier)}.`,
-        )
+        sayResult(json, { deleted: { identifier, uuid } }, `Deleted ${printable(identifier)}.`)
       }),
     )
   return command

@@ -6,6 +6,7 @@ import { version } from '../lib/version.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { CopyError } from '../storage/copy/dump.ts'
 import { ExposeError } from '../storage/entities.ts'
+import { completionCommand } from './completion.ts'
 import { copyCommand } from './copy.ts'
 import { entityCommand } from './entity.ts'
 import { epersonCommand } from './eperson.ts'
@@ -47,6 +48,7 @@ export function createProgram(): Command {
     .addCommand(secretCommand())
     .addCommand(copyCommand())
     .addCommand(ssoCommand())
+    .addCommand(completionCommand())
     .addHelpText(
       'after',
       '\nSettings come from the environment: CARREL_DATA, CARREL_PORT, … (docs/reference/settings.md).',

@@ -24,3 +24,14 @@ export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Bidi_
 /** What is listed, as JSON or as a table. */
 export const sayList = <T>(json: boolean | undefined, list: readonly T[], asTable: () => string): void =>
   say(json ? JSON.stringify(list, null, 2) : asTable())
+
+/** What a command has done: as one JSON object, or in words. */
+export const sayResult = (json: boolean | undefined, result: object, words: string): void =>
+  say(json ? JSON.stringify(result, null, 2) : words)
+
+/** The option of every command that prints a result. */
+export const jsonOption = ['--json', 'print the result as JSON'] as const
+
+export interface Json {
+  readonly json?: boolean
+}

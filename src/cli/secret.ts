@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { Failure } from './failures.ts'
-import { say } from './output.ts'
+import { type Json, jsonOption, sayResult } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel secret rotate`: a new signing secret, without logging anyone out (T7). */
@@ -9,16 +9,21 @@ export function secretCommand(): Command {
   command
     .command('rotate')
     .description(
-      'Sign with a new secret from now on. Tokens made with the old one stay valid until they expire.',
+      'Sign with a new secret. Tokens that were signed with an old one stay valid until they expire.',
     )
-    .action(() =>
+    .option(...jsonOption)
+    .action(({ json }: Json) =>
       withStore(async ({ secrets }, config) => {
         if (config.tokenSecrets.length > 0)
           throw new Failure(
-            'the secret is set by CARREL_TOKEN_SECRET; put a new one in front of it there, with a comma',
+            'CARREL_TOKEN_SECRET sets the secret; to rotate it, write a new one and a comma before the old one there',
           )
         const accepted = await secrets.rotate(commandEvent('secret.rotate'))
-        say(`A new secret is in use within three seconds; ${accepted} are accepted.`)
+        sayResult(
+          json,
+          { accepted },
+          `Tokens are signed with a new secret within three seconds. ${accepted} secrets are accepted.`,
+        )
       }),
     )
   return command

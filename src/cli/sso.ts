@@ -9,7 +9,7 @@ import type { ProviderConfig, SingleSignOnConfig } from '../config/providers.ts'
 import { addressesOf } from '../http/addresses.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Failure, Misuse } from './failures.ts'
-import { printable, say, sayList, table } from './output.ts'
+import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel sso …`: is single sign-on set up rightly, and whom would it log in as what? */
@@ -50,7 +50,7 @@ export function ssoCommand(): Command {
       await withStore(async ({ identities }, config) => {
         const provider = providerOf(signOnOf(config), options.provider)
         const explained = await explain(provider, attributes, config, identities)
-        say(options.json ? JSON.stringify(explained, null, 2) : inWords(explained))
+        sayResult(options.json, explained, inWords(explained))
       })
     })
 
@@ -72,15 +72,20 @@ export function ssoCommand(): Command {
 
   command
     .command('unlink <email> <provider>')
-    .description('Part an eperson from its subject at a provider; its tokens end.')
-    .action((email: string, provider: string) =>
+    .description("Remove an eperson's identity at a provider. Their tokens end.")
+    .option(...jsonOption)
+    .action((email: string, provider: string, { json }: Json) =>
       withStore(async ({ identities }) => {
         const changed = await identities.unlink(email, provider, commandEvent('eperson.unlink', provider))
         if (changed === 'no-eperson')
-          throw new Failure(`there is no eperson ${email}; «carrel eperson list» shows all`)
+          throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
         if (changed === 'unchanged')
-          throw new Failure(`${email} has no subject at ${provider}; «carrel sso identities» shows all`)
-        say(`Parted ${email} from its subject at ${provider}.`)
+          throw new Failure(`${email} has no identity at ${provider}; \`carrel sso identities\` shows all`)
+        sayResult(
+          json,
+          { email, provider, unlinked: true },
+          `Removed the identity of ${email} at ${provider}.`,
+        )
       }),
     )
   return command

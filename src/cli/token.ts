@@ -5,7 +5,7 @@ import { createTokens } from '../authn/tokens.ts'
 import { commandLineMethod } from '../model/accounts.ts'
 import { keyringOf } from '../model/keys.ts'
 import { Failure } from './failures.ts'
-import { say } from './output.ts'
+import { type Json, sayResult } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel token`: a login token for scripts that run where the store is. */
@@ -14,7 +14,7 @@ export function tokenCommand(): Command {
     .argument('<email>', 'the eperson to log in')
     .description('Print a login token for scripts. It lives for CARREL_TOKEN_LIFETIME; a logout ends it.')
     .option('--json', 'print the token and when it expires as JSON')
-    .action((email: string, { json }: { json?: boolean }) =>
+    .action((email: string, { json }: Json) =>
       withStore(async ({ accounts, identities, secrets }, config) => {
         const known = await accounts.credentials(email)
         if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
@@ -36,9 +36,8 @@ export function tokenCommand(): Command {
         // Special groups come from a login method or a provider (G2), and this login has neither.
         const verified = { session, method: commandLineMethod, sg: [] }
         const token = tokens.mint('login', verified, config.tokenLifetime)
-        if (!json) return say(token)
         const expires = new Date((readJwt(token)?.claims.exp ?? 0) * 1000).toISOString()
-        say(JSON.stringify({ token, expires }, null, 2))
+        sayResult(json, { token, expires }, token)
       }),
     )
 }

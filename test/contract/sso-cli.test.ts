@@ -330,13 +330,13 @@ test('X3 D2 sso identities lists who is who, and sso unlink parts them and ends 
   )
   assert.match(
     (await run('unlink', 'ruth@example.edu', 'other')).stderr,
-    /has no subject at other; «carrel sso identities»/,
+    /has no identity at other; `carrel sso identities`/,
   )
   assert.match((await run('unlink', 'max@example.edu', 'uni')).stderr, /there is no eperson max@example\.edu/)
   assert.equal(await client.isLoggedIn(), true)
   const { code, stdout } = await run('unlink', 'Ruth@example.edu', 'uni')
   assert.equal(code, 0)
-  assert.equal(stdout, 'Parted Ruth@example.edu from its subject at uni.\n')
+  assert.equal(stdout, 'Removed the identity of Ruth@example.edu at uni.\n')
   assert.equal(await client.isLoggedIn(), false)
   assert.deepEqual(await service.storage.identities.listIdentities(), [])
   const again = await service.storage.identities.recognize(
