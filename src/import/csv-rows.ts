@@ -1,4 +1,3 @@
-import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { ImportError } from './source.ts'
 
@@ -8,39 +7,46 @@ export interface Row {
   readonly cells: readonly string[]
 }
 
-const rowsAtOnce = 1_000
-
 /**
- * @param ragged rows may have more or fewer cells than the first
- * @throws ImportError naming the line
+ * @param lenient rows may have more or fewer cells than the first, and blanks around quoted cells count for nothing
+ * @throws ImportError naming the line, after the rows before it
  */
-export async function* csvRows(text: AsyncIterable<string>, ragged = false): AsyncIterable<Row[]> {
-  // What goes wrong on the way comes out of the parser; the callback has nothing left to do.
-  const parser = pipeline(
-    Readable.from(text),
-    parse({ info: true, skip_empty_lines: true, relax_column_count: ragged }),
-    () => {},
-  )
+export async function* csvRows(text: AsyncIterable<string>, lenient = false): AsyncIterable<Row[]> {
   let rows: Row[] = []
   let line = 1
-  let failure: ImportError | undefined
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{
-      record: string[]
-      info: { lines: number }
-    }>) {
-      rows.push({ line, cells: record })
+  const parser = parse({
+    skip_empty_lines: true,
+    relax_column_count: lenient,
+    trim: lenient,
+    // Kept here, not in the stream: a stream that fails drops what was not taken from it.
+    on_record: (cells: string[], { lines }) => {
+      rows.push({ line, cells })
       // `lines` is where the record ended: quoted cells may hold line ends.
-      line = info.lines + 1
-      if (rows.length < rowsAtOnce) continue
-      yield rows
-      rows = []
+      line = lines + 1
+      return null
+    },
+  })
+  // Each call is told of its own failure.
+  parser.on('error', () => {}).resume()
+  const done = (call: (told: (error?: Error | null) => void) => unknown) =>
+    new Promise<void>((resolve, reject) => call(error => (error ? reject(error) : resolve())))
+  const take = () => {
+    const taken = rows
+    rows = []
+    return taken
+  }
+  try {
+    for await (const part of text) {
+      await done(told => parser.write(part, told))
+      yield take()
     }
+    await done(told => parser.end(told))
+    yield take()
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    failure = new ImportError(`line ${error.lines ?? line}: ${error.message}`, { cause: error })
+    yield take()
+    throw new ImportError(`line ${error.lines ?? line}: ${error.message}`, { cause: error })
+  } finally {
+    parser.destroy()
   }
-  // Those before the bad line are good.
-  yield rows
-  if (failure) throw failure
 }

@@ -4,9 +4,11 @@ import { ImportError } from '../import/source.ts'
 import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
 import { type ListedFile, parseContents } from './contents.ts'
 import { BadItem, type FoundItem, toItem } from './item.ts'
+import { manifestName } from './manifest.ts'
 import { createMetadata, parseMetadata } from './metadata.ts'
 import { asBadItem, findFiles, readText } from './read-file.ts'
 import { parseReaders } from './readers.ts'
+import { visible } from './similar-name.ts'
 
 /**
  * DSpace's Simple Archive Format: a folder of item folders, each with `dublin_core.xml`, and `metadata_<schema>.xml`,
@@ -18,9 +20,20 @@ import { parseReaders } from './readers.ts'
 export async function openArchive(folder: string, name: string, options: SourceOptions): Promise<Candidates> {
   // Names alone, of a million some 100 MB: in their order, the same run says the same again.
   const names = (await readdir(folder)).filter(one => !one.startsWith('.')).sort()
-  if (names.length === 0)
-    throw new ImportError(`there is neither manifest.csv nor an item folder in ${folder}`)
+  const similar = names.find(one => one.trim().toLowerCase() === manifestName)
+  if (similar !== undefined)
+    throw new ImportError(`${folder} has ${visible(similar)}; rename it to ${manifestName}`)
+  if (!(await hasFolder(folder, names)))
+    throw new ImportError(
+      `there is nothing to ingest in ${folder}: neither ${manifestName} nor item folders with dublin_core.xml`,
+    )
   return readArchive(folder, name, names, options)
+}
+
+/** Stops at the first, which is usually the first of all. */
+async function hasFolder(folder: string, names: readonly string[]): Promise<boolean> {
+  for (const name of names) if (!(await lstat(join(folder, name))).isFile()) return true
+  return false
 }
 
 async function* readArchive(

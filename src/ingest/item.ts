@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Metadata, maxReadersBytes, type NewBitstream, type NewItem } from '../model/items.ts'
 import { type Readers, readersText } from '../model/readers.ts'
+import { visible } from './similar-name.ts'
 
 /** An item as its source describes it: all is checked, and no file was read yet. */
 export interface FoundItem extends Omit<NewItem, 'bitstreams'> {
@@ -38,6 +39,10 @@ const maxCollections = 1_000
 export function toItem(described: Described): FoundItem {
   const { identifier, metadata, collections, readers, files } = described
   checkLine('the identifier', identifier)
+  if (identifier !== identifier.trim())
+    throw new BadItem(
+      `the identifier ${visible(identifier)} begins or ends with white space; rename the folder, or write a handle`,
+    )
   refuseTooMany(collections.length, maxCollections, 'collections')
   for (const one of collections) checkLine('a collection', one)
   for (const [key, values] of Object.entries(metadata))

@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises'
 import { csvRows, type Row } from '../import/csv-rows.ts'
 import { readLines } from '../import/lines.ts'
 import { ImportError } from '../import/source.ts'
@@ -22,24 +23,34 @@ type Column =
  * @throws ImportError for columns that aren't any, and for a file that is outside of the folder
  */
 export async function openManifest(folder: string, options: SourceOptions): Promise<Candidates> {
-  const { file, size } = await openListed(folder, manifestName).catch(error => {
+  const file = await openListed(folder, manifestName).catch(error => {
     throw error instanceof BadItem ? new ImportError(error.message, { cause: error }) : error
   })
-  const input = file.createReadStream()
+  const lines = await countLines(file)
+  const input = file.createReadStream({ start: 0 })
   const rows = flatten(csvRows(textOf(input), true))
   try {
     const header = await rows.next()
     if (header.done) throw new ImportError('it is empty; its first line names the columns')
     const columns = readHeader(header.value)
-    return readItems(folder, columns, rows, () => (size === 0 ? 1 : input.bytesRead / size), options)
+    return readItems(folder, columns, rows, lines, options)
   } catch (error) {
     input.destroy()
     throw error instanceof ImportError ? new ImportError(`${manifestName}: ${error.message}`) : error
   }
 }
 
+/** Without the byte-order marks that joining files and some editors leave at the ends of lines. */
 async function* textOf(input: AsyncIterable<Buffer>): AsyncIterable<string> {
-  for await (const { text } of readLines(input)) yield text
+  for await (const { text } of readLines(input)) yield text.replace(/^\ufeff+|\ufeff+$/gm, '')
+}
+
+/** For the progress: rows are read ahead, and what takes long are their files. */
+async function countLines(file: FileHandle): Promise<number> {
+  let lines = 0
+  for await (const chunk of file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Buffer>)
+    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, at + 1)) lines++
+  return lines + 1
 }
 
 async function* flatten(batches: AsyncIterable<Row[]>): AsyncGenerator<Row> {
@@ -79,27 +90,32 @@ async function* readItems(
   folder: string,
   columns: readonly Column[],
   rows: AsyncIterable<Row>,
-  share: () => number,
+  lines: number,
   options: SourceOptions,
 ): Candidates {
   let batch: Promise<Candidate>[] = []
-  const take = async () => {
+  let count = 0
+  const take = async (share: number) => {
     const candidates = await Promise.all(batch)
     batch = []
-    return { candidates, share: share() }
+    return { candidates, share }
   }
   try {
     for await (const row of rows) {
       batch.push(toCandidate(folder, columns, row, options))
-      if (batch.length >= itemsAtOnce) yield await take()
+      count++
+      if (batch.length >= itemsAtOnce) yield await take(row.line / lines)
     }
   } catch (error) {
     if (!(error instanceof ImportError)) throw error
-    // Where a quote has no end, nobody can say what the lines behind it are.
-    const reason = `${error.message}; nothing behind it was read`
+    // Where a quote has no end, nobody can say what the lines after it are.
+    const reason = `${error.message}; nothing after it was read`
+    count++
     batch.push(Promise.resolve({ kind: 'bad', where: manifestName, reason }))
   }
-  yield await take()
+  if (count === 0)
+    throw new ImportError(`${manifestName}: there are no rows after the line that names the columns`)
+  yield await take(1)
 }
 
 async function toCandidate(

@@ -2,9 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, sep } from 'node:path'
+import { isMissing } from '../files/layout.ts'
 import { mimeTypeOf } from '../files/mime-types.ts'
 import type { ListedFile } from './contents.ts'
 import { BadItem, checkFiles, type FoundFile } from './item.ts'
+import { hintFor } from './similar-name.ts'
 
 /** Files of a source are read from its folder only: a source may be a stranger's, and what is read may be for everybody. */
 interface Located {
@@ -37,6 +39,8 @@ async function locate(folder: string, path: string): Promise<Located> {
     if (!target.isFile()) throw new BadItem(`${path} is no file`)
     return { path: real, size: target.size, modified: target.mtimeMs }
   } catch (error) {
+    if (isMissing(error))
+      throw new BadItem(`there is no file ${path}${await hintFor(folder, path)}`, { cause: error })
     throw asBadItem(error, path)
   }
 }
@@ -78,12 +82,9 @@ const placeOf = (file: FileHandle, path: string): Promise<string> =>
   readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(path))
 
 /** @param folder without links */
-export async function openListed(
-  folder: string,
-  name: string,
-): Promise<{ readonly file: FileHandle; readonly size: number }> {
-  const { path, size } = await locate(folder, name)
-  return { file: await openFound({ folder, path }), size }
+export async function openListed(folder: string, name: string): Promise<FileHandle> {
+  const { path } = await locate(folder, name)
+  return openFound({ folder, path })
 }
 
 /**
@@ -108,7 +109,7 @@ const maxDescription = 1024 * 1024
 
 /** The text of a file that describes the item. @throws BadItem */
 export async function readText(folder: string, name: string): Promise<string> {
-  const { file } = await openListed(folder, name)
+  const file = await openListed(folder, name)
   const chunks: Buffer[] = []
   try {
     // No further, however long it may have become.

@@ -10,8 +10,12 @@ import { manifestName, openManifest } from './manifest.ts'
  * @throws ImportError when it is neither
  */
 export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw new ImportError(`there is no folder ${path}`)
+  const given = statSync(path, { throwIfNoEntry: false })
+  if (!given) throw new ImportError(`there is no folder ${path}`)
+  if (!given.isDirectory())
+    throw new ImportError(
+      `${path} is a file; give the folder that holds ${manifestName} or DSpace's item folders`,
+    )
   const folder = realpathSync(path)
   // A link that leads nowhere is there, too: whatever is beside it is not what was meant.
   const manifest = lstatSync(join(folder, manifestName), { throwIfNoEntry: false })

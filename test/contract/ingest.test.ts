@@ -240,7 +240,7 @@ test('a bad row of the manifest is named by its line, and the others go in', asy
     /^manifest\.csv, line 6: another item before has the identifier a too$/m,
     /^manifest\.csv, line 7: .* leads out of the folder/m,
     /^manifest\.csv, line 8: "everybody" is no rule/m,
-    /^manifest\.csv: line \d+: .*; nothing behind it was read$/m,
+    /^manifest\.csv: line \d+: .*; nothing after it was read$/m,
   ])
     assert.match(reasons, reason)
 })
@@ -254,14 +254,29 @@ test('what is no source, or is asked for the wrong way, is refused whole', async
     'columns/manifest.csv': 'identifier,title\na,b\n',
     'nothing/manifest.csv': '',
     'item/dublin_core.xml': dublinCore({ title: 'x' }),
+    'plain/readme.txt': 'x',
+    'empty/.hidden': 'x',
+    'case/Manifest.csv': 'identifier,files\na,scans/1.tif\n',
+    'case/scans/1.tif': 'x',
+    'blank/manifest.csv\ufeff': 'identifier\na\n',
+    'header/manifest.csv': 'identifier,files\r\n\r\n',
     file: '',
   })
   for (const [args, code, message] of [
     [['not-there'], 1, /there is no folder/],
-    [['file'], 1, /there is no folder/],
+    [['file'], 1, /file is a file; give the folder that holds manifest\.csv/],
     [['columns'], 1, /manifest\.csv: line 1: "title" is no column; there are identifier, files/],
     [['nothing'], 1, /manifest\.csv: it is empty/],
     [['item'], 1, /is an item's folder itself/],
+    [
+      ['plain'],
+      1,
+      /there is nothing to ingest in .*: neither manifest\.csv nor item folders with dublin_core\.xml/,
+    ],
+    [['empty'], 1, /there is nothing to ingest in .*empty: neither/],
+    [['case'], 1, /case has "Manifest\.csv"; rename it to manifest\.csv/],
+    [['blank'], 1, /blank has "manifest\.csv\\ufeff"; rename it to manifest\.csv/],
+    [['header'], 1, /manifest\.csv: there are no rows after the line that names the columns/],
     [['.', '--read', 'everybody'], 2, /--read takes anonymous, eperson, admin or group:<name>/],
     [['.', '--read', 'group:Nobody'], 1, /`carrel group add Nobody`/],
     [['.', '--read', 'eperson', '--from', '2027-02-30'], 2, /--from: "2027-02-30" is no day/],
@@ -448,4 +463,36 @@ test('a folder with a manifest and an item folder is refused, as one of them wou
   const finished = await carrel(service.dataFolder, ['ingest', source])
   assert.equal(finished.code, 1)
   assert.match(finished.stderr, /has manifest\.csv and the item folder one/)
+})
+
+test('names with white space at their ends are named, or go in without it', async t => {
+  const service = await startService(t)
+  const source = writeFiles(join(temporaryFolder(t), 'letters'), {
+    'blank /dublin_core.xml': dublinCore({ title: 'x' }),
+    'good/dublin_core.xml': dublinCore({ title: ' x \ufeff' }),
+    'good/contents': 'a.txt \ufeff\tdescription:A file \ufeff\tbundle:TEXT \n\ufeff\n',
+    'good/a.txt': 'a',
+    'good/handle': ' 10673/1\ufeff\n',
+    'file/dublin_core.xml': dublinCore({ title: 'x' }),
+    'file/contents': 'a.txt \n',
+    'file/a.txt ': 'a',
+  })
+  const report = await ingest(service.dataFolder, source)
+  assertCounts(report, { added: 1, failed: 2 })
+  assert.deepEqual(
+    new Map(report.failures.map(({ item, reason }) => [item, reason])),
+    new Map([
+      [
+        'blank ',
+        'the identifier "letters/blank " begins or ends with white space; rename the folder, or write a handle',
+      ],
+      ['file', 'contents: there is no file a.txt; there is "a.txt ": remove the white space from its name'],
+    ]),
+  )
+  const item = (await itemsIn(service)).get('10673/1')
+  assert.equal(item?.title, 'x')
+  assert.deepEqual(
+    item?.bitstreams.map(({ name, bundle, description }) => [name, bundle, description]),
+    [['a.txt', 'TEXT', 'A file']],
+  )
 })

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { realpathSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
 import { ImportError } from '../../src/import/source.ts'
+import type { Candidate } from '../../src/ingest/candidates.ts'
 import { readHeader } from '../../src/ingest/manifest.ts'
+import { openItems } from '../../src/ingest/source.ts'
+import { type Files, writeFiles } from '../support/data/archives.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 const header = (...cells: string[]) => readHeader({ line: 1, cells })
 
@@ -51,4 +56,61 @@ test('a column that is none stops the run, and the message lists those that are'
       error => error instanceof ImportError && message.test(error.message),
       cells.join(),
     )
+})
+
+/** What is read of a folder, with the share that the progress shows after each batch. */
+async function read(t: TestContext, files: Files) {
+  const folder = realpathSync(writeFiles(temporaryFolder(t), files))
+  const batches: { candidates: readonly Candidate[]; share: number }[] = []
+  for await (const batch of await openItems(folder, { groups: new Set() })) batches.push(batch)
+  return { shares: batches.map(({ share }) => share), found: batches.flatMap(({ candidates }) => candidates) }
+}
+
+test('the progress of a manifest follows its rows, not what was read ahead of them', async t => {
+  const rows = Array.from({ length: 119 }, (_, at) => `p-${at},"two\nlines"`)
+  const { shares, found } = await read(t, { 'manifest.csv': ['identifier,dc.title', ...rows, ''].join('\n') })
+  assert.equal(found.length, 119)
+  // 240 lines with the empty one at the end; the rows 50 and 100 begin on lines 100 and 200.
+  assert.deepEqual(shares, [100 / 240, 200 / 240, 1])
+})
+
+test('rows before a quote in the wrong place are read, and the place is named', async t => {
+  const { found, shares } = await read(t, {
+    'manifest.csv': 'identifier,dc.title\na,1\n\nb,2\n"c"x,3\nd,4\n',
+  })
+  assert.deepEqual(
+    found.map(one => (one.kind === 'item' ? one.item.identifier : `${one.where}: ${one.reason}`)).slice(0, 2),
+    ['a', 'b'],
+  )
+  const [, , bad] = found
+  assert.ok(bad?.kind === 'bad')
+  assert.match(bad.reason, /^line 5: .*Quote.*; nothing after it was read$/)
+  assert.deepEqual([found.length, shares], [3, [1]])
+})
+
+test('white space and byte-order marks around cells count for nothing', async t => {
+  const { found } = await read(t, {
+    'manifest.csv':
+      '\ufeff"identifier" ,dc.title , "files"\ufeff\r\n' +
+      '"p-1" , A title \ufeff, "a.txt | b.txt\ufeff" \r\n' +
+      '\ufeff\r\n' +
+      '\ufeffp-2\u00a0,"A ""title"""\t,\u00a0a.txt\ufeff\r\n',
+    'a.txt': 'a',
+    'b.txt': 'b',
+  })
+  assert.deepEqual(
+    found.map(one =>
+      one.kind === 'item'
+        ? [
+            one.item.identifier,
+            one.item.metadata['dc.title']?.map(({ value }) => value),
+            one.item.files.map(({ name }) => name),
+          ]
+        : one,
+    ),
+    [
+      ['p-1', ['A title'], ['a.txt', 'b.txt']],
+      ['p-2', ['A "title"'], ['a.txt']],
+    ],
+  )
 })

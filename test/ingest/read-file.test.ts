@@ -29,6 +29,42 @@ async function keepAfter(
   return keepFile(createFileStore(join(folder, 'files')), file)
 }
 
+test('names that differ in what is hard to see are named', async t => {
+  const folder = realpathSync(
+    writeFiles(temporaryFolder(t), {
+      'blank.txt ': '',
+      'mark.txt\ufeff': '',
+      'Case.TXT': '',
+      'sub/e\u0301.txt': '',
+      'sub/a.txt': '',
+      'back\\slash.txt': '',
+    }),
+  )
+  for (const [path, message] of [
+    ['blank.txt', 'there is no file blank.txt; there is "blank.txt ": remove the white space from its name'],
+    [
+      'mark.txt',
+      'there is no file mark.txt; there is "mark.txt\\ufeff": remove the white space from its name',
+    ],
+    ['case.txt', 'there is no file case.txt; there is "Case.TXT": write both names the same way'],
+    [
+      'sub/\u00e9.txt',
+      'there is no file sub/\u00e9.txt; there is "e\u0301.txt" in another Unicode normalization form: rename one of them',
+    ],
+    ['sub\\a.txt', 'there is no file sub\\a.txt; write sub/a.txt'],
+    ['sub\\b.txt', 'there is no file sub\\b.txt; separate folders with /, not \\'],
+    ['sub/b.txt', 'there is no file sub/b.txt'],
+    ['none/b.txt', 'there is no file none/b.txt'],
+  ] as const)
+    await assert.rejects(
+      findFiles(folder, listed(path)),
+      error => error instanceof BadItem && error.message === message,
+      path,
+    )
+  // On Linux a name may have one.
+  assert.equal((await findFiles(folder, listed('back\\slash.txt')))[0]?.name, 'back\\slash.txt')
+})
+
 test('a file that is what it was is kept', async t => {
   assert.deepEqual(await keepAfter(t, 'sub/a.txt', () => {}), {
     sha256: createHash('sha256').update('mine').digest('hex'),

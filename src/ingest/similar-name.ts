@@ -1,0 +1,49 @@
+import { lstat, opendir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { orUndefined } from '../files/layout.ts'
+
+/** Names of a folder that are compared: a source may have folders of any size, and any number of names that are wrong. */
+const maxNames = 1_000
+
+/**
+ * Why there is no such file, where that can be seen: names from Windows, of another case, or with white space that an
+ * editor doesn't show.
+ * @param path in the folder, without `..`
+ * @returns '' or a clause that begins with a semicolon
+ */
+export async function hintFor(folder: string, path: string): Promise<string> {
+  if (path.includes('\\')) {
+    const withSlashes = path.replaceAll('\\', '/')
+    const found = await orUndefined(lstat(join(folder, withSlashes)))
+    return found ? `; write ${withSlashes}` : '; separate folders with /, not \\'
+  }
+  const full = join(folder, path)
+  const wanted = path.split('/').at(-1) ?? ''
+  const found = await findSimilar(dirname(full), wanted)
+  if (found === undefined) return ''
+  const shown = visible(found)
+  if (found.trim() === wanted) return `; there is ${shown}: remove the white space from its name`
+  return found.normalize() === wanted.normalize()
+    ? `; there is ${shown} in another Unicode normalization form: rename one of them`
+    : `; there is ${shown}: write both names the same way`
+}
+
+const simplify = (name: string) => name.normalize('NFC').trim().toLowerCase()
+
+async function findSimilar(folder: string, wanted: string): Promise<string | undefined> {
+  const entries = await orUndefined(opendir(folder))
+  if (!entries) return undefined
+  let count = 0
+  for await (const { name } of entries) {
+    if (simplify(name) === simplify(wanted)) return name
+    if (++count >= maxNames) return undefined
+  }
+  return undefined
+}
+
+/** In quotes, with code points for white space that looks like none or like a space. */
+export const visible = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[^\S ]/gu,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
