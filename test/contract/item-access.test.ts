@@ -275,3 +275,23 @@ test('D8 item list goes through more items than are in memory at once', async t 
   const text = await carrel(service.dataFolder, ['item', 'list'])
   assert.equal(text.stdout.trimEnd().split('\n').length, 2_002)
 })
+
+test('D1 every command of item and files prints its result as JSON on request', async t => {
+  const service = await startService(t)
+  const { uuid } = await putItem(service, 'a', everybody, [{ name: 'a.txt' }])
+  const json = async (...args: string[]) => {
+    const { code, stdout } = await carrel(service.dataFolder, [...args, '--json'])
+    assert.equal(code, 0, args.join(' '))
+    return JSON.parse(stdout) as unknown
+  }
+  const { bitstreams, ...item } = (await itemsIn(service)).get('a') as Held
+  assert.deepEqual(await json('item', 'show', 'a'), { ...item, bitstreams })
+  assert.deepEqual(await json('item', 'access', 'a', 'anonymous'), { ...item, bitstreams })
+  assert.deepEqual(await json('item', 'list'), [
+    { identifier: 'a', uuid, title: 'Title of a', files: 1, readers: anonymous },
+  ])
+  assert.deepEqual(await json('files', 'verify'), { checked: 1, bytes: 16, missing: [], damaged: [] })
+  const nothing = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
+  assert.deepEqual(await json('files', 'clean'), nothing)
+  assert.deepEqual(await json('item', 'delete', 'a'), { identifier: 'a', uuid })
+})
