@@ -60,6 +60,7 @@ function callOf(command: Command, folder: string): string[] {
   const known: Readonly<Record<string, string>> = {
     email: 'ruth@example.org',
     '--attributes': file,
+    shell: 'bash',
     '--to': 'postgres://nobody@nowhere.invalid/none',
   }
   const anythingFor = (name: string) => known[name] ?? 'x'
@@ -74,7 +75,7 @@ function callOf(command: Command, folder: string): string[] {
 
 /** The commands of D6, and those that open no store of this installation. */
 const mayCreate = ['serve', 'import', 'ingest', 'eperson add', 'group add']
-const openNone = ['sso check']
+const openNone = ['sso check', 'completion']
 
 test('D6 every command but those that may create a store refuses to where there is none', async t => {
   const outer = { ...process.env }
