@@ -15,7 +15,7 @@ import { memory, processorTime, type Running, start, startCarrel } from './suppo
 import { receive } from './support/read.ts'
 import { addPerson, logIn } from './support/session.ts'
 
-/** One file of 1 GiB to one client as fast as it takes it, against a bare server; and what 200 slow clients cost. */
+/** Sends one file of 1 GiB to a fast client, compared with a bare server; then the memory that 200 slow clients cost. */
 const size = Number(process.env.BENCH_BYTES ?? 1024 ** 3)
 const rounds = 5
 const slowReaders = 200
@@ -24,15 +24,15 @@ const folder = scratch()
 addPerson(folder)
 const { content, open, restricted } = await putFiles()
 const service = await startCarrel(folder)
-const bare = await startScript('bare-file.ts', placeOf(content))
+const bare = await startScript('bare-file.ts', pathOf(content))
 
 const { token, cookie } = await logIn(service.address)
 const bearer = { Authorization: `Bearer ${token}`, Cookie: cookie }
 const lease = { Cookie: `${cookie}; ${await leaseOf(restricted, bearer)}` }
 for (const [name, path, headers] of [
-  ['to anybody', open, { Cookie: cookie }],
-  ['to a bearer of a token', restricted, bearer],
-  ['to the holder of a lease', restricted, lease],
+  ['to an anonymous client', open, { Cookie: cookie }],
+  ['with a token', restricted, bearer],
+  ['with a lease', restricted, lease],
 ] as const)
   await compareDelivery(name, head('GET', path, headers))
 await bare.stop()
@@ -49,14 +49,15 @@ for (let n = 0; n < 100; n++) {
   await sleep(100)
   peak = Math.max(peak, memory(service.pid).now)
 }
-console.log(`${slowReaders} slow readers: memory grew by ${(peak - before).toFixed(0)} MB together`)
+console.log(`${slowReaders} slow readers: memory grew by ${(peak - before).toFixed(0)} MB in total`)
 await readers.stop()
 await service.stop()
 
 async function compareDelivery(name: string, request: string): Promise<void> {
   const sum = createHash('sha256')
   await receive(service.address, request, chunk => sum.update(chunk))
-  if (sum.digest('hex') !== content.sha256) throw new Error(`${name}: not the bytes of the file`)
+  if (sum.digest('hex') !== content.sha256)
+    throw new Error(`${name}: the response is not the content of the file`)
   await receive(bare.address, request)
   const ratios: number[] = []
   const rates: number[] = []
@@ -85,19 +86,19 @@ async function timed({ address, pid }: Running, request: string) {
   const processor = processorTime(pid)
   const begun = performance.now()
   const bytes = await receive(address, request)
-  if (bytes !== size) throw new Error(`${bytes} bytes`)
+  if (bytes !== size) throw new Error(`the response has ${bytes} bytes, not ${size}`)
   const seconds = (performance.now() - begun) / 1000
   return { rate: bytes / 1e6 / seconds, processor: processorTime(pid) - processor }
 }
 
-/** Two items with the same file: one open to everybody, one to whoever is logged in. */
+/** Adds two items with the same file: one for everybody, one for logged-in epersons. */
 async function putFiles() {
   const config = toConfig({ CARREL_DATA: folder })
-  const given = join(folder, 'given')
-  writeRandom(given)
+  const source = join(folder, 'source')
+  writeRandom(source)
   mkdirSync(config.filesFolder, { recursive: true })
-  const content = await createFileStore(config.filesFolder).keep(given)
-  rmSync(given)
+  const content = await createFileStore(config.filesFolder).keep(source)
+  rmSync(source)
   const storage = await openStore(config, { create: true })
   const everybody: Readers = [{ reader: 'anonymous' }]
   const anyEperson: Readers = [{ reader: 'eperson' }]
@@ -117,13 +118,13 @@ async function putFiles() {
   const outcomes = await storage.repository.putItems(items, commandEvent('item.add'))
   console.assert(outcomes.every(outcome => outcome === 'added'))
   await storage.close()
-  const [open, restricted] = await pathsOf()
-  if (open === undefined || restricted === undefined) throw new Error('the files are not there')
+  const [open, restricted] = await contentPaths()
+  if (open === undefined || restricted === undefined) throw new Error('the items were not added')
   return { content, open, restricted }
 }
 
-/** Where the contents of the two are. */
-async function pathsOf(): Promise<readonly string[]> {
+/** The request paths of the contents of both items. */
+async function contentPaths(): Promise<readonly string[]> {
   const { DatabaseSync } = await import('node:sqlite')
   const db = new DatabaseSync(join(folder, 'carrel.db'))
   const rows = db
@@ -143,15 +144,16 @@ function writeRandom(path: string): void {
   closeSync(file)
 }
 
-function placeOf({ sha256 }: Content): string {
+/** Where the file store keeps a content. */
+function pathOf({ sha256 }: Content): string {
   return join(toConfig({ CARREL_DATA: folder }).filesFolder, sha256.slice(0, 2), sha256.slice(2, 4), sha256)
 }
 
-/** The cookie that the first answer brings. */
+/** The cookie that the first response sets. */
 async function leaseOf(path: string, headers: Readonly<Record<string, string>>): Promise<string> {
-  const gone = new AbortController()
-  const response = await fetch(service.address + path, { headers, signal: gone.signal })
-  gone.abort()
+  const abort = new AbortController()
+  const response = await fetch(service.address + path, { headers, signal: abort.signal })
+  abort.abort()
   const lease = response.headers.getSetCookie().find(one => one.startsWith('CARREL-LEASE='))
   return lease?.split(';')[0] ?? ''
 }

@@ -6,19 +6,19 @@ import { startPostgres } from '../test/support/service/postgres-server.ts'
 import { scratch } from './support/folder.ts'
 import { head, median, run } from './support/load.ts'
 import {
-  closeEmbedded,
-  closePostgres,
   fewGroup,
   fillEmbedded,
   fillPostgres,
   groups,
+  restrictEmbedded,
+  restrictPostgres,
 } from './support/many-items.ts'
 import { carrel, memory, type Running, startCarrel } from './support/processes.ts'
 import { logIn, password } from './support/session.ts'
 
 /**
- * Pages of 10 of 1,000,000 items with mixed policies, as a member of 20 groups sees them, against the same pages as an
- * administrator sees them, whom no policy concerns; and as somebody sees them to whom three items are open.
+ * Pages of 10 of 1,000,000 items with mixed policies for a member of 20 groups, compared with the same pages for an
+ * administrator, to whom policies don't apply; then for an eperson who may read only three items.
  */
 const count = Number(process.env.BENCH_ITEMS ?? 1_000_000)
 const rounds = 5
@@ -27,7 +27,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 2)
 const people = { administrator: 'admin@example.org', member: 'member@example.org', few: 'few@example.org' }
 const orders = {
   key: '',
-  'issued, falling': `order_by=${encodeURIComponent('[{"field":"issued","order":"desc"}]')}&`,
+  'issued, descending': `order_by=${encodeURIComponent('[{"field":"issued","order":"desc"}]')}&`,
   title: `order_by=${encodeURIComponent('[{"field":"title"}]')}&`,
 }
 const random = (below: number) => Math.floor(Math.random() * below)
@@ -35,10 +35,10 @@ const pick = <T>(values: readonly T[]) => values[random(values.length)] as T
 
 interface Engine {
   readonly name: string
-  /** Puts the items into the store, */
+  /** Adds the items to the store. */
   fill(): Promise<void> | void
-  /** and closes all but three. */
-  close(): Promise<void> | void
+  /** Restricts all but three items. */
+  restrict(): Promise<void> | void
 }
 
 const folder = scratch()
@@ -46,18 +46,18 @@ const file = join(folder, 'carrel.db')
 await measure(folder, {
   name: 'SQLite',
   fill: () => fillEmbedded(file, count),
-  close: () => closeEmbedded(file),
+  restrict: () => restrictEmbedded(file),
 })
 const server = await startPostgres({ flags: ['shared_buffers=512MB', 'max_wal_size=4GB'] })
 process.env.CARREL_DATABASE_URL = server.url
 await measure(scratch(), {
   name: 'PostgreSQL',
   fill: () => fillPostgres(server.url, count),
-  close: () => closePostgres(server.url),
+  restrict: () => restrictPostgres(server.url),
 })
 await server.remove()
 
-async function measure(folder: string, { name, fill, close }: Engine): Promise<void> {
+async function measure(folder: string, { name, fill, restrict }: Engine): Promise<void> {
   await addPeople(folder)
   await fill()
   const service = await startCarrel(folder)
@@ -81,7 +81,7 @@ async function measure(folder: string, { name, fill, close }: Engine): Promise<v
       page(member, 101, order),
     )
   await compare(
-    `${name}, page of 10, the orders mixed, member`,
+    `${name}, page of 10, mixed orders, member`,
     service,
     page(administrator, 101),
     page(member, 101),
@@ -89,17 +89,17 @@ async function measure(folder: string, { name, fill, close }: Engine): Promise<v
   console.log(`${name}: ${memory(service.pid).now.toFixed(0)} MB resident`)
   await service.stop()
 
-  await close()
-  const closed = await startCarrel(folder)
-  const few = await headersOf(closed, people.few)
-  const boss = await headersOf(closed, people.administrator)
+  await restrict()
+  const restricted = await startCarrel(folder)
+  const few = await headersOf(restricted, people.few)
+  const administratorOfFew = await headersOf(restricted, people.administrator)
   await compare(
-    `${name}, the orders mixed, who sees ${await totalOf(closed, few)} items`,
-    closed,
-    page(boss, 101),
+    `${name}, page of 10, mixed orders, an eperson who sees ${await totalOf(restricted, few)} items`,
+    restricted,
+    page(administratorOfFew, 101),
     page(few, 3),
   )
-  await closed.stop()
+  await restricted.stop()
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -120,7 +120,7 @@ async function compare(
     rates.push(some.perSecond)
   }
   console.log(
-    `${name}: ${median(ratios).toFixed(2)} of the administrator's (${Math.round(median(rates))} a second, ` +
+    `${name}: ${median(ratios).toFixed(2)} of the administrator's rate (${Math.round(median(rates))} per second, ` +
       `${rounds} rounds ${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}, load ${loadavg()[0]?.toFixed(1)})`,
   )
 }

@@ -6,14 +6,14 @@ import { median } from './support/load.ts'
 import { memory, startCarrel } from './support/processes.ts'
 import { type Read, read } from './support/read.ts'
 
-/** The whole listing of 1,000,000 records: rate, first byte, memory; and what slow readers cost. */
+/** Lists all of 1,000,000 records: rate, time to first byte and memory; then the memory that slow readers cost. */
 const folder = scratch()
 await importGenerated(folder, 1_000_000)
 const service = await startCarrel(folder)
 const { hostname, port } = new URL(service.address)
 const path = '/api/query/v4/generated'
 
-/** A server that writes as many bytes, in pieces of 64 kB, as fast as the client takes them. */
+/** A server that writes this many bytes in pieces of 64 kB, as fast as the client reads. */
 async function bareStream(bytes: number): Promise<{ address: string; close(): void }> {
   const piece = Buffer.alloc(65_536, 'x')
   const server = createServer((_, response) => {
@@ -62,7 +62,7 @@ for (const [name, query] of [
   )
 }
 
-// Twenty readers that take 64 kB and then nothing more for five seconds.
+// Twenty clients that read once and then nothing more for five seconds.
 const before = memory(service.pid).now
 const slow = Array.from({ length: 20 }, () => {
   const socket = connect(Number(port), hostname, () =>
@@ -72,6 +72,6 @@ const slow = Array.from({ length: 20 }, () => {
   return socket
 })
 await new Promise(resolve => setTimeout(resolve, 5_000))
-console.log(`20 slow readers: memory grew by ${(memory(service.pid).now - before).toFixed(0)} MB together`)
+console.log(`20 slow readers: memory grew by ${(memory(service.pid).now - before).toFixed(0)} MB in total`)
 for (const socket of slow) socket.destroy()
 await service.stop()

@@ -3,7 +3,7 @@ import { artworks, scratch } from './support/folder.ts'
 import { head } from './support/load.ts'
 import { carrel, startCarrel } from './support/processes.ts'
 
-/** Pages of 10 of the 69,202 artworks, five orders mixed at random, against a bare server. */
+/** Pages of 10 of the 69,202 artworks in five orders, mixed at random, compared with a bare server. */
 const folder = scratch()
 carrel(folder, ['import', artworks(), '--entity', 'artworks', '--key', 'id', '--read', 'anonymous'])
 const service = await startCarrel(folder)

@@ -3,7 +3,7 @@ import { scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
 import { carrel, memory, startCarrel } from './support/processes.ts'
 
-/** From the command to the first answer, and the memory of a service that nobody asks. */
+/** Time from the command to the first response, and the memory of an idle service. */
 const folder = scratch()
 carrel(folder, ['group', 'list'])
 const times: number[] = []
@@ -22,6 +22,6 @@ for (let round = 0; round < 5; round++) {
   bare.push(performance.now() - bareStart)
 }
 console.log(
-  `start to first answer: ${median(times).toFixed(0)} ms (${(median(times) / median(bare)).toFixed(1)} times an empty Node process), ` +
+  `start to first response: ${median(times).toFixed(0)} ms (${(median(times) / median(bare)).toFixed(1)} times an empty Node process), ` +
     `idle ${resident.toFixed(0)} MB resident`,
 )

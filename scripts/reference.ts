@@ -6,18 +6,18 @@ import { problems } from '../src/http/problems.ts'
 import { contract } from './contract.ts'
 
 /**
- * The parts of docs/ that are made from the code: `npm run docs` writes them, a test compares them. What is said
- * of a setting or a problem is said once, where it is decided.
+ * The parts of docs/ that are generated from the code. `npm run docs` writes them, and a test compares them. A setting or a
+ * problem is described only once, where it is defined.
  */
-const note = '<!-- Made by `npm run docs` from the code. -->'
+const note = '<!-- Generated from the code by `npm run docs`. -->'
 
 export const references: Readonly<Record<string, () => string>> = {
   'contract.md': contract,
   'reference/settings.md': () => `${note}
 # Settings
 
-Every setting has a default that works. It is taken from the environment, or else from the JSON file that
-\`CARREL_CONFIG\` names, under the same key. A wrong one stops the start and says what it takes.
+Every setting has a working default. Carrel reads a setting from the environment, or else from the JSON file that
+\`CARREL_CONFIG\` names, under the same key. With an invalid value, Carrel does not start and says which values are valid.
 
 | Key | Takes | Default |
 |---|---|---|
@@ -29,8 +29,8 @@ ${Object.entries(settings)
 
 \`CARREL_BASE_URL\` is \`http://localhost:<port>\` when it is not set.
 
-The file's [JSON Schema](carrel.schema.json) helps editors: name it with \`"$schema"\`. Of \`singleSignOn\` [the guide](../sso.md)
-explains each setting.
+The file's [JSON Schema](carrel.schema.json) helps editors: refer to it with \`"$schema"\`. [The guide](../sso.md)
+explains each setting of \`singleSignOn\`.
 
 ## In the file only
 
@@ -44,9 +44,9 @@ ${Object.entries(structuredSettings)
   'reference/problems.md': () => `${note}
 # Problems
 
-Every refusal is \`application/problem+json\` (RFC 9457): \`type\` (the address of the problem's page at the service itself,
+Every error is \`application/problem+json\` (RFC 9457): \`type\` (the address of the problem's page at the service itself,
 \`{base_url}/api/problems/<code>\`), \`title\`, \`status\`, \`code\`, \`detail\`, \`message\` (the same as \`detail\`), \`path\`, and
-what helps to mend it: \`parameter\`, \`value\`, \`position\`, \`legal\`, \`nearest\`.
+what helps to fix it: \`parameter\`, \`value\`, \`position\`, \`legal\`, \`nearest\`.
 
 | Code | Status | Title | What helps |
 |---|---|---|---|
@@ -56,7 +56,7 @@ ${Object.entries(problems)
 `,
 }
 
-/** Where a reference lies. */
+/** The path of a generated page. */
 export const referencePath = (name: string): string =>
   fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 

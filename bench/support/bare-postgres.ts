@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import pg from 'pg'
 
 /**
- * The baseline on PostgreSQL: a bare `node:http` server that runs one prepared statement for each request, through as
- * many connections as Carrel has, and sends what it gets: ten records from `offset` on, or, where BENCH_KEY names an
- * eperson, one look-up by key.
+ * The baseline on PostgreSQL: a bare `node:http` server that runs one prepared statement for each request, with as many
+ * connections as Carrel, and sends the result: ten records from `offset` on, or, if BENCH_KEY names an eperson, one
+ * look-up by key.
  */
 const eperson = process.env.BENCH_KEY
 const [url = '', table = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** The baseline: a bare `node:http` server that answers every request with a body of so many bytes. */
+/** The baseline: a bare `node:http` server that answers every request with a body of the given size. */
 const body = Buffer.alloc(Number(process.argv[2]), 'x')
 
 const server = createServer((_, response) => {

@@ -1,13 +1,13 @@
 import { type Load, type Measured, median, run } from './load.ts'
 import { processorTime, type Running, startBare } from './processes.ts'
 
-/** Carrel and a bare server in turns, so that whatever else the machine does falls on both. */
+/** Compares Carrel with a baseline. They are measured in turns, so that other load on the machine affects both. */
 export interface Comparison {
   readonly name: string
   readonly service: Running
   readonly rounds?: number
   readonly seconds?: number
-  /** What to compare with; a server that sends as many bytes and does nothing else if left out. */
+  /** The default is a server that only sends as many bytes. */
   readonly baseline?: Running
   next(): string
 }
@@ -48,13 +48,13 @@ export async function compare({
   if (!given) await bare.stop().catch(() => {})
   const result = { ratio: median(ratios), perSecond: median(rates) }
   console.log(
-    `${name}: ${result.ratio.toFixed(2)} of bare (${Math.round(result.perSecond)} a second, body ${bytes} bytes, ` +
-      `${((used / answered) * 1e6).toFixed(0)} µs of processor each, ${rounds} rounds ${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`,
+    `${name}: ${result.ratio.toFixed(2)} of bare (${Math.round(result.perSecond)} per second, body ${bytes} bytes, ` +
+      `${((used / answered) * 1e6).toFixed(0)} µs of processor time each, ${rounds} rounds ${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`,
   )
   return result
 }
 
-/** The bare server answers with a body of the same size, on average. */
+/** The average size of a response body, which the bare server sends too. */
 async function meanBytes(address: string, next: () => string): Promise<number> {
   let bytes = 0
   const tries = 50

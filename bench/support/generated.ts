@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { carrel } from './processes.ts'
 
 /**
- * Generated records that are the same on every machine: about 230 bytes of JSON each, ten fields, some nested.
+ * Imports generated records, the same on every machine: about 230 bytes of JSON each, ten fields, one of them nested.
  * @returns how long the import took, in seconds
  */
 export async function importGenerated(dataFolder: string, count: number): Promise<number> {

@@ -1,11 +1,12 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A load generator that costs less than what it measures: raw sockets, one request under way on each, answers told
- * apart by Content-Length. Every answer must have the status 200.
+ * A load generator that costs less than what it measures: raw sockets with one request at a time on each, and responses
+ * delimited by Content-Length. Every response must have the status 200.
  */
 export interface Load {
   readonly address: string
+  /** How many connections send requests; 32 by default. */
   readonly connections?: number
   readonly seconds: number
   /** The head (and body) of the next request, without the Host line; see `head`. */

@@ -3,13 +3,13 @@ import pg from 'pg'
 import { type Readers, readersText } from '../../src/model/readers.ts'
 
 /**
- * Items with mixed policies, the same on every machine and in every store: some 500 audiences, a third of the items open, the
- * others for members of groups, or under embargoes that have ended or haven't. Written past the service, row by row as it
- * writes them.
+ * Items with mixed policies, the same on every machine and in every store: about 500 audiences, a third of the items
+ * public, the others for members of groups or under past and future embargoes. They are inserted directly into the store,
+ * with the rows that the service would write.
  */
 export const groups: readonly string[] = Array.from({ length: 200 }, (_, n) => `Group ${n}`)
 
-/** Three items, and no others, are for its members. */
+/** Its members may read three items and no others. */
 export const fewGroup = 'Few'
 
 const day = (fromToday: number): string =>
@@ -36,7 +36,7 @@ function audienceOf(at: number, count: number): number {
   return mixed(at) % 3 === 0 ? 1 : 3 + (mixed(at * 7 + 1) % (audiences.length - 2))
 }
 
-/** A number that looks like chance (https://en.wikipedia.org/wiki/Hash_function#Multiplicative_hashing). */
+/** A deterministic number that looks random (https://en.wikipedia.org/wiki/Hash_function#Multiplicative_hashing). */
 function mixed(n: number): number {
   const once = Math.imul(n + 1, 2_654_435_761) >>> 0
   return (Math.imul(once ^ (once >>> 15), 2_246_822_519) ^ (once >>> 13)) >>> 0
@@ -72,21 +72,21 @@ function rowOf(at: number, count: number): Row {
   ]
 }
 
-/** What counts the items of an audience, and the indexes, are off meanwhile. */
+/** Drops the indexes and counting triggers while it inserts. */
 export function fillEmbedded(file: string, count: number): void {
   const db = new DatabaseSync(file)
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000; BEGIN')
-  const kept = db
+  const schema = db
     .prepare(
       "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'item' AND type IN ('index', 'trigger') AND sql IS NOT NULL",
     )
     .all() as { type: string; name: string; sql: string }[]
-  for (const { type, name } of kept) db.exec(`DROP ${type} ${name}`)
+  for (const { type, name } of schema) db.exec(`DROP ${type} ${name}`)
   for (const readers of audiences)
     db.prepare('INSERT INTO audience (readers) VALUES (?)').run(readersText(readers))
   const insert = db.prepare(`INSERT INTO item (${columns}) VALUES (${columns.replace(/\w+/g, '?')})`)
   for (let at = 0; at < count; at++) insert.run(...rowOf(at, count))
-  for (const { sql } of kept) db.exec(sql)
+  for (const { sql } of schema) db.exec(sql)
   db.exec(
     'UPDATE audience SET items = (SELECT count(*) FROM item WHERE audience = audience.id); COMMIT; PRAGMA wal_checkpoint(TRUNCATE)',
   )
@@ -121,19 +121,19 @@ export async function fillPostgres(url: string, count: number): Promise<void> {
   await client.end()
 }
 
-/** Closes everything but the three items, under a service that is stopped: it takes what audiences say for fixed. */
-const closeAll = (schema: '' | 'carrel.') =>
+/** Restricts all but the three items. The service must be stopped, because it caches audiences and never rereads them. */
+const restrictAll = (schema: '' | 'carrel.') =>
   `UPDATE ${schema}audience SET readers = '[{"reader":"group:Closed ' || id || '"}]' WHERE id <> 2`
 
-export function closeEmbedded(file: string): void {
+export function restrictEmbedded(file: string): void {
   const db = new DatabaseSync(file)
-  db.exec(closeAll(''))
+  db.exec(restrictAll(''))
   db.close()
 }
 
-export async function closePostgres(url: string): Promise<void> {
+export async function restrictPostgres(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(closeAll('carrel.'))
+  await client.query(restrictAll('carrel.'))
   await client.end()
 }

@@ -2,10 +2,10 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Real processes to measure, each on a free port, and what the operating system says of them. */
+/** Starts real processes to measure, each on a free port, and reads what the operating system reports of them. */
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The compiled form is what is published; without it the sources run. */
+/** The compiled program, which is what is published; without a build, the sources. */
 export const entry: string = existsSync(`${root}dist/cli/carrel.js`)
   ? `${root}dist/cli/carrel.js`
   : `${root}src/cli/carrel.ts`
@@ -41,7 +41,9 @@ const firstAddress = (child: ChildProcess): Promise<string> =>
       const address = /http:\/\/[\w.]+:\d+/.exec(text)?.[0]
       if (address) resolve(address.replace('localhost', '127.0.0.1'))
     })
-    child.once('exit', code => reject(new Error(`ended with ${code} before it answered: ${text}`)))
+    child.once('exit', code =>
+      reject(new Error(`the process exited with code ${code} before it printed its address: ${text}`)),
+    )
   })
 
 export const startBare = (bytes: number): Promise<Running> =>
@@ -59,15 +61,15 @@ export const carrel = (dataFolder: string, args: readonly string[], input = ''):
     maxBuffer: 1e9,
   }).toString()
 
-/** Processor time that the process has used, in seconds (/proc/<pid>/stat, fields 14 and 15, in hundredths). */
+/** The processor time of a process, in seconds (/proc/<pid>/stat, fields 14 and 15, in hundredths of a second). */
 export function processorTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** Resident memory now, and the most there ever was, in MB (/proc/<pid>/status). */
-export function memory(pid: number): { now: number; most: number } {
+/** The current and the peak resident memory, in MB (/proc/<pid>/status). */
+export function memory(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const value = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024
-  return { now: value('VmRSS'), most: value('VmHWM') }
+  return { now: value('VmRSS'), peak: value('VmHWM') }
 }

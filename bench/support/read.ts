@@ -2,19 +2,19 @@ import { connect } from 'node:net'
 
 export interface Read {
   readonly bytes: number
-  /** Milliseconds. */
+  /** Time to the first byte, in ms. */
   readonly firstByte: number
   readonly seconds: number
 }
 
-/** Reads an answer without looking at it. */
-export const read = (to: string, target: string): Promise<Read> =>
+/** Reads a response and discards it. */
+export const read = (address: string, target: string): Promise<Read> =>
   new Promise((resolve, reject) => {
-    const { hostname: host, port: at } = new URL(to)
+    const { hostname, port } = new URL(address)
     const start = performance.now()
     let firstByte = 0
     let bytes = 0
-    const socket = connect(Number(at), host, () =>
+    const socket = connect(Number(port), hostname, () =>
       socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
     )
     socket.on('data', chunk => {
@@ -26,13 +26,14 @@ export const read = (to: string, target: string): Promise<Read> =>
   })
 
 /**
- * Reads the body of an answer into one buffer again and again, so that the reader costs little.
- * @param request as `head` makes it @param take gets each chunk, which is another's afterwards
- * @returns how many bytes the body has
+ * Reads the body of a response into one reused buffer, so that the reader costs little.
+ * @param request in the format of `head`
+ * @param take receives each chunk, whose buffer is overwritten afterwards
+ * @returns the size of the body in bytes
  */
-export const receive = (to: string, request: string, take?: (chunk: Buffer) => void): Promise<number> =>
+export const receive = (address: string, request: string, take?: (chunk: Buffer) => void): Promise<number> =>
   new Promise((resolve, reject) => {
-    const { hostname: host, port } = new URL(to)
+    const { hostname: host, port } = new URL(address)
     let text = ''
     let missing = -1
     let bytes = 0

@@ -1,6 +1,6 @@
 import { carrel } from './processes.ts'
 
-/** Somebody who may log in, with what a browser would keep. */
+/** A logged-in eperson's token, and what a browser would keep. */
 export interface Person {
   readonly token: string
   readonly cookie: string

@@ -2,15 +2,15 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Readers on slow lines, in a process of their own: each takes a little of its answer, then waits. Says when all of them
- * have begun, and goes on until it is ended.
+ * Clients on slow connections, in their own process: each repeatedly reads a little of its response, then waits. Prints a
+ * line when all of them have started, and runs until it is killed.
  */
 const [address = '', count = '', request = ''] = process.argv.slice(2)
 const { hostname, port } = new URL(address)
-/** Bytes that one takes at once, twenty times a second. */
+/** How many bytes each client reads at a time, twenty times a second. */
 const sip = 4096
 
-async function readSlowly(begun: () => void): Promise<never> {
+async function readSlowly(started: () => void): Promise<never> {
   const socket = connect(Number(port), hostname, () => socket.write(request))
   socket.pause()
   let isFirst = true
@@ -20,13 +20,13 @@ async function readSlowly(begun: () => void): Promise<never> {
     if (chunk === null || !isFirst) continue
     if (!chunk.toString('latin1').startsWith('HTTP/1.1 200')) throw new Error(chunk.toString('latin1'))
     isFirst = false
-    begun()
+    started()
   }
 }
 
 let left = Number(count)
-const begun = () => {
+const started = () => {
   left--
   if (left === 0) console.log(`reading from ${address}`)
 }
-for (let n = 0; n < Number(count); n++) void readSlowly(begun)
+for (let n = 0; n < Number(count); n++) void readSlowly(started)
