@@ -93,7 +93,7 @@ export function fillEmbedded(file: string, count: number): void {
   db.close()
 }
 
-/** The same; what counts the items of an audience is off meanwhile, and set at the end. */
+/** The same, with the counting triggers disabled; the counters are set at the end. */
 export async function fillPostgres(url: string, count: number): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -16,7 +16,7 @@ export interface Eperson {
 /** How a session began: `password`, `command-line`, or a provider's scheme, such as `shibboleth` or `oidc`. */
 export type LoginMethod = string
 export const passwordMethod: LoginMethod = 'password'
-/** `carrel token`: whoever can read the store needs no password. */
+/** The method of `carrel token`, which needs access to the store instead of a password. */
 export const commandLineMethod: LoginMethod = 'command-line'
 
 /** An enabled eperson's current state, with what their tokens are checked against. */

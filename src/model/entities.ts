@@ -48,7 +48,7 @@ export type RowRule = 'all' | 'audience' | 'own'
 
 export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
 
-/** Who may read a new entity when nobody has said it. */
+/** Who may read a new entity if no rule is given. */
 export const newEntityRule: ReadRule = 'admin'
 
 export interface Order {

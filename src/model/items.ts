@@ -18,12 +18,12 @@ export interface NewItem {
   /** Handles of the collections that it is in, the owning one first. */
   readonly collections: readonly string[]
   /**
-   * null: an item that is already there keeps its readers (D7), a new one is for administrators only. As text at most
-   * `maxReadersBytes`, like those of its bitstreams.
+   * null: an existing item keeps its readers (D7), and a new one is for administrators only. Their text has at most
+   * `maxReadersBytes`, as for bitstreams.
    */
   readonly readers: Readers | null
   readonly bitstreams: readonly NewBitstream[]
-  /** Changes when what the item was made of does: the same again need not be read. */
+  /** Changes with the item's source, so that an unchanged source need not be read again. */
   readonly fingerprint: string
 }
 
@@ -37,7 +37,7 @@ export interface NewBitstream extends Content {
   readonly bundle: string
   readonly description: string | null
   readonly mimeType: string
-  /** null: those of the item; if that has null too, a bitstream that is already there keeps its own. */
+  /** null: those of the item; if they are null too, an existing bitstream keeps its own. */
   readonly readers: Readers | null
 }
 
@@ -70,7 +70,7 @@ export interface Bitstream extends Omit<NewBitstream, 'readers'> {
   readonly created: string
 }
 
-/** What an ingest compares with its source. */
+/** The parts of an existing item that an ingest compares with its source. */
 export interface KnownItem {
   readonly uuid: string
   readonly fingerprint: string
@@ -87,7 +87,7 @@ export interface ListedItem {
   readonly readers: Readers
 }
 
-/** Other readers for an item and the bitstreams that share its readers, or for one bitstream. */
+/** New readers for an item and the bitstreams that share its readers, or for one bitstream. */
 export interface AccessChange {
   readonly identifier: string
   readonly file: Pick<NewBitstream, 'bundle' | 'name'> | null

@@ -3,7 +3,7 @@ import { type Mac, macWith } from '../lib/hmac.ts'
 /** The secrets of the service, newest first. New tokens are signed with the first; any is accepted (T7). */
 export type Keyring = () => readonly Uint8Array[]
 
-/** @param configured CARREL_TOKEN_SECRET, newest first @param kept the store's own, used where none is configured */
+/** @param configured CARREL_TOKEN_SECRET, newest first @param kept the store's own secrets, used if none is configured */
 export function keyringOf(configured: readonly string[], kept: Keyring): Keyring {
   const secrets = configured.map(secret => Buffer.from(secret))
   return secrets.length > 0 ? () => secrets : kept

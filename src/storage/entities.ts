@@ -27,7 +27,7 @@ export interface Entities {
    */
   changeReadRule(name: string, read: ReadRule, event: AuditEvent): Promise<boolean>
   drop(name: string, event: AuditEvent): Promise<boolean>
-  /** Makes a table of somebody else's an entity; undefined where the store has no such tables. */
+  /** Makes one of the operator's tables an entity; undefined if the engine can't. */
   readonly expose: Expose | undefined
   /** A folder for temporary files. */
   readonly scratchFolder: string
@@ -59,7 +59,7 @@ export interface NewEntity {
   readonly fields: readonly Field[]
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
-  /** For a field: of each record, by number, the place of its value among the field's distinct values; nulls last. */
+  /** For each record, by number, the rank of its value among the field's distinct values; nulls last. */
   ranks(field: number): Uint32Array
 }
 

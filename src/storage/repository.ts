@@ -18,19 +18,19 @@ export interface Repository {
   bitstreamsOf(item: string): Awaitable<readonly Bitstream[]>
 
   uuidOf(identifier: string): Awaitable<string | undefined>
-  /** Those of these items that are in the store, by identifier. */
+  /** The items with these identifiers that are in the store, by identifier. */
   knownItems(identifiers: readonly string[]): Awaitable<ReadonlyMap<string, KnownItem>>
   /** The items after this identifier, by code point. @param after '' for the first page */
   listItems(after: string, max: number): Awaitable<readonly ListedItem[]>
   /**
-   * Adds items, or makes those of the same identifier what they are now: all, or none when it fails. An item keeps its
-   * uuid, and so does a bitstream of the same bundle and name. Without readers, they keep those that they have (D7).
-   * @param event what is written down of each that changed; `event` and `object` are filled in
+   * Adds items, and updates those whose identifier exists: all of them, or none if it fails. An existing item keeps its
+   * uuid, and so does a bitstream with the same bundle and name. Without readers, they keep their own (D7).
+   * @param event a template for the event of each changed item; `event` and `object` are filled in
    */
   putItems(items: readonly NewItem[], event: AuditEvent): Promise<readonly PutOutcome[]>
   /** @returns undefined if there is no such item or bitstream */
   setReaders(change: AccessChange, event: AuditEvent): Promise<'changed' | 'unchanged' | undefined>
-  /** @returns whether there was one */
+  /** @returns whether there was such an item */
   deleteItem(identifier: string, event: AuditEvent): Promise<boolean>
 
   /** The unique id of this store. A folder of files belongs to one store (docs/decisions/0012). */

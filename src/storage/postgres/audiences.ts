@@ -83,9 +83,9 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
       return { ...rows, counter: counterColumn(source.table), collect }
     },
     numbersOf: async texts => {
-      const known = await existingIds(pool, texts)
-      const missing = texts.filter(text => !known.has(text))
-      if (missing.length === 0) return known
+      const existing = await existingIds(pool, texts)
+      const missing = texts.filter(text => !existing.has(text))
+      if (missing.length === 0) return existing
       return pool.transaction(async db => {
         // The row lock allows one transaction at a time, so ids become visible in ascending order and no node skips one.
         await db.run('UPDATE carrel.state SET audiences = audiences')

@@ -5,13 +5,13 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { ExposeError, type ExposeRequest, type NewEntity } from '../entities.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
-import { letReaderRead, tableExists } from './expose.ts'
+import { grantReader, tableExists } from './expose.ts'
 import { writeVersion } from './record-versions.ts'
 
-/** The changes of the list of entities. */
+/** Changes of the list of entities. */
 
 /**
- * Writes a version and makes it the entity's, in one step for readers.
+ * Writes a version and points the entity at it, in one step for readers.
  * @param db a connection without time limits
  * @returns who may read the entity now
  */
@@ -24,7 +24,7 @@ export async function publishEntity(
 ): Promise<ReadRule> {
   const version = randomBytes(16).toString('hex')
   await db.exec('BEGIN')
-  // Until an entity points at it; what a process leaves that dies here is removed by any other.
+  // The version counts as retired until the entity points at it. If this process dies, another one removes it.
   await db.run('INSERT INTO carrel.retired (version, at) VALUES ($1, now())', version)
   const fields = definition.fields.length
   const written = await writeVersion(db, { version, fields, ranks, records })
@@ -32,12 +32,14 @@ export async function publishEntity(
   return pool.transaction(async changes => {
     await lockList(changes)
     if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
-      throw new StoreUnavailable('what was imported was removed before it was in use; import it again')
-    await retire(changes, definition.name)
-    const before = await entityNamed(changes, definition.name)
+      throw new StoreUnavailable(
+        'the imported records were removed before they were published; import them again',
+      )
+    await retireEntity(changes, definition.name)
+    const before = await findEntity(changes, definition.name)
     const read = definition.read ?? before?.read ?? newEntityRule
-    await point(changes, { ...definition, read, source: { kind: 'records', version, ...written } })
-    await takeBack(changes, before)
+    await pointEntity(changes, { ...definition, read, source: { kind: 'records', version, ...written } })
+    await revokeUnused(changes, before)
     await recordEvent(changes, { ...event, object: definition.name })
     return read
   })
@@ -46,11 +48,11 @@ export async function publishEntity(
 export const dropEntity = (pool: Pool, name: string, event: AuditEvent): Promise<boolean> =>
   pool.transaction(async db => {
     await lockList(db)
-    await retire(db, name)
+    await retireEntity(db, name)
     const deleted = 'DELETE FROM carrel.entity WHERE name = $1 RETURNING name, definition'
     const [row] = await db.rows<EntityRow>(deleted, name)
     if (!row) return false
-    await takeBack(db, toEntity(row))
+    await revokeUnused(db, toEntity(row))
     await recordEvent(db, { ...event, object: name })
     return true
   })
@@ -63,14 +65,14 @@ export const changeReadRule = (
 ): Promise<boolean> =>
   pool.transaction(async db => {
     await lockList(db)
-    const before = await entityNamed(db, name)
+    const before = await findEntity(db, name)
     if (before === undefined) return false
-    await point(db, { ...before, read })
+    await pointEntity(db, { ...before, read })
     await recordEvent(db, { ...event, object: name })
     return true
   })
 
-/** @throws ExposeError when the name is taken by imported records, or the columns can't be read */
+/** @throws ExposeError if the name belongs to imported records, or the columns can't be read */
 export async function exposeEntity(
   pool: Pool,
   table: Omit<Entity, 'read'>,
@@ -79,27 +81,27 @@ export async function exposeEntity(
 ): Promise<Entity> {
   return pool.transaction(async db => {
     await lockList(db)
-    const before = await entityNamed(db, table.name)
+    const before = await findEntity(db, table.name)
     if (before?.source.kind === 'records')
       throw new ExposeError(`${table.name} holds imported records; drop it first`)
     const exposed = { ...table, read: request.read ?? before?.read ?? newEntityRule }
-    await point(db, exposed)
-    await takeBack(db, before)
-    await letReaderRead(db, request, await columnsShown(db, request))
+    await pointEntity(db, exposed)
+    await revokeUnused(db, before)
+    await grantReader(db, request, await exposedColumns(db, request))
     await recordEvent(db, { ...event, object: exposed.name })
     return exposed
   })
 }
 
-/** Lets one change of the list through at a time. */
+/** Locks the list, so that only one transaction at a time changes it. */
 const lockList = (db: Queries) => db.run('UPDATE carrel.state SET entities = entities + 1')
-const retire = (db: Queries, name: string) =>
+const retireEntity = (db: Queries, name: string) =>
   db.run(
     `INSERT INTO carrel.retired SELECT version, now() FROM carrel.entity WHERE name = $1 AND version IS NOT NULL
      ON CONFLICT DO NOTHING`,
     name,
   )
-const point = (db: Queries, { name, ...definition }: Entity) =>
+const pointEntity = (db: Queries, { name, ...definition }: Entity) =>
   db.run(
     `INSERT INTO carrel.entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)
      ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, version = excluded.version,
@@ -110,19 +112,19 @@ const point = (db: Queries, { name, ...definition }: Entity) =>
     new Date().toISOString(),
   )
 
-async function entityNamed(db: Queries, name: string): Promise<Entity | undefined> {
+async function findEntity(db: Queries, name: string): Promise<Entity | undefined> {
   const [row] = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE name = $1', name)
   return row && toEntity(row)
 }
 
-/** Once no entity shows a column any more, the reader role may no longer read it. */
-async function takeBack(db: Connection, entity: Entity | undefined): Promise<void> {
+/** Revokes the reader role's access to columns that no entity shows any more. */
+async function revokeUnused(db: Connection, entity: Entity | undefined): Promise<void> {
   if (entity?.source.kind === 'exposed' && (await tableExists(db, entity.source)))
-    await letReaderRead(db, entity.source, await columnsShown(db, entity.source))
+    await grantReader(db, entity.source, await exposedColumns(db, entity.source))
 }
 
-/** The columns of a table that entities show, of all of them. */
-async function columnsShown(db: Queries, { schema, table }: ExposedTable) {
+/** The columns of a table that any entity shows. */
+async function exposedColumns(db: Queries, { schema, table }: ExposedTable) {
   const rows = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE version IS NULL')
   const showing = rows
     .map(toEntity)

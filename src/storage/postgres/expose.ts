@@ -6,44 +6,47 @@ import type { Connection, Queries } from './driver.ts'
 import { Conflict } from './errors.ts'
 
 /**
- * The role that exposed tables are read through: it may read what was exposed, and nothing else. Roles belong to the whole
- * server, so each database has its own.
+ * The role that reads exposed tables: it may read the exposed columns and nothing else. Roles belong to the whole server,
+ * so each database has its own.
  */
 const readerRole = "left('carrel_reader_' || current_database(), 63)"
 
 /**
- * What a connection for exposed tables begins with, and each page on it again, because a view's function may have changed
- * it. The role can't write; nothing at all is written there by a view either. Values are printed the same whatever the
- * database is set to.
+ * Sets up a connection for exposed tables. It runs again before each page, because a view's function may have changed the
+ * settings. The role can't write, and the transaction is read-only, so a view can't write either. Values are printed the
+ * same way whatever the database's settings.
  */
 export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZONE 'UTC'; SET DateStyle = ISO;
   SET IntervalStyle = postgres; SET bytea_output = hex; SET extra_float_digits = 1;
   SELECT set_config('role', ${readerRole}, false)`
 
 /**
- * Tables and views of the operator's own as read-only entities: types come from the catalogue, what has no order can't
- * be sorted by, and the reader role gets just the columns that are shown.
+ * Describes one of the operator's tables or views as a read-only entity. Types come from the catalogue, and columns whose
+ * type has no order can't be sorted by.
  */
 export async function describeTable(db: Connection, request: ExposeRequest): Promise<Omit<Entity, 'read'>> {
   const { schema, table } = request
   const full = `${schema}.${table}`
   if (/^(carrel|pg_.*|information_schema)$/.test(schema))
-    throw new ExposeError(`the schema ${schema} is not for exposing: it holds what Carrel or PostgreSQL keep`)
-  // Looking at a view runs it, as Carrel's own user.
+    throw new ExposeError(
+      `tables of the schema ${schema} can't be exposed: it belongs to Carrel or PostgreSQL`,
+    )
+  // Reading a view runs it, as Carrel's own user.
   await db.exec('BEGIN READ ONLY')
   const [found] = await db.rows<{ oid: number }>(findTable, schema, table)
-  if (!found) throw new ExposeError(`there is no table or view ${full} that this user can see`)
+  if (!found)
+    throw new ExposeError(`there is no table or view ${full}, or Carrel's database user can't see it`)
   const all = await db.rows<ColumnRow>(findColumns, found.oid)
   const columns = request.fields ? distinct(request.fields).map(field => columnNamed(all, field, full)) : all
   const key = request.key ? distinct(request.key) : await primaryKey(db, found.oid, full)
   if (columns.length === 0 || key.length === 0)
-    throw new ExposeError('--fields and --key each name at least one column, or are left out')
+    throw new ExposeError('--fields and --key must name at least one column each, unless they are left out')
   const fields = columns.map(toField)
   for (const name of key) {
     const field = fields.find(one => one.name === name)
-    if (!field) throw new ExposeError(`the key ${name} must be one of the fields: ${list(columns)}`)
+    if (!field) throw new ExposeError(`the key column ${name} must be one of the fields: ${list(columns)}`)
     if (field.sortable === false)
-      throw new ExposeError(`the column ${name} can't be of the key: its values have no order`)
+      throw new ExposeError(`the column ${name} can't be part of the key: its values have no order`)
   }
   await checkKey(db, found.oid, request, key)
   const [first, ...more] = key
@@ -66,8 +69,8 @@ export const tableExists = async (
 ): Promise<boolean> => (await db.rows(findTable, schema, table)).length > 0
 
 /**
- * A domain is what it is made of, however deep. `ordered`: the type has an order of its own (a default operator class for
- * B-trees). `castsToJson`: a type of an extension, such as hstore, that says itself what it is in JSON.
+ * The columns of a table. Domains are resolved to their base types. `ordered`: the type has an order (a default operator
+ * class for B-trees). `castsToJson`: the type belongs to an extension, such as hstore, that defines a cast to JSON.
  */
 const findColumns = `SELECT a.attname AS name, NOT a.attnotnull AS nullable, b.typname AS type, b.typtype AS kind,
     b.typcategory AS category, EXISTS (SELECT 1 FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod
@@ -116,7 +119,7 @@ const isText = ({ type, kind }: ColumnRow) => texts.has(type) || kind === 'e'
 
 function toField(column: ColumnRow): Field {
   const { name, type, nullable, kind, category, ordered, castsToJson } = column
-  // Arrays and rows of several columns are nested JSON; everything else that has no type of its own is text.
+  // Arrays and composite types become nested JSON. Every other type without an entry in `types` becomes text.
   const shown = types[type] ?? (category === 'A' || kind === 'c' || castsToJson ? 'json' : 'text')
   const sortable = isText(column) || (ordered && shown !== 'json')
   return sortable ? { name, type: shown, nullable } : { name, type: shown, nullable, sortable: false }
@@ -131,11 +134,11 @@ async function primaryKey(db: Queries, oid: number, table: string): Promise<read
   )
   if (columns.length > 0) return columns.map(column => column.name)
   throw new ExposeError(
-    `${table} has no primary key; name columns with --key that are never null and together unique`,
+    `${table} has no primary key; use --key to name columns that are never null and unique together`,
   )
 }
 
-/** @throws ExposeError when two records could have the same key: their order would be anybody's guess */
+/** @throws ExposeError if two records could have the same key, because their order would be undefined */
 async function checkKey(
   db: Queries,
   oid: number,
@@ -153,7 +156,7 @@ async function checkKey(
     key,
   )
   if (unique) return
-  // A view, or a table that doesn't say: the values that there are must do.
+  // A view, or a table without a matching unique index: only the current values can be checked.
   const columns = key.map(quoteName)
   const [bad] = await db.rows(
     `SELECT 1 FROM ${quoteName(schema)}.${quoteName(table)} GROUP BY ${columns.join(', ')}
@@ -161,22 +164,22 @@ async function checkKey(
   )
   if (bad)
     throw new ExposeError(
-      `${key.join(', ')} can't be the key of ${schema}.${table}: it has a value twice, or null`,
+      `${key.join(', ')} can't be the key of ${schema}.${table}: it has duplicate values or nulls`,
     )
 }
 
 /**
- * Gives the reader role just these columns of the table, and takes all others away.
- * @throws ExposeError with the statements for somebody who may, where this user may not
+ * Grants the reader role these columns of the table, and revokes all others.
+ * @throws ExposeError if this user may not; the message has the statements for an authorized user to run
  */
-export async function letReaderRead(
+export async function grantReader(
   db: Connection,
   { schema, table }: Pick<ExposeRequest, 'schema' | 'table'>,
   columns: readonly string[],
 ): Promise<void> {
   const full = `${quoteName(schema)}.${quoteName(table)}`
   const [role] = await db.rows<RoleRow>(findRole, schema, table, columns)
-  if (!role) throw new Error(`${full} is not there`)
+  if (!role) throw new Error(`${full} does not exist`)
   const reader = quoteName(role.name)
   const statements = [
     ...(role.known ? [] : [`CREATE ROLE ${reader} NOLOGIN`]),
@@ -189,7 +192,7 @@ export async function letReaderRead(
   ]
   try {
     for (const sql of statements) await db.exec(sql)
-    // Where a grant only warns, or the view reads with the caller's rights, it shows here.
+    // Reads as the role, because a failed grant may only warn, and a view may read with the caller's rights.
     if (columns.length > 0)
       await db.exec(
         `SET LOCAL ROLE ${reader}; SELECT ${columns.map(quoteName).join(', ')} FROM ${full} LIMIT 0; RESET ROLE`,
@@ -197,7 +200,7 @@ export async function letReaderRead(
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || error instanceof Conflict) throw error
     throw new ExposeError(
-      `${error.message}; let somebody who may run: ${statements.join('; ')}; and then this command again`,
+      `${error.message}; have an authorized user run: ${statements.join('; ')}; then run this command again`,
       { cause: error },
     )
   }
@@ -208,10 +211,10 @@ type RoleRow = {
   user: string
   known: boolean
   member: boolean
-  /** This user owns the table, or is as good as its owner. */
+  /** Whether this user owns the table or has its owner's rights. */
   owner: boolean
   inSchema: boolean
-  /** The reader reads all the columns already. */
+  /** Whether the reader role can already read all the columns. */
   reads: boolean
 }
 

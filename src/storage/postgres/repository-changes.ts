@@ -22,7 +22,7 @@ import { now, recordEvent } from './events.ts'
 
 /** Changes of items and bitstreams. */
 
-/** Adds items, or makes those of the same identifier what they are now. */
+/** Adds items, and updates those whose identifier exists. */
 export async function putItems(
   pool: Pool,
   audiences: PostgresAudiences,
@@ -53,7 +53,7 @@ export async function putItems(
 
 const numbersIn = (numbers: ReadonlyMap<string, number>) => (text: string) => {
   const number = numbers.get(text)
-  if (number === undefined) throw new Error('an audience has no number')
+  if (number === undefined) throw new Error('the audience has no id')
   return number
 }
 
@@ -71,13 +71,13 @@ export async function setReaders(
     const item = await lockItem(db, identifier)
     if (!item) return undefined
     const bitstreams = file
-      ? await db.rows<Known>(
+      ? await db.rows<ExistingRow>(
           'SELECT uuid, audience FROM carrel.bitstream WHERE item = $1 AND bundle = $2 AND name = $3',
           item.uuid,
           file.bundle,
           file.name,
         )
-      : await db.rows<Known>(
+      : await db.rows<ExistingRow>(
           'SELECT uuid, audience FROM carrel.bitstream WHERE item = $1 AND audience = $2',
           item.uuid,
           item.audience,
@@ -101,22 +101,22 @@ export async function setReaders(
   })
 }
 
-/** @returns whether there was one */
+/** @returns whether there was such an item */
 export const deleteItem = (pool: Pool, identifier: string, event: AuditEvent): Promise<boolean> =>
   pool.transaction(async db => {
-    const known = await lockItem(db, identifier)
-    if (!known) return false
-    await db.run('DELETE FROM carrel.bitstream WHERE item = $1', known.uuid)
-    await db.run('DELETE FROM carrel.item WHERE uuid = $1', known.uuid)
+    const existing = await lockItem(db, identifier)
+    if (!existing) return false
+    await db.run('DELETE FROM carrel.bitstream WHERE item = $1', existing.uuid)
+    await db.run('DELETE FROM carrel.item WHERE uuid = $1', existing.uuid)
     await recordEvent(db, { ...event, object: identifier })
     return true
   })
 
-type Known = { uuid: string; audience: number }
+type ExistingRow = { uuid: string; audience: number }
 
 const lockItem = async (db: Queries, identifier: string) =>
   (
-    await db.rows<Known>(
+    await db.rows<ExistingRow>(
       'SELECT uuid, audience FROM carrel.item WHERE identifier = $1 FOR UPDATE',
       identifier,
     )
@@ -137,7 +137,7 @@ async function putItem(
   { item, given, givenBitstreams, fallback }: Put,
 ): Promise<PutOutcome> {
   const values = itemValues(item)
-  const added = await db.rows<Known>(
+  const added = await db.rows<ExistingRow>(
     `INSERT INTO carrel.item (${itemValueColumns}, audience, modified, uuid, identifier, fingerprint, created)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $8) ON CONFLICT (identifier) DO NOTHING RETURNING uuid, audience`,
     ...values,
@@ -148,10 +148,10 @@ async function putItem(
     item.fingerprint,
   )
   // An existing item stays locked until the transaction ends.
-  const known = added[0] ?? (await lockItem(db, item.identifier))
-  if (!known) throw new Error('the item was deleted while it was being changed')
-  const { uuid } = known
-  const audience = given ?? known.audience
+  const existing = added[0] ?? (await lockItem(db, item.identifier))
+  if (!existing) throw new Error('the item was deleted while it was being changed')
+  const { uuid } = existing
+  const audience = given ?? existing.audience
   const before = added[0]
     ? []
     : await db.rows<BitstreamValues & { uuid: string }>(

@@ -98,9 +98,10 @@ export const changingValues = (row: BitstreamValues): (string | number | null)[]
 const keyOf = ({ bundle, name }: Pick<BitstreamValues, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
 
 /**
- * The bitstreams that an item is to have. One whose readers aren't given keeps its audience (D7); a new one has the item's.
- * @param given the audiences that the item names for its bitstreams, in their order
- * @param audience of the item
+ * The bitstreams that an item should have. A bitstream without given readers keeps its audience (D7); a new one gets the
+ * item's.
+ * @param given the audiences that are given for the bitstreams, in their order
+ * @param audience the item's audience
  */
 export function wantedBitstreams(
   { bitstreams }: NewItem,
@@ -108,7 +109,7 @@ export function wantedBitstreams(
   audience: number,
   before: readonly BitstreamValues[],
 ): BitstreamValues[] {
-  const known = new Map(before.map(row => [keyOf(row), row.audience]))
+  const audiences = new Map(before.map(row => [keyOf(row), row.audience]))
   return bitstreams.map((one, place) => ({
     bundle: one.bundle,
     name: one.name,
@@ -117,7 +118,7 @@ export function wantedBitstreams(
     mime_type: one.mimeType,
     size: one.size,
     sha256: one.sha256,
-    audience: given[place] ?? known.get(keyOf(one)) ?? audience,
+    audience: given[place] ?? audiences.get(keyOf(one)) ?? audience,
   }))
 }
 
@@ -133,22 +134,22 @@ export function bitstreamChanges(
   before: readonly (BitstreamValues & { readonly uuid: string })[],
   wanted: readonly BitstreamValues[],
 ): BitstreamChanges {
-  const known = new Map(before.map(row => [keyOf(row), row]))
+  const oldRows = new Map(before.map(row => [keyOf(row), row]))
   const kept = new Set(wanted.map(keyOf))
   return {
     removed: before.filter(row => !kept.has(keyOf(row))).map(({ uuid }) => uuid),
     changed: wanted.flatMap(row => {
-      const old = known.get(keyOf(row))
+      const old = oldRows.get(keyOf(row))
       return old && changing.some(column => old[column] !== row[column]) ? { ...row, uuid: old.uuid } : []
     }),
-    added: wanted.filter(row => !known.has(keyOf(row))),
+    added: wanted.filter(row => !oldRows.has(keyOf(row))),
   }
 }
 
-/** The text of the readers of a new item that nobody has named any for. */
+/** The readers of a new item for which none are given: administrators only. */
 export const defaultReaders = readersText([])
 
-/** @throws RangeError for readers that are longer than every engine can keep */
+/** @returns the canonical text of the readers @throws RangeError if it is longer than every engine can store */
 export function checkedReaders(identifier: string, readers: Readers): string {
   const text = readersText(readers)
   if (Buffer.byteLength(text) <= maxReadersBytes) return text
@@ -156,8 +157,8 @@ export function checkedReaders(identifier: string, readers: Readers): string {
 }
 
 /**
- * The readers that are given for an item and for each of its bitstreams, as the texts that tell audiences apart; null
- * where they keep those that they have. What is given for the item counts for its bitstreams too.
+ * The canonical texts of the readers that are given for an item and for each of its bitstreams; null where existing
+ * readers are kept. Readers that are given for the item apply to its bitstreams too.
  * @throws RangeError before anything is changed
  */
 export function givenReaders({ identifier, readers, bitstreams }: NewItem) {
@@ -186,6 +187,6 @@ export type ListedRow = {
 }
 export const toListedItem = (row: ListedRow): ListedItem => ({ ...row, readers: readReaders(row.readers) })
 
-/** What the audit trail calls the object of a change of readers. */
+/** The `object` of the event for a change of readers. */
 export const accessObject = ({ identifier, file }: AccessChange): string =>
   file ? `${identifier}, ${file.bundle}/${file.name}` : identifier

@@ -69,12 +69,12 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     for (const version of old) rmSync(fileOf(version), { force: true })
     if (old.length > 0) await write('forgetRetired', old)
     const inUse = importedEntities(db).map(({ source }) => source.version)
-    const known = new Set(
+    const referenced = new Set(
       [...retired.map(({ version }) => version), ...inUse].map(version => `${version}.db`),
     )
     for (const name of readdirSync(folder)) {
       const modified = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
-      if (!known.has(name) && Date.now() - modified > abandonedAfter)
+      if (!referenced.has(name) && Date.now() - modified > abandonedAfter)
         rmSync(join(folder, name), { force: true })
     }
   }

@@ -24,10 +24,10 @@ export const putItems = (db: Database, items: readonly NewItem[], event: AuditEv
   items.map(item => putItem(db, item, event))
 
 export function deleteItem(db: Database, identifier: string, event: AuditEvent): boolean {
-  const known = find(db, identifier)
-  if (!known) return false
-  db.run('DELETE FROM bitstream WHERE item = ?', known.uuid)
-  db.run('DELETE FROM item WHERE uuid = ?', known.uuid)
+  const existing = find(db, identifier)
+  if (!existing) return false
+  db.run('DELETE FROM bitstream WHERE item = ?', existing.uuid)
+  db.run('DELETE FROM item WHERE uuid = ?', existing.uuid)
   recordEvent(db, { ...event, object: identifier })
   return true
 }
@@ -42,13 +42,13 @@ export function setReaders(
   const item = find(db, identifier)
   if (!item) return undefined
   const bitstreams = file
-    ? db.all<Known>(
+    ? db.all<ExistingRow>(
         'SELECT uuid, audience FROM bitstream WHERE item = ? AND bundle = ? AND name = ?',
         item.uuid,
         file.bundle,
         file.name,
       )
-    : db.all<Known>(
+    : db.all<ExistingRow>(
         'SELECT uuid, audience FROM bitstream WHERE item = ? AND audience = ?',
         item.uuid,
         item.audience,
@@ -64,20 +64,20 @@ export function setReaders(
   return 'changed'
 }
 
-type Known = { uuid: string; audience: number }
+type ExistingRow = { uuid: string; audience: number }
 
 const find = (db: Database, identifier: string) =>
-  db.get<Known>('SELECT uuid, audience FROM item WHERE identifier = ?', identifier)
+  db.get<ExistingRow>('SELECT uuid, audience FROM item WHERE identifier = ?', identifier)
 
 function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
   const texts = givenReaders(item)
   const numberOf = (text: string | null) => (text === null ? null : audienceOf(db, text))
   const given = { item: numberOf(texts.item), bitstreams: texts.bitstreams.map(numberOf) }
-  const known = find(db, item.identifier)
-  const audience = given.item ?? known?.audience ?? audienceOf(db, defaultReaders)
-  const uuid = known?.uuid ?? randomUUID()
+  const existing = find(db, item.identifier)
+  const audience = given.item ?? existing?.audience ?? audienceOf(db, defaultReaders)
+  const uuid = existing?.uuid ?? randomUUID()
   const values = itemValues(item)
-  if (!known)
+  if (!existing)
     db.run(
       `INSERT INTO item (uuid, identifier, ${itemValueColumns}, audience, fingerprint, created, modified)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -89,7 +89,7 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
       now(),
       now(),
     )
-  const before = known
+  const before = existing
     ? db.all<BitstreamValues & { uuid: string }>(
         `SELECT uuid, bundle, name, ${changingColumns} FROM bitstream WHERE item = ?`,
         uuid,
@@ -97,7 +97,7 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
     : []
   const changes = bitstreamChanges(before, wantedBitstreams(item, given.bitstreams, audience, before))
   changeBitstreams(db, uuid, changes)
-  const outcome = known ? changeItem(db, uuid, { item, values, audience, changes }) : 'added'
+  const outcome = existing ? changeItem(db, uuid, { item, values, audience, changes }) : 'added'
   if (outcome !== 'unchanged')
     recordEvent(db, {
       ...event,
@@ -156,8 +156,8 @@ function changeBitstreams(db: Database, item: string, { removed, changed, added 
 
 /** The number of the audience with these readers, which is created if it doesn't exist. */
 function audienceOf(db: Database, readers: string): number {
-  const known = db.get<{ id: number }>('SELECT id FROM audience WHERE readers = ?', readers)
-  if (known) return known.id
+  const existing = db.get<{ id: number }>('SELECT id FROM audience WHERE readers = ?', readers)
+  if (existing) return existing.id
   db.run('INSERT INTO audience (readers) VALUES (?)', readers)
   return audienceOf(db, readers)
 }
