@@ -9,7 +9,10 @@ import { memory, start, startCarrel } from './support/processes.ts'
 import { type Read, read } from './support/read.ts'
 import { addPerson, logIn } from './support/session.ts'
 
-/** Imports, pages, status and listings on PostgreSQL; pages and status compared with bare servers that run one statement per request. */
+/**
+ * Imports, pages, status and listings on PostgreSQL. Pages and status are compared with bare servers that run one statement
+ * per request.
+ */
 const server = await startPostgres({ flags: ['shared_buffers=512MB', 'max_wal_size=4GB'] })
 process.env.CARREL_DATABASE_URL = server.url
 const records = 1_000_000

@@ -37,7 +37,10 @@ export interface AuditEvent {
   readonly outcome: 'success' | 'failure'
   /** The eperson it concerns; null if there is no such eperson. */
   readonly eperson: string | null
-  /** Who did it; differs from `eperson` while acting on behalf of someone. null: the command line, or an unauthenticated caller. */
+  /**
+   * Who did it. It differs from `eperson` while acting on behalf of someone.
+   * null: the command line, or an unauthenticated caller.
+   */
   readonly actor: string | null
   readonly clientIp: string | null
   readonly method: LoginMethod | null

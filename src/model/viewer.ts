@@ -2,7 +2,7 @@ import type { Session } from './accounts.ts'
 import { type Caller, isAdministrator } from './caller.ts'
 import { admits, type Readers, today, type Viewer } from './readers.ts'
 
-/** A caller stays the same object until something about them changes. So does their viewer, which row visibility is cached by. */
+/** A caller stays the same object until something about them changes, and so does their viewer. */
 const viewers = new WeakMap<Caller, Viewer>()
 
 /** The viewer for a caller. While acting on behalf of an eperson, that is the eperson, without administrator rights (B3). */

@@ -27,7 +27,10 @@ export interface PostgresAudiences {
   numbersOf(texts: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
 
-/** Audiences in PostgreSQL (docs/decisions/0011). Every node holds all in memory, and each session look-up tells it of new ones. */
+/**
+ * Audiences in PostgreSQL (docs/decisions/0011). Every node holds all of them in memory, and each session look-up tells it
+ * whether there are new ones.
+ */
 export function postgresAudiences(pool: Pool): PostgresAudiences {
   const audiences = createAudiences()
   let counts: Counts | undefined

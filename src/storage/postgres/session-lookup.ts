@@ -83,7 +83,7 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
     return result
   }
 
-  /** The batch that formed during the last look-up. A function, because the compiler takes the variable for unchanged. */
+  /** The batch that formed during the last look-up. A function, because TypeScript has narrowed the variable to undefined. */
   const waiting = () => nextBatch
 
   async function run(): Promise<void> {

@@ -29,7 +29,7 @@ export function createAudiences(): Audiences {
       const state = `${day} ${lastId()}`
       if (cachedFor !== state || cache.size >= maxCached) cache.clear()
       cachedFor = state
-      // Only a viewer's groups matter, not who they are.
+      // Only whether viewers are logged in and their groups matter, not who they are.
       const key =
         viewer.kind === 'administrator'
           ? ''

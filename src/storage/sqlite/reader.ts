@@ -36,7 +36,7 @@ function pageConnection(file: string): Database {
   return db
 }
 
-/** Counts the visible rows, and chooses the cheaper statement for the page. It runs in the transaction that reads the page. */
+/** Counts the visible rows, and chooses the cheaper statement. It runs in the transaction that reads the page. */
 function choose(db: Database, plan: TablePlan) {
   const { counts } = plan
   const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }

@@ -17,7 +17,10 @@ import {
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 
-/** Items and bitstreams in the embedded store: reads are synchronous on the caller's thread, writes go through the single writer. */
+/**
+ * Items and bitstreams in the embedded store: reads are synchronous on the caller's thread, writes go through the single
+ * writer.
+ */
 export const sqliteRepository = ({ db, write }: { db: Database; write: Write }): Repository => ({
   item: uuid => {
     const row = db.get<ItemRow>(`SELECT ${itemColumns} FROM items WHERE uuid = ?`, uuid)

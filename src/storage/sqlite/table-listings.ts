@@ -7,7 +7,10 @@ import type { VisibleRows } from '../shared/row-visibility.ts'
 import { compileTable } from './compile.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 
-/** Lists an entity that is a table, always on a reader thread. A long listing uses a cursor, which moves as fast as the client reads. */
+/**
+ * Lists an entity that is a table, always on a reader thread. A long listing uses a cursor, which advances as fast as the
+ * client reads.
+ */
 export async function listTable(
   { file, readerThreads }: { readonly file: string; readonly readerThreads: ReaderThreads },
   entity: Entity,
