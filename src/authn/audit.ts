@@ -9,7 +9,7 @@ type What = Pick<AuditEvent, 'event' | 'outcome'> & {
   readonly reason?: string | null
 }
 
-/** The event of something that the caller did; while acting, both names are on it (B4). */
+/** The event of something that the caller did. While they act on behalf of somebody, it names both (B4). */
 export function eventOf(caller: Caller, request: FastifyRequest, what: What): AuditEvent {
   const uuid = caller.kind === 'anonymous' ? null : caller.session.eperson.uuid
   return {
@@ -24,19 +24,19 @@ export function eventOf(caller: Caller, request: FastifyRequest, what: What): Au
   }
 }
 
-/** The event of somebody who tried to log in. */
+/** The event of a login, successful or not. */
 export const loginEvent = (
   request: FastifyRequest,
   eperson: string | null,
   method: LoginMethod,
   outcome: AuditEvent['outcome'],
-  /** The provider that vouched. */
+  /** The identity provider, for single sign-on. */
   provider: string | null = null,
 ): AuditEvent => ({
   event: 'login',
   outcome,
   eperson,
-  // Whoever fails to log in has not shown to be the eperson.
+  // After a failed login, nobody has proved to be the eperson.
   actor: outcome === 'success' ? eperson : null,
   clientIp: clientAddress(request.ip),
   method,

@@ -10,11 +10,11 @@ import type { Tokens, Verified } from './tokens.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is asking; set before the handler of every route inside of the scope that authenticates. */
+    /** Who sent the request; set before the handler of every route in the scope that authenticates. */
     caller: Caller
   }
   interface FastifyContextConfig {
-    /** Authorization may hold a short-lived token without a scheme. */
+    /** The header Authorization may be a short-lived token without a scheme. */
     takesBareToken?: boolean
   }
 }
@@ -46,7 +46,7 @@ export function authenticate({ accounts, tokens, specialGroups, onBehalfOf }: Pa
 
 const nobody: Caller = { kind: 'anonymous', specialGroups: [] }
 
-/** The header decides where there is one, even if it is no good (T10). */
+/** If there is an Authorization header, it decides, even if it is not valid (T10). */
 function verifiedToken(tokens: Tokens, request: FastifyRequest) {
   if (request.headers.authorization !== undefined) {
     const bare = request.routeOptions.config.takesBareToken ? bareToken(request) : undefined
@@ -65,15 +65,15 @@ export function bearerToken(request: FastifyRequest): string | undefined {
 }
 
 /**
- * A token without a scheme in front of it: so DSpace's Python client sends a short-lived token for a download. On routes
- * that take it, it is one and nothing else (docs/decisions/0013).
+ * A token without a scheme: DSpace's Python client sends a short-lived token for a download like this. On the routes that
+ * accept it, it can only be a short-lived token (docs/decisions/0013).
  */
 function bareToken(request: FastifyRequest): string | undefined {
   if (countHeader(request.raw, 'authorization') !== 1) return undefined
   return /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/.exec(request.headers.authorization ?? '')?.[0]
 }
 
-/** Remembered with the token it came from: the same token asks again and again. */
+/** Cached for each verified token: clients send the same one again and again. */
 const withoutAddress = new WeakMap<Verified, Authenticated>()
 
 export async function authenticated(
@@ -91,7 +91,7 @@ export async function authenticated(
   return { ...caller, specialGroups: withoutRepeats([...caller.specialGroups, ...ipGroups]) }
 }
 
-/** Whoever a token stands for, and who acts as them, where somebody does. */
+/** The eperson of a token, and the administrator who acts as them, if any. */
 export async function callerOf(
   accounts: Accounts,
   verified: Verified,
@@ -101,11 +101,11 @@ export async function callerOf(
   return verified.acting ? { ...caller, ...verified.acting, kind: 'acting' } : caller
 }
 
-/** Logging in and making short-lived tokens is not open to a short-lived token, whatever else comes along (T10). */
+/** Refuses a short-lived token, whether or not a bearer token is there, too (T10). */
 export async function refuseShortLivedToken(request: FastifyRequest): Promise<void> {
   if ((request.query as Query).values.has(tokenParameter))
     throw new Problem(
       'short-lived-token-refused',
-      `?${tokenParameter}= is refused here; send Authorization: Bearer.`,
+      `This endpoint does not accept ?${tokenParameter}=; send a login token as Authorization: Bearer.`,
     )
 }

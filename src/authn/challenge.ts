@@ -1,6 +1,6 @@
 import type { LoginMethod } from '../model/accounts.ts'
 
-/** A way to log in, and where it begins if that is not a form of the client's own. */
+/** A way to log in, and the address where it starts, unless the client has its own form for it. */
 export interface Way {
   readonly method: LoginMethod
   readonly location?: string

@@ -16,14 +16,14 @@ interface Parts {
   readonly addresses: Addresses
   readonly csrf: Csrf
   readonly passwords: Passwords
-  /** Whether there is a login by password. */
+  /** Whether epersons can log in by password. */
   readonly password: boolean
 }
 
 /**
- * `PATCH /api/eperson/epersons/{uuid}`: an eperson changes its own password. Whoever has got hold of a token, even an
- * administrator's, can't take over an account with it: the current password is asked for, in the same queue as at login
- * and at the same cost, and nobody changes the password of somebody else.
+ * `PATCH /api/eperson/epersons/{uuid}`: epersons change their own password, and nobody else's. A stolen token, even an
+ * administrator's, is not enough to take over an account: the current password is required, and verified in the same
+ * queue and at the same cost as at login.
  */
 export function changePasswordRoutes(
   app: FastifyInstance,
@@ -31,7 +31,7 @@ export function changePasswordRoutes(
 ): void {
   app.patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
-    { preParsing: [refuseShortLivedToken, refuseStrangers] },
+    { preParsing: [refuseShortLivedToken, requireLogin] },
     async (request, reply) => {
       const caller = requireEperson(request.caller)
       const { uuid, email } = caller.session.eperson
@@ -45,33 +45,33 @@ export function changePasswordRoutes(
       }
 
       if (caller.kind === 'acting')
-        throw await refuse('on-behalf-of-refused', 'Nobody’s password is changed on behalf of them.')
+        throw await refuse('on-behalf-of-refused', 'A password can’t be changed on behalf of somebody.')
       const wanted = request.params.uuid.toLowerCase()
-      // The same answer whether there is such an eperson or not.
+      // The response is the same whether or not there is such an eperson.
       if (wanted !== uuid)
         throw await refuse(
           'access-denied',
-          'An eperson changes its own password only; the operator sets others, with «carrel eperson password».',
+          'Epersons may change only their own password. An operator can set any with `carrel eperson password`.',
           (await accounts.eperson(wanted))?.uuid ?? null,
         )
       const known = password ? await accounts.credentials(email) : undefined
       if (known?.uuid !== uuid || known.passwordHash === null)
-        throw await refuse('access-denied', 'There is no login by password for this eperson.')
+        throw await refuse('access-denied', 'This eperson has no password, or can’t log in with one.')
 
       const { currentPassword, newPassword } = readPasswordPatch(request)
       if (!(await passwords.verify(currentPassword, known.passwordHash)))
         throw await refuse('wrong-password', 'The current password is wrong.')
       const hash = await passwords.hash(newPassword)
-      // Only while what was checked still counts: an operator who has just set another one would be overruled.
+      // Only if it is still the password that was verified: an operator may have set another one meanwhile.
       if ((await accounts.setPassword(email, hash, event('success'), known)) !== 'changed')
-        throw await refuse('wrong-password', 'The current password was changed at the same moment.')
+        throw await refuse('wrong-password', 'The password was changed by somebody else at the same time.')
       csrf.issue(request, reply)
       return epersonBody(caller.session.eperson, addresses)
     },
   )
 }
 
-/** Before the body is read: what a stranger sends is not looked at. */
-async function refuseStrangers({ caller }: FastifyRequest): Promise<void> {
+/** Runs before the body is read: the body of an anonymous request is never parsed. */
+async function requireLogin({ caller }: FastifyRequest): Promise<void> {
   requireEperson(caller)
 }

@@ -1,14 +1,14 @@
 import { type Mac, sameText } from '../lib/hmac.ts'
 
 /**
- * JSON Web Tokens (RFC 7519) of the one form that Carrel issues: JWS Compact Serialization (RFC 7515 §3.1), HS256,
- * always the same header (docs/decisions/0004). Verifying compares with what the service itself would have written,
- * so that nothing in a token can choose how it is verified (RFC 8725 §3.1, contract T8).
+ * JSON Web Tokens (RFC 7519) in the one form that Carrel issues: JWS Compact Serialization (RFC 7515 §3.1), HS256, always
+ * the same header (docs/decisions/0004). A token is compared with what the service itself would have written, so nothing
+ * in a token can influence how it is verified (RFC 8725 §3.1, contract T8).
  */
 export interface Claims {
   /** The eperson's uuid. */
   readonly eid: string
-  /** The ids of the special groups that the login gave. */
+  /** The ids of the special groups that came with the login. */
   readonly sg: readonly string[]
   /** Seconds since 1970, with a fraction (RFC 7519 §2, NumericDate). */
   readonly exp: number
@@ -16,8 +16,8 @@ export interface Claims {
 
 const header = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 
-/** No token of ours comes near this; a longer one isn't looked at. */
-const longest = 8 * 1024
+/** Longer than any token that Carrel issues; longer ones aren't parsed. */
+const maxLength = 8 * 1024
 
 export function signJwt(claims: Claims, key: Mac): string {
   const input = `${header}.${encodeClaims(claims)}`
@@ -27,21 +27,21 @@ export function signJwt(claims: Claims, key: Mac): string {
 const encodeClaims = ({ eid, sg, exp }: Claims) =>
   Buffer.from(JSON.stringify({ eid, sg, exp })).toString('base64url')
 
-/** A token whose form is right and whose signature is still to be checked. */
+/** A well-formed token whose signature is not verified yet. */
 export interface UnverifiedJwt {
   readonly claims: Claims
   isSignedWith(key: Mac): boolean
 }
 
-/** @returns undefined for everything that is not of the form that Carrel issues */
+/** @returns undefined if the token doesn't have the form that Carrel issues */
 export function readJwt(token: string): UnverifiedJwt | undefined {
-  if (token.length > longest) return undefined
+  if (token.length > maxLength) return undefined
   const [first, second, third, ...rest] = token.split('.')
   if (first !== header || !second || !third || rest.length > 0) return undefined
   const claims = readClaims(Buffer.from(second, 'base64url'))
-  // Whoever has a key writes the payload as we do: no other member, none twice, no other spelling.
+  // Only the exact payload that Carrel writes: no other or repeated members, no other encoding of the same values.
   if (!claims || encodeClaims(claims) !== second) return undefined
-  // The whole encoded signature is compared: another spelling of the same bytes is another token (RFC 7515 §2).
+  // The encoded signature is compared: another encoding of the same bytes is another token (RFC 7515 §2).
   return { claims, isSignedWith: key => sameText(signature(`${first}.${second}`, key), third) }
 }
 

@@ -18,19 +18,19 @@ interface Parts {
   readonly passwords: Passwords
   readonly specialGroups: SpecialGroups
   readonly tokens: Tokens
-  /** Whether there is a login by password. */
+  /** Whether epersons can log in by password. */
   readonly password: boolean
-  /** What single sign-on has made ready for this browser. */
+  /** Logins by single sign-on that are waiting for this request. */
   readonly trade: Trade | undefined
 }
 
-/** A session that began at a provider and waits to be picked up with a cookie (X2). */
+/** A finished login at an identity provider, which a cookie exchanges for a token (X2). */
 export interface Trade {
-  /** Who is waited for; nothing is used up. */
+  /** Who has logged in. The cookie stays valid. */
   waiting(request: FastifyRequest): Promise<Verified | undefined>
-  /** Trades the cookie and clears it. @returns undefined when there is none, or it opens nothing (any more) */
+  /** Uses the cookie and clears it. @returns undefined if there is no cookie, or it is not valid any more */
   pickUp(request: FastifyRequest, reply: FastifyReply): Promise<Verified | undefined>
-  /** Whoever logs out doesn't want it any more. */
+  /** Discards the login when the caller logs out. */
   drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
@@ -47,11 +47,11 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
       if (request.headers['x-on-behalf-of'] !== undefined)
         throw new Problem(
           'on-behalf-of-refused',
-          'No token is made for someone else: send X-On-Behalf-Of with the requests that follow.',
+          'Nobody can log in as somebody else. Send X-On-Behalf-Of with the requests after the login.',
         )
       const form = readBody(request)
       if (form) return handOut(reply, await byPassword(parts, form, request))
-      // A token that is sent on purpose comes before a cookie that is sent anyway.
+      // Clients send a token on purpose; the cookie is sent by the browser.
       const tradesCookie = request.caller.kind === 'anonymous'
       const traded = tradesCookie ? await parts.trade?.pickUp(request, reply) : undefined
       return handOut(reply, traded ?? (await byToken(accounts, request)))
@@ -84,14 +84,14 @@ async function byPassword(
   request: FastifyRequest,
 ): Promise<Verified> {
   const { accounts, passwords, specialGroups } = parts
-  if (!parts.password) throw new Problem('login-failed', 'Logging in by password is switched off here.')
+  if (!parts.password) throw new Problem('login-failed', 'Login by password is disabled.')
   const user = form.get('user')
   const password = form.get('password')
   if (!user || !password)
-    throw new Problem('login-failed', 'The form must have both fields, user and password.')
+    throw new Problem('login-failed', 'The form must have the fields user and password.')
 
   const known = await accounts.credentials(user.toString())
-  // One hash whoever it is: disabled accounts, and those without a password, are compared with nothing (L5).
+  // Always one hash: for disabled accounts and those without a password, too (L5).
   const hash = known?.enabled ? known.passwordHash : null
   const right = await passwords.verify(password, hash)
   let session: Verified['session'] | undefined
@@ -102,7 +102,7 @@ async function byPassword(
       loginEvent(request, known.uuid, passwordMethod, 'success'),
     )
   } else await accounts.recordEvent(loginEvent(request, known?.uuid ?? null, passwordMethod, 'failure'))
-  if (!session) throw new Problem('login-failed', 'The e-mail address or the password is wrong.')
+  if (!session) throw new Problem('login-failed', 'The email address or the password is wrong.')
   return { session, method: passwordMethod, sg: specialGroups.ofLogin(passwordMethod) }
 }
 
@@ -111,7 +111,7 @@ async function byToken(accounts: Accounts, request: FastifyRequest): Promise<Ver
   if (caller.kind === 'anonymous')
     throw new Problem(
       'login-failed',
-      'Neither credentials (user and password as a form), nor a valid token, nor a single sign-on of the last minute came with the request.',
+      'The request has no credentials (user and password as a form), no valid token, and no single sign-on of the last minute.',
     )
   await accounts.recordEvent(eventOf(caller, request, { event: 'refresh', outcome: 'success' }))
   return caller

@@ -13,15 +13,15 @@ interface Parts {
   readonly config: Pick<Config, 'logoutPageUrl'>
   readonly csrf: Csrf
   readonly trade: Trade | undefined
-  /** Tells the client where the session that began at a provider can be ended there, too. */
+  /** Tells the client where to end the session at the identity provider, too. */
   readonly offerLogout:
     | ((session: ProviderSession, method: LoginMethod, reply: FastifyReply) => Promise<void>)
     | undefined
 }
 
 /**
- * `POST /api/authn/logout` (O1–O3): ends every token of the caller. Its body and its parameters `action` and `return`
- * change nothing, and nothing is ever redirected to what a client sends.
+ * `POST /api/authn/logout` (O1–O3): ends every token of the caller. The body and the parameters `action` and `return` make
+ * no difference, and a client is never redirected to an address that it sent.
  */
 export function logoutRoutes(
   app: FastifyInstance,
@@ -34,9 +34,9 @@ export function logoutRoutes(
       const { caller } = request
       csrf.issue(request, reply)
       await trade?.drop(request, reply)
-      // Whoever acts as somebody doesn't end that somebody's sessions (O3).
+      // Acting as somebody doesn't end their sessions (O3).
       if (caller.kind !== 'eperson') return reply.code(204).send()
-      // Not before the new session key is on disk: from then on no node accepts an earlier token (T4).
+      // The response waits until the new session key is on disk. From then on, no node accepts an earlier token (T4).
       const last = await accounts.logout(
         caller.session.eperson.uuid,
         eventOf(caller, request, { event: 'logout', outcome: 'success' }),

@@ -8,7 +8,7 @@ import { type Acting, type Caller, isAdministrator } from '../model/caller.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
 
-/** Makes the caller who an administrator acts as (B1–B4), or throws. */
+/** @returns the eperson that an administrator acts as (B1–B5) @throws Problem if they may not */
 export type OnBehalfOf = (
   caller: Caller,
   ipGroups: Caller['specialGroups'],
@@ -21,20 +21,20 @@ interface Parts {
   readonly config: Pick<Config, 'loginOnBehalfOf' | 'onBehalfOfReason'>
 }
 
-const longestReason = 1_000
+const maxReasonLength = 1_000
 
 export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
   return async (caller, ipGroups, request, reply) => {
-    // At logout the header is ignored: a caller logs out only itself (O3). At login it is refused (L9), by the handler.
+    // Logout ignores the header: callers log out only themselves (O3). The login handler refuses it (L9).
     if (request.routeOptions.config.actsOnlyAsItself) return caller
     const wanted = readUuid(header(request, 'x-on-behalf-of'))
     if (wanted === undefined)
       throw new Problem(
         'bad-on-behalf-of',
-        'X-On-Behalf-Of must be the uuid of one eperson, such as 5f7ac74e-…-8a9d0c2f1b3e.',
+        'X-On-Behalf-Of must be the UUID of one eperson, such as 5f7ac74e-…-8a9d0c2f1b3e.',
       )
 
-    // A short-lived token that was made while acting as them says the same (B5).
+    // The short-lived token was made while acting as the same eperson (B5).
     if (caller.kind === 'acting' && caller.session.eperson.uuid === wanted) return caller
 
     const reason = readReason(request)
@@ -43,20 +43,25 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
         ...eventOf(caller, request, { event: 'on-behalf-of', outcome, reason }),
         eperson: target,
       })
-    // Written down only where somebody is behind it: anonymous noise would drown the trail.
+    // Anonymous attempts are not recorded: they would drown the audit trail.
     const refuse = async (why: string) => {
       if (caller.kind !== 'anonymous') await record('failure', (await accounts.eperson(wanted))?.uuid ?? null)
       return new Problem('on-behalf-of-refused', why)
     }
     // In this order, so that only an administrator learns whether an eperson exists (B2).
-    if (!config.loginOnBehalfOf) throw await refuse('This service does not allow acting on behalf of others.')
-    if (!isAdministrator(caller)) throw await refuse('Only an administrator may act on behalf of someone.')
+    if (!config.loginOnBehalfOf)
+      throw await refuse('Acting on behalf of others is disabled (CARREL_LOGIN_ON_BEHALF_OF).')
+    if (!isAdministrator(caller)) throw await refuse('Only administrators may act on behalf of others.')
     const admin = requireEperson(caller)
     const session = await accounts.session(wanted)
-    if (!session) throw new Problem('bad-on-behalf-of', 'X-On-Behalf-Of names no eperson that may log in.')
+    if (!session)
+      throw new Problem('bad-on-behalf-of', 'X-On-Behalf-Of does not name an eperson who may log in.')
     if (session.administrator) throw await refuse('Nobody may act on behalf of an administrator.')
     if (config.onBehalfOfReason === 'required' && reason === null)
-      throw new Problem('reason-required', 'Give the reason in the header X-On-Behalf-Of-Reason.')
+      throw new Problem(
+        'reason-required',
+        'Acting on behalf of others needs a reason in the header X-On-Behalf-Of-Reason.',
+      )
 
     await record('success', session.eperson.uuid)
     reply.header('x-acting-as', session.eperson.uuid)
@@ -64,7 +69,7 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
       kind: 'acting',
       session,
       method: admin.method,
-      // What the administrator's login gave is the administrator's; the address is of the request (B3).
+      // Groups of the administrator's login stay with the administrator; groups of the address belong to the request (B3).
       sg: [],
       specialGroups: ipGroups,
       actor: admin.session,
@@ -81,12 +86,12 @@ const header = (request: FastifyRequest, name: string): string => {
 /** Node reads header bytes as Latin-1; people write UTF-8. */
 function readReason(request: FastifyRequest): string | null {
   const text = Buffer.from(header(request, 'x-on-behalf-of-reason'), 'latin1').toString()
-  return text === '' ? null : text.slice(0, longestReason)
+  return text === '' ? null : text.slice(0, maxReasonLength)
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** X-On-Behalf-Of doesn't change who the caller of this route is. */
+    /** X-On-Behalf-Of has no effect on this route. */
     actsOnlyAsItself?: boolean
   }
 }

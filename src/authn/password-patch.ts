@@ -1,36 +1,33 @@
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../http/problems.ts'
 
-/** As bytes, like at login (L7). */
+/** As bytes, as at login (L7). */
 export interface PasswordChange {
   readonly currentPassword: Buffer
   readonly newPassword: Buffer
 }
 
-/** NIST SP 800-63B: length counts, and no mixture of characters is asked for. Of code points, so that any script has them. */
-const fewestCharacters = 8
+/** NIST SP 800-63B: a minimum length, and no rules about kinds of characters. In code points: all scripts are equal. */
+const minCharacters = 8
 
 const operation =
   '[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]'
 
 /**
- * The JSON Patch (RFC 6902) by which DSpace's clients (7.6 to 10) change a password: one operation, and no other is
- * known here. Nothing of the body is repeated in what is thrown.
- * @throws Problem 415; 400 for what is no JSON; 422 for what is no such patch (RFC 5789 §2.2), or a password that won't do
+ * The JSON Patch (RFC 6902) with which DSpace's clients (7.6 to 10) change a password. It has exactly one operation, and no
+ * other is supported. Errors repeat nothing of the body.
+ * @throws Problem 415; 400 for malformed JSON; 422 for any other patch (RFC 5789 §2.2), or a password that is refused
  */
 export function readPasswordPatch(request: FastifyRequest): PasswordChange {
   if (!/^application\/json(-patch\+json)?\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw new Problem(
       'unsupported-media-type',
-      'The body must be application/json-patch+json, or application/json.',
+      'The body must be application/json-patch+json or application/json.',
     )
   const patch = parse((request.body as Buffer | undefined) ?? Buffer.alloc(0))
   const [first, ...more] = Array.isArray(patch) ? (patch as readonly unknown[]) : []
   if (!isObject(first) || more.length > 0 || first.op !== 'add' || first.path !== '/password')
-    throw new Problem(
-      'patch-refused',
-      `The body must be one operation, ${operation}; there is no other here.`,
-    )
+    throw new Problem('patch-refused', `The body must be exactly one operation: ${operation}.`)
   if (!isObject(first.value))
     throw new Problem(
       'patch-refused',
@@ -40,26 +37,23 @@ export function readPasswordPatch(request: FastifyRequest): PasswordChange {
   if (Object.keys(others).length > 0)
     throw new Problem(
       'patch-refused',
-      'The value of the operation has more members than new_password and current_password.',
+      'The value of the operation must have no members other than new_password and current_password.',
     )
   const change = {
     currentPassword: text('current_password', current),
     newPassword: text('new_password', wanted),
   }
-  if ([...change.newPassword.toString()].length < fewestCharacters)
-    throw new Problem(
-      'password-refused',
-      `The new password must have at least ${fewestCharacters} characters.`,
-    )
+  if ([...change.newPassword.toString()].length < minCharacters)
+    throw new Problem('password-refused', `The new password must have at least ${minCharacters} characters.`)
   return change
 }
 
 function parse(body: Uint8Array): unknown {
   try {
-    // Fatal: two passwords must not become equal by being repaired.
+    // Fatal: repairing invalid UTF-8 could make two different passwords equal.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
   } catch {
-    // What the parser says would quote the body.
+    // The parser's own message would quote the body.
     throw new Problem('bad-request', 'The body is not well-formed JSON in UTF-8.')
   }
 }
@@ -69,9 +63,9 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 function text(name: string, value: unknown): Buffer {
   if (typeof value !== 'string')
-    throw new Problem('patch-refused', `${name} must be there, in the value of the operation, as a string.`)
-  // Half of a pair has no UTF-8, and would be repaired.
+    throw new Problem('patch-refused', `The value of the operation must have ${name}, a string.`)
+  // An unpaired surrogate can't be encoded in UTF-8; it would be replaced.
   if (!value.isWellFormed())
-    throw new Problem('patch-refused', `${name} has half of a surrogate pair, which is no character.`)
+    throw new Problem('patch-refused', `${name} has an unpaired surrogate, which is not a character.`)
   return Buffer.from(value)
 }

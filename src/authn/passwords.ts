@@ -3,8 +3,8 @@ import { Problem } from '../http/problems.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 
 /**
- * Passwords: argon2id (RFC 9106) with the parameters that OWASP's cheat sheet asks for at least. Hashing runs in
- * libuv's threads, never on the event loop; only so many at once, and those that wait are bounded too.
+ * Passwords: argon2id (RFC 9106) with the minimum parameters of OWASP's cheat sheet. Hashing runs in libuv's threads, never
+ * on the event loop. The number of hashes at once has a limit, and so has the number of those that wait.
  */
 const parameters = { memory: 19_456, passes: 2, parallelism: 1 }
 const saltBytes = 16
@@ -14,11 +14,11 @@ export interface Passwords {
   /** @returns a PHC string */
   hash(password: Uint8Array): Promise<string>
   /**
-   * Costs one hash whatever is given, so that nobody can tell from the time whether an account exists (L5).
-   * @param phc null: there is nothing to compare with, and the answer is no
+   * Always costs one hash, so that the time doesn't reveal whether an account exists (L5).
+   * @param phc null if there is no password to compare with: the result is false
    */
   verify(password: Uint8Array, phc: string | null): Promise<boolean>
-  /** Whether the hash was made with weaker parameters than today's. */
+  /** Whether the hash was made with weaker parameters than the current ones. */
   isOutdated(phc: string): boolean
 }
 
@@ -27,29 +27,29 @@ export interface PasswordLimits {
   readonly waiting: number
 }
 
-/** @throws Problem `busy` (from its methods) when too many wait already */
+/** @throws Problem `busy` (from its methods) if too many are waiting already */
 export function createPasswords(limits: PasswordLimits): Passwords {
-  const inTurn = createSemaphore(limits.atOnce, waiting => {
+  const limited = createSemaphore(limits.atOnce, waiting => {
     if (waiting >= limits.waiting)
-      throw new Problem('busy', `${waiting} logins wait already; repeat in a moment.`, {
+      throw new Problem('busy', `${waiting} logins are waiting already. Try again in a moment.`, {
         headers: { 'retry-after': '1' },
       })
   })
   return {
     hash: async password => {
       const salt = randomBytes(saltBytes)
-      const tag = await inTurn(() => derive(password, { ...parameters, salt, tagLength: tagBytes }))
+      const tag = await limited(() => derive(password, { ...parameters, salt, tagLength: tagBytes }))
       const { memory, passes, parallelism } = parameters
       return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`
     },
     verify: async (password, phc) => {
       const known = phc === null ? undefined : readPhc(phc)
-      const tag = await inTurn(() =>
+      const tag = await limited(() =>
         derive(
           password,
           known
             ? { ...known, tagLength: known.tag.length }
-            : { ...parameters, salt: nobodysSalt, tagLength: tagBytes },
+            : { ...parameters, salt: dummySalt, tagLength: tagBytes },
         ),
       )
       return known !== undefined && timingSafeEqual(tag, known.tag)
@@ -65,7 +65,7 @@ export function createPasswords(limits: PasswordLimits): Passwords {
   }
 }
 
-const nobodysSalt = randomBytes(saltBytes)
+const dummySalt = randomBytes(saltBytes)
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '')
 
 interface Parameters {

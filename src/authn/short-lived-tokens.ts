@@ -14,7 +14,7 @@ interface Parts {
   readonly tokens: Tokens
 }
 
-/** `POST /api/authn/shortlivedtokens` (H1, H2): a token for a URL where no header can be sent. */
+/** `POST /api/authn/shortlivedtokens` (H1, H2): a token for the address of a request that can't send headers. */
 export function shortLivedTokenRoutes(
   app: FastifyInstance,
   { accounts, addresses, config, tokens }: Parts,

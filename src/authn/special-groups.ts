@@ -3,15 +3,15 @@ import type { Config } from '../config/config.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { Accounts } from '../storage/accounts.ts'
 
-/** Groups that the way of arriving gives (contract section 5). */
+/** Groups that depend on the way of authenticating (contract section 5). */
 export interface SpecialGroups {
-  /** By client address, asked on every request (G1). */
+  /** By client address, evaluated on every request (G1). */
   ofAddress(ip: string | null): readonly Group[]
-  /** By login method, and by what a provider said: what goes into the claim `sg` (G2). @returns ids */
+  /** By login method, and by attributes of a provider: for the claim `sg` (G2). @returns ids */
   ofLogin(method: LoginMethod, names?: readonly string[]): readonly string[]
 }
 
-/** Groups that the configuration names come into being if they don't exist. */
+/** Creates the groups that the configuration names, if they don't exist. */
 export async function createSpecialGroups(
   { ipGroups, methodGroups, singleSignOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>,
   accounts: Pick<Accounts, 'ensureGroups'>,
@@ -45,11 +45,11 @@ export async function createSpecialGroups(
 
 const none: readonly Group[] = []
 
-/** Each group once, whichever ways gave it. */
+/** Each group once, even if several rules gave it. */
 export const withoutRepeats = (groups: readonly Group[]): readonly Group[] =>
   groups.length < 2 ? groups : [...new Map(groups.map(group => [group.uuid, group])).values()]
 
-/** Each family by itself: to one list, `::/0` would be every IPv4 address as well. */
+/** One list for each address family: in a common list, `::/0` would contain every IPv4 address, too. */
 export function networkOf(ranges: readonly string[]): (ip: string) => boolean {
   const networks = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
@@ -64,14 +64,14 @@ export function networkOf(ranges: readonly string[]): (ip: string) => boolean {
 const familyOf = (ip: string) => (isIPv4(ip) ? 'ipv4' : 'ipv6')
 
 /**
- * The client's address as one spelling. IPv4 in IPv6 (::ffff:192.0.2.1, RFC 4291 §2.5.5.2) is IPv4: a listener on `::`
- * sees it so, and the ranges are written the other way.
- * @returns null when a trusted proxy said something that is no address
+ * The client's address in canonical form. IPv4 in IPv6 (::ffff:192.0.2.1, RFC 4291 §2.5.5.2) is IPv4: a listener on `::`
+ * sees such addresses, and ranges are written in IPv4.
+ * @returns null if a trusted proxy sent something that is not an address
  */
 export function clientAddress(ip: string): string | null {
   if (isIPv4(ip)) return ip
   if (!isIPv6(ip)) return null
-  // The URL parser knows every spelling of an address (https://url.spec.whatwg.org/#concept-ipv6-serializer).
+  // The URL parser knows every form of an address (https://url.spec.whatwg.org/#concept-ipv6-serializer).
   const canonical = URL.parse(`http://[${ip.split('%')[0]}]/`)?.hostname.slice(1, -1) ?? ip
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? []
   if (high === undefined || low === undefined) return canonical

@@ -22,15 +22,15 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   const self = `${addresses.authn}/status`
 
   /**
-   * Callers are the same object for as long as nothing about them has changed (`authenticate`), so that the answer to
-   * one of the most frequent questions is printed once.
+   * One of the most frequent requests. A caller is the same object until something about them changes (`authenticate`), so
+   * the body is serialized once.
    */
-  const printed = new WeakMap<Caller, Buffer>()
+  const bodies = new WeakMap<Caller, Buffer>()
   function statusOf(caller: Caller): Buffer {
-    const known = printed.get(caller)
+    const known = bodies.get(caller)
     if (known) return known
     const body = Buffer.from(JSON.stringify(statusBody(caller)))
-    printed.set(caller, body)
+    bodies.set(caller, body)
     return body
   }
 
@@ -61,7 +61,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
       `${self}/specialGroups`,
     )
 
-  /** Clients that come back from single sign-on ask here whether it worked, before they trade the cookie (X2). */
+  /** After single sign-on, clients ask here whether it worked before they exchange the cookie for a token (X2). */
   async function callerOf(request: FastifyRequest): Promise<Caller> {
     const { caller } = request
     const waiting = caller.kind === 'anonymous' ? await trade?.waiting(request) : undefined

@@ -1,15 +1,15 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Identities } from '../storage/identities.ts'
 
-/** What is known by its name for a while, on every node: doors that open once (docs/decisions/0010), and who acts (0013). */
+/** Records that every node can read by their name for a while: single-use tickets (docs/decisions/0010), who acts (0013). */
 export interface Tickets {
-  /** @returns the name, which is the only way to it: the store knows its hash */
+  /** @returns the name. The store has only its hash, so nothing else leads to the ticket. */
   issue(purpose: Purpose, content: object, seconds: number): Promise<string>
-  /** The same under a name that is known already. */
+  /** The same under a given name. */
   keep(purpose: Purpose, name: string, content: object, seconds: number): Promise<void>
   read<T>(purpose: Purpose, name: string): Promise<T | undefined>
   take<T>(purpose: Purpose, name: string): Promise<T | undefined>
-  /** @returns false for everyone but the first who asks within that time */
+  /** @returns true for the first call within that time, false for all others */
   isFirst(purpose: Purpose, name: string, seconds: number): Promise<boolean>
 }
 

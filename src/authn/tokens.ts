@@ -9,29 +9,29 @@ import { type Claims, readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
 import type { Tickets } from './tickets.ts'
 
 /**
- * Tokens (contract section 2). The signing key depends on the service's secret, on what the token is for, on how its
- * session began and on the eperson's session key. So a token needs no claim to tell these apart, and a new session
- * key ends all tokens of the eperson at once (T4). What is made while acting on behalf of somebody depends on the actor's
- * session key as well, and ends with either; who acts and why is kept beside it (docs/decisions/0013).
+ * Tokens (contract section 2). The signing key depends on the service's secret, on the token's purpose, on how the session
+ * began and on the eperson's session key. So a token needs no claim to tell these apart, and a new session key ends all
+ * tokens of the eperson at once (T4). The key of a token that was made while acting on behalf of somebody also depends on
+ * the actor's session key, so it ends with either session; who acts and why is stored in a ticket (docs/decisions/0013).
  */
 export type TokenKind = TokenPurpose
 
-/** What a valid token says, with its eperson as it stands in the store now. */
+/** What a valid token says, with the current session of its eperson. */
 export interface Verified {
   readonly session: Session
   readonly method: LoginMethod
   readonly sg: readonly string[]
-  /** Who acts as the eperson, where somebody does (B4). */
+  /** The administrator who acts as the eperson, if any (B4). */
   readonly acting?: Pick<Acting, 'actor' | 'reason'>
 }
 
 export interface Tokens {
   /**
-   * The session must be the one that was verified: if it has ended meanwhile, so has the token.
+   * The session must be the one that was verified. If it has ended meanwhile, the token is not valid.
    * @param lifetime seconds
    */
   mint(kind: TokenKind, verified: Minted, lifetime: number): string
-  /** The same on behalf of somebody. */
+  /** The same while acting on behalf of somebody. */
   mintActing(kind: Exclude<TokenKind, 'login'>, caller: Acting, lifetime: number): Promise<string>
   /** @returns undefined for a token that is malformed, forged, expired, invalidated or of another kind */
   verify(kind: TokenKind, token: string): Awaitable<Verified | undefined>
@@ -39,10 +39,10 @@ export interface Tokens {
 
 type Minted = Omit<Verified, 'acting'>
 
-/** Verified tokens that are remembered: the signature is checked once, the session on every request. */
-const maxRemembered = 10_000
+/** Of cached login tokens: the signature is verified once, the session is checked on every request. */
+const maxCached = 10_000
 
-interface Remembered {
+interface Cached {
   readonly exp: number
   readonly verified: Verified
 }
@@ -53,24 +53,24 @@ interface Parts {
   /** The enabled ones: disabling a login method ends its tokens. Tokens of `carrel token` are always accepted. */
   readonly loginMethods: readonly LoginMethod[]
   readonly tickets: Tickets
-  /** Whether anybody may act on behalf of others; what was made before ends when nobody may any more. */
+  /** Whether administrators may act on behalf of others. If not, tokens that were made while acting are not valid. */
   readonly mayAct: boolean
 }
 
 export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct }: Parts): Tokens {
   const methods = [...loginMethods, commandLineMethod]
-  const remembered = new Map<string, Remembered>()
-  let rememberedWith: readonly Uint8Array[] = []
+  const cached = new Map<string, Cached>()
+  let cachedWith: readonly Uint8Array[] = []
 
-  function remember(token: string, exp: number, verified: Verified): void {
-    if (remembered.size >= maxRemembered) {
-      const [oldest] = remembered.keys()
-      if (oldest !== undefined) remembered.delete(oldest)
+  function addToCache(token: string, exp: number, verified: Verified): void {
+    if (cached.size >= maxCached) {
+      const [oldest] = cached.keys()
+      if (oldest !== undefined) cached.delete(oldest)
     }
-    remembered.set(token, { exp, verified })
+    cached.set(token, { exp, verified })
   }
 
-  /** Derived keys are remembered: a session is the same object for as long as nothing about its eperson changes. */
+  /** Derived keys are cached by session, which is the same object until something about its eperson changes. */
   const derived = new WeakMap<Session, { readonly secret: Uint8Array; readonly keys: Map<string, Mac> }>()
   function keyOf(secret: Uint8Array, kind: TokenKind, method: LoginMethod, session: Session): Mac {
     let known = derived.get(session)
@@ -78,7 +78,7 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
       known = { secret, keys: new Map() }
       derived.set(session, known)
     }
-    // Leases are of as many bitstreams as there are; their keys are made when they are needed.
+    // Each bitstream has its own lease key, so these are not cached.
     if (kind.startsWith('lease/')) return deriveKey(secret, `${kind}/${method}`, session.sessionKey)
     const purpose = `${kind}/${method}` as const
     const key = known.keys.get(purpose) ?? deriveKey(secret, purpose, session.sessionKey)
@@ -86,19 +86,19 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
     return key
   }
 
-  async function verifyAnew(kind: TokenKind, token: string): Promise<Verified | undefined> {
+  async function verifyUncached(kind: TokenKind, token: string): Promise<Verified | undefined> {
     const jwt = readJwt(token)
-    if (!jwt || isOver(jwt.claims)) return undefined
+    if (!jwt || isExpired(jwt.claims)) return undefined
     const session = await accounts.session(jwt.claims.eid)
     if (!session) return undefined
     const { sg, exp } = jwt.claims
     const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session))
     if (method !== undefined) {
       const verified: Verified = { session, method, sg }
-      if (kind === 'login') remember(token, exp, verified)
+      if (kind === 'login') addToCache(token, exp, verified)
       return verified
     }
-    // The same as when somebody begins to act (B1, B2).
+    // The same rules as for X-On-Behalf-Of (B1, B2).
     const mayBe = kind !== 'login' && mayAct && !session.administrator
     return mayBe ? verifyActing(kind, token, jwt, session) : undefined
   }
@@ -126,10 +126,10 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
         }
   }
 
-  function recheck(token: string, known: Remembered, stamp: number | undefined) {
-    if (stamp === known.verified.session.stamp && !isOver(known)) return known.verified
-    remembered.delete(token)
-    return verifyAnew('login', token)
+  function recheck(token: string, known: Cached, stamp: number | undefined) {
+    if (stamp === known.verified.session.stamp && !isExpired(known)) return known.verified
+    cached.delete(token)
+    return verifyUncached('login', token)
   }
 
   function newestSecret(): Uint8Array {
@@ -152,13 +152,13 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
     },
 
     verify: (kind, token) => {
-      if (kind !== 'login') return verifyAnew(kind, token)
-      if (rememberedWith !== keyring()) {
-        remembered.clear()
-        rememberedWith = keyring()
+      if (kind !== 'login') return verifyUncached(kind, token)
+      if (cachedWith !== keyring()) {
+        cached.clear()
+        cachedWith = keyring()
       }
-      const known = remembered.get(token)
-      if (!known) return verifyAnew(kind, token)
+      const known = cached.get(token)
+      if (!known) return verifyUncached(kind, token)
       const stamp = accounts.stampOf(known.verified.session.eperson.uuid)
       return stamp instanceof Promise
         ? stamp.then(now => recheck(token, known, now))
@@ -167,13 +167,13 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
   }
 }
 
-/** At `exp` a token is over; there is no grace (T3, RFC 7519 §4.1.4). */
-const isOver = ({ exp }: Pick<Claims, 'exp'>) => !(Date.now() < exp * 1000)
+/** A token expires at `exp`, without grace (T3, RFC 7519 §4.1.4). */
+const isExpired = ({ exp }: Pick<Claims, 'exp'>) => !(Date.now() < exp * 1000)
 
 /** With a fraction (T2). @param lifetime seconds */
 const expiry = (lifetime: number) => Math.round(Date.now() + lifetime * 1000) / 1000
 
-/** What is kept beside a token is found by it, and doesn't tell it. */
+/** The name of a token's ticket: a hash, which doesn't reveal the token. */
 const nameOf = (token: string) => hash('sha256', token, 'base64url')
 
 const actingKey = (

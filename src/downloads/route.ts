@@ -155,7 +155,7 @@ export function contentRoutes(
         .headers(described)
         .headers(ofBody)
       if (request.method === 'HEAD') return sendHead(reply)
-      return await sendPieces(reply, { before: '', between: '', behind: '', pieces }, patience)
+      return await sendPieces(reply, { before: '', between: '', after: '', pieces }, patience)
     } finally {
       await file.close()
     }

@@ -7,18 +7,18 @@ import type { Repository } from '../storage/repository.ts'
 import { type Bundle, bundlesOf } from './bodies.ts'
 import { bitstreamUuid } from './bundle-uuid.ts'
 
-/** Who reads what: 404 for what there isn't, 401 for strangers, 403 for those who are known and still may not (F1). */
+/** What a caller may not read is 401 for an anonymous caller and 403 for an eperson; what doesn't exist is 404 (F1). */
 
 /** @throws Problem 401 or 403 */
 function require(caller: Caller, may: boolean, what: string): void {
   if (may) return
   if (caller.kind === 'anonymous')
-    throw new Problem('authentication-required', `Not everybody may read this ${what}: log in.`)
+    throw new Problem('authentication-required', `This ${what} is not open to everyone. Log in to read it.`)
   throw new Problem('access-denied', `You may not read this ${what}.`)
 }
 
 function found<T>(thing: T | undefined, what: string): T {
-  if (thing === undefined) throw new Problem('not-found', `There is no ${what} with this uuid.`)
+  if (thing === undefined) throw new Problem('not-found', `There is no ${what} with this UUID.`)
   return thing
 }
 

@@ -140,7 +140,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
   /** @param name of the search */
   async function searched({ caller, query }: FastifyRequest, name: string, resources: readonly Resource[]) {
     const asked = query as Query
-    // DSpace's interface never says whose rights it asks for: it means its user, who may be acted as (Z1).
+    // DSpace's interface never names the eperson: it means its user, or the one that its user acts as (Z1).
     const eperson = single(asked, 'eperson')?.toLowerCase() ?? uuidOf(caller)
     const found = await holding(caller, eperson, resources, asked.values.get('feature') ?? [])
     const self = withParameters(`${authorizations}/search/${name}`, asked, searchParameters)

@@ -26,8 +26,8 @@ interface Parts {
 type Route = { Params: { uuid: string } }
 
 /**
- * `GET /api/core/bitstreams…`, `/bundles…` and `/bitstreamformats…`: what files are, and what DSpace's clients find from
- * there. Their content is not here. Who may not read a file learns nothing of what is known about it either.
+ * `GET /api/core/bitstreams…`, `/bundles…` and `/bitstreamformats…`: descriptions of files, and what they link to. Their
+ * content is in `src/downloads`. A caller who may not read a file may not read its description either.
  */
 export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, repository }: Parts): void {
   const core = `${addresses.api}/core`
@@ -79,7 +79,7 @@ export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, rep
     const { item } = await readableBundle(repository, caller, params.uuid)
     return itemBody(await readableItem(repository, caller, item), core)
   })
-  // No file is marked as the one to begin with.
+  // Carrel marks no file as primary.
   app.get<Route>(`${bundle}/primaryBitstream`, async ({ caller, params }, reply) => {
     await readableBundle(repository, caller, params.uuid)
     return reply.code(204).send()

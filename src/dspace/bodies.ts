@@ -4,11 +4,11 @@ import { bundleUuid } from './bundle-uuid.ts'
 
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
 
-/** What a list of items shows of one is what a single one shows. */
+/** What the body of an item is made of, in a list and by itself. */
 export type ShownItem = Pick<Item, 'uuid' | 'identifier' | 'metadata' | 'modified'>
 export type ShownBitstream = Pick<Bitstream, 'uuid' | 'bundle' | 'name' | 'description' | 'size' | 'sha256'>
 
-/** Files of one item that lie together, in their order; never empty. */
+/** Files of an item that belong together, in their order; at least one. */
 export interface Bundle {
   readonly uuid: string
   readonly name: string
@@ -24,7 +24,7 @@ export function bundlesOf(bitstreams: readonly Bitstream[]): readonly Bundle[] {
   }))
 }
 
-/** Below an item; each leads to an answer, if only to that there is nothing (`src/dspace/items.ts`). */
+/** Addresses below an item; each has a route in `src/dspace/items.ts`, even where there is nothing to show. */
 const itemLinks = [
   'accessStatus',
   'bundles',
@@ -45,7 +45,7 @@ export function itemBody({ uuid, identifier, metadata, modified }: ShownItem, co
     name: metadata['dc.title']?.[0]?.value ?? null,
     handle: identifier,
     metadata: metadataBody(metadata),
-    // Carrel has no drafts, nothing withdrawn and nothing that only those find who know the address.
+    // Carrel has no drafts, no withdrawn items, and no items that are hidden from lists.
     inArchive: true,
     discoverable: true,
     withdrawn: false,
@@ -92,7 +92,7 @@ export function bitstreamBody(bitstream: ShownBitstream, core: string) {
     bundleName: bitstream.bundle,
     sizeBytes: bitstream.size,
     checkSum: { checkSumAlgorithm: 'SHA-256', value: bitstream.sha256 },
-    // A number that DSpace's addresses before version 7 had; nothing here goes by it.
+    // A number in the addresses of DSpace before version 7; Carrel has no such addresses.
     sequenceId: null,
     type: 'bitstream',
     _links: {
@@ -120,9 +120,9 @@ const metadataBody = (metadata: Metadata) =>
     ]),
   )
 
-const stranger = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
+const anonymous = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
 
-/** What somebody who is not logged in can do with files that these may read. @param readers undefined: there is no file */
+/** What an anonymous user may do with a file. @param readers of the file; undefined if there is no file */
 export function accessStatusBody(readers: Readers | undefined, self: string) {
   const day = today()
   const opens = (readers ?? [])
@@ -131,7 +131,7 @@ export function accessStatusBody(readers: Readers | undefined, self: string) {
   const status =
     readers === undefined
       ? 'metadata.only'
-      : admits(readers, stranger, day)
+      : admits(readers, anonymous, day)
         ? 'open.access'
         : opens === undefined
           ? 'restricted'
@@ -144,7 +144,7 @@ export function accessStatusBody(readers: Readers | undefined, self: string) {
   }
 }
 
-/** The picture that stands for a file: named after it, in the bundle of pictures. */
+/** The thumbnail of a file: the file in the bundle `THUMBNAIL` that is named after it. */
 export const thumbnailOf = ({ name }: Bitstream, bitstreams: readonly Bitstream[]): Bitstream | undefined =>
   bitstreams.find(one => one.bundle === 'THUMBNAIL' && one.name.startsWith(`${name}.`))
 

@@ -1,11 +1,11 @@
 /**
- * Bundles have no row of their own, and so no uuid: theirs is the one of their first bitstream, with another version
- * (RFC 9562 §5.8) in place of its own. It leads back to the bitstream without a look-up table, whatever the bundle is
- * called, and no bitstream has it. It stays for as long as that bitstream is in the item.
+ * Bundles have no row in the store, and so no UUID. A bundle gets the UUID of its first bitstream with another version
+ * number (RFC 9562 §5.8): it leads back to the bitstream without a table, and no bitstream has it. It lasts as long as
+ * that bitstream is in the item.
  */
 export const bundleUuid = swapVersion
 
-/** The bitstream that gave a bundle its uuid. */
+/** The bitstream that a bundle has its UUID from. */
 export const bitstreamUuid = swapVersion
 
 /** 4 (random) becomes 8 (custom) and back. */

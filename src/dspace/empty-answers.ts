@@ -21,7 +21,7 @@ const emptyLists: Readonly<Record<string, string>> = {
   '/system/systemwidealerts/search/active': 'systemwidealerts',
   '/system/scripts': 'scripts',
   '/eperson/profiles': 'profiles',
-  // The page for processes (process-data.service.ts), a page for each status.
+  // The page for processes (process-data.service.ts), with a list for each status.
   '/system/processes': 'processes',
   '/system/processes/search/byProperty': 'processes',
   // The page for subscriptions (subscriptions-data.service.ts).
@@ -62,7 +62,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     _embedded: { facets: [] },
     _links: { self: link('/discover/facets') },
   }))
-  // Asked for each field on the page of an item: no field leads to a list to browse.
+  // Requested for fields on the page of an item: no field has a list to browse.
   app.get('/discover/browses/search/byFields', async (_request, reply) => reply.code(204).send())
   app.get('/discover/search', async () => ({
     type: 'discover',
@@ -112,8 +112,8 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
 }
 
 /**
- * `GET /signposting/links/{uuid}`, which DSpace's interface asks outside of `/api` (signposting-data.service.ts): an
- * array, without links for any uuid.
+ * `GET /signposting/links/{uuid}`, which DSpace's interface requests outside of `/api` (signposting-data.service.ts): an
+ * array, and always an empty one.
  */
 export function signpostingRoutes(app: FastifyInstance): void {
   app.get('/signposting/links/:uuid', async () => [])

@@ -53,7 +53,7 @@ export const features: readonly Feature[] = [
     description:
       'May change the password of this eperson: their own, if they have one and may log in with it.',
     resourcetypes: ['eperson'],
-    // Exactly those whose `PATCH` is let through.
+    // The same conditions as for `PATCH`.
     may: async ({ self }, { uuid }, { accounts, config }) => {
       if (self?.uuid !== uuid || !config.loginMethods.includes(passwordMethod)) return false
       const known = await accounts.credentials(self.email)
@@ -73,7 +73,7 @@ export const features: readonly Feature[] = [
     id: 'canManageGroups',
     description: 'May list all groups and their members.',
     resourcetypes: ['site'],
-    // DSpace's interface shows its pages for people and groups to whom this is granted.
+    // DSpace's interface shows its pages for people and groups to those who have this.
     may: who => who.administrator,
   },
   {

@@ -14,8 +14,8 @@ interface Parts {
 }
 
 /**
- * `GET /api/pid/find?id=` and `GET /api/dso/find?uuid=`: what an identifier names. DSpace's interface asks on its pages
- * `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and goes on to the page of what it is sent.
+ * `GET /api/pid/find?id=` and `GET /api/dso/find?uuid=`: the object with an identifier. DSpace's interface requests it for
+ * its addresses `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and then shows the page of the object.
  */
 export function findRoutes(app: FastifyInstance, { addresses, repository }: Parts): void {
   const core = `${addresses.api}/core`

@@ -6,7 +6,7 @@ interface Format {
   readonly extensions: readonly string[]
 }
 
-/** Those that have a name of their own; every other media type is called by its type. */
+/** Formats with a name; any other media type is its own name. */
 const known: Readonly<Record<string, Format>> = {
   'application/epub+zip': { name: 'EPUB', extensions: ['epub'] },
   'application/gzip': { name: 'GZip', extensions: ['gz'] },
@@ -49,12 +49,12 @@ const known: Readonly<Record<string, Format>> = {
   'video/mpeg': { name: 'MPEG', extensions: ['mpeg', 'mpg', 'mpe'] },
 }
 
-/** Whatever a file is said to be is a format: there is no register to look into. */
+/** Any media type is a format: Carrel has no registry of them. */
 export function formatBody(mimeType: string, core: string) {
   const type = mediaTypeOf(mimeType)
   const format = Object.hasOwn(known, type) ? known[type] : undefined
   const { name, extensions } = format ?? { name: type, extensions: [] }
-  // In an address the media type is one segment; no media type has a `~`.
+  // In an address, the media type must be one segment. No media type contains `~`.
   const id = type.replace('/', '~')
   return {
     id,
@@ -71,7 +71,7 @@ export function formatBody(mimeType: string, core: string) {
 
 export const allFormats = (core: string) => Object.keys(known).map(type => formatBody(type, core))
 
-/** @returns the format of that id; undefined for an id that no media type has */
+/** @returns the format with this id; undefined if the id is not a media type */
 export function formatOfId(id: string, core: string) {
   const type = id.toLowerCase().replace('~', '/')
   return isMediaType(type) ? formatBody(type, core) : undefined

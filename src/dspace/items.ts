@@ -25,11 +25,11 @@ interface Parts {
 }
 type Route = { Params: { uuid: string } }
 
-/** What an item of DSpace leads to and one of Carrel never has: a list of it is empty, a single one is 204. */
+/** What items link to in DSpace and never have in Carrel: a list is empty, a single object is 204. */
 const emptyLists = ['mappedCollections', 'relationships'] as const
 const absent = ['owningCollection', 'templateItemOf', 'version'] as const
 
-/** `GET /api/core/items…`: items and what DSpace's clients find from there. */
+/** `GET /api/core/items…`: items, and what they link to. */
 export function itemRoutes(app: FastifyInstance, { addresses, entities, repository }: Parts): void {
   const core = `${addresses.api}/core`
   const items = `${core}/items`

@@ -6,13 +6,13 @@ import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 
 interface Listed<Row> {
-  /** Of the entity, and of the one key in `_embedded`. */
+  /** Of the entity, and of the key in `_embedded`. */
   readonly name: string
   readonly self: string
   readonly body: (row: Row) => object
 }
 
-/** Of records with metadata, each of which may be long; clients that want more follow `next`. */
+/** On one page: records have metadata, which may be long. Clients that want more follow `next`. */
 const maxRecords = 100
 
 /** A page of the records of an entity that the caller sees (Q11), in the order of the key. */
@@ -37,7 +37,7 @@ export async function listPage<Row>(
   return halPart(name, rows.map(body), listing.total ?? rows.length, page, self)
 }
 
-/** @param body records with commas between them, in pieces or not */
+/** @param body records with commas between them, whole or in pieces */
 async function recordsIn<Row>(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Row[]> {
   const pieces: string[] = []
   for await (const piece of body instanceof Uint8Array ? [body] : body)

@@ -11,7 +11,7 @@ interface Parts {
   readonly config: Pick<Config, 'baseUrl' | 'realm'>
 }
 
-/** `GET /api/core/sites`: the service as a thing that rights can be asked about. There is one. */
+/** `GET /api/core/sites`: the service itself, as an object of authorizations. There is exactly one. */
 export function siteRoutes(app: FastifyInstance, { addresses, config }: Parts): void {
   const sites = `${addresses.api}/core/sites`
   const uuid = siteUuid(config.baseUrl)
@@ -27,12 +27,12 @@ export function siteRoutes(app: FastifyInstance, { addresses, config }: Parts): 
   app.get('/core/sites', async request => halPage('sites', [site], readPage(request.query as Query), sites))
   app.get<{ Params: { uuid: string } }>('/core/sites/:uuid', async request => {
     if (request.params.uuid.toLowerCase() !== uuid)
-      throw new Problem('not-found', `There is one site: ${sites}.`)
+      throw new Problem('not-found', `There is no site with this UUID; the only one is listed at ${sites}.`)
     return site
   })
 }
 
-/** The same on every node and after every start: a name-based uuid (RFC 9562 §5.8) of the public address. */
+/** A name-based UUID (RFC 9562 §5.8) of the public address: the same on every node and after every start. */
 function siteUuid(baseUrl: string): string {
   const hex = hash('sha256', `carrel/site/${baseUrl}`)
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16)

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 
-/** Every link starts with the configured base URL, never with what a client says in Host (P3). */
+/** Every link starts with the configured base URL, never with the Host header of a request (P3). */
 export interface Addresses {
   readonly api: string
   readonly authn: string
@@ -22,10 +22,10 @@ export const addressesOf = ({ baseUrl, queryBase }: Pick<Config, 'baseUrl' | 'qu
 })
 
 /**
- * Requests are answered under `/api`, the same under `/server/api`, and below the path of the base URL (P1).
+ * Requests are answered under `/api`, in the same way under `/server/api`, and below the path of the base URL (P1).
  * @param basePath without a trailing slash
  * @param target as the client sent it
- * @returns the url without such a prefix
+ * @returns the URL without such a prefix
  */
 export function withoutPrefix(basePath: string, target: string): string {
   const url = originForm(target)
@@ -34,7 +34,7 @@ export function withoutPrefix(basePath: string, target: string): string {
   return url
 }
 
-/** The path prefix of the API that the client used, for the cookie's Path (C2). */
+/** The path prefix under which the client used the API, for the cookie's Path (C2). */
 export function prefixInUse(basePath: string, target: string): string {
   const url = originForm(target)
   return `${url.slice(0, url.length - withoutPrefix(basePath, url).length)}/api`
@@ -43,6 +43,6 @@ export function prefixInUse(basePath: string, target: string): string {
 /** The path of a request without its query, which may hold a token. */
 export const pathOf = (target: string): string => originForm(target).split(/[?#]/, 1)[0] ?? ''
 
-/** A request may name the whole address (RFC 9112 §3.2.2); whose it is, is not for the client to say. */
+/** A request may carry the absolute form of its address (RFC 9112 §3.2.2); scheme and host are ignored. */
 const originForm = (target: string): string =>
   target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '') || '/'

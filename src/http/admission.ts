@@ -8,7 +8,7 @@ import { refuseMalformed } from './refuse-malformed.ts'
 interface Parts {
   readonly config: Config
   readonly csrf: Csrf
-  /** Sent with every answer (W2). */
+  /** Sent with every response (W2). */
   readonly headers: Readonly<Record<string, string>>
 }
 

@@ -13,13 +13,13 @@ interface Parts {
   readonly challenge: string
 }
 
-/** The one place where a throw becomes an answer: `application/problem+json` (RFC 9457, contract E1). */
+/** The one place where an error becomes a response: `application/problem+json` (RFC 9457, contract E1). */
 export function answerProblems({ addresses, challenge }: Parts) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const problem = error instanceof Problem ? error : translate(error)
     const path = pathOf(request.originalUrl)
     let members = problem.members
-    // What was given up because its client has gone is no fault.
+    // An error after the client has disconnected is not a fault of the service.
     if (problem.status >= 500 && !notOurFault.has(problem.code) && !request.raw.socket.destroyed) {
       const id = randomUUID()
       if (problem.code === 'internal-error') members = { ...members, id }
@@ -33,15 +33,15 @@ export function answerProblems({ addresses, challenge }: Parts) {
     }
     reply
       .type(mediaType)
-      // Bytes, so that nothing is added to the media type.
+      // As bytes, so that the framework adds no charset to the media type.
       .send(Buffer.from(JSON.stringify({ ...bodyOf(problem, addresses), path, ...members })))
   }
 }
 
-/** What needs no looking into: it passes, or whoever threw it has told the log already. */
+/** Nobody has to look into these: they pass, or the code that threw them has logged them. */
 const notOurFault: ReadonlySet<string> = new Set<ProblemCode>(['busy', 'provider-unavailable'])
 
-/** What a person needs to know, and where to go from here. */
+/** For a browser: what happened, and where to go from here. */
 function pageOf({ code, message }: Problem, { begin, back, id }: Problem['members']): string {
   const link = (url: unknown, text: string) =>
     typeof url === 'string' ? `<li><a class="choice" href="${escapeHtml(url)}">${text}</a></li>` : ''
@@ -50,7 +50,7 @@ function pageOf({ code, message }: Problem, { begin, back, id }: Problem['member
   return `<p>${sentenceHtml(message)}</p><ul>${links}</ul><p><code>${code}</code>${reference}</p>`
 }
 
-/** For the log: what and where, without a stack, whose frames may quote what was worked on (E2). */
+/** For the log: what failed and where, without a stack, whose lines may quote data (E2). */
 function describeFault(cause: unknown) {
   if (!(cause instanceof Error)) return { message: String(cause) }
   const at = cause.stack?.split('\n').find(line => /\/(src|dist)\//.test(line))
@@ -75,8 +75,8 @@ const bodyOf = ({ code, message }: Problem, addresses: Addresses) => ({
 })
 
 /**
- * What is no HTTP request never becomes one: Node's parser hands over the bare connection. The answer has the same
- * shape as every other, without a path that nobody could read.
+ * Answers what Node's parser can't read as a request: it hands over the bare connection. The problem has the same shape as
+ * any other; its path is empty, because none could be read.
  */
 export function answerClientErrors(addresses: Addresses, headers: Readonly<Record<string, string>>) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
@@ -100,27 +100,24 @@ export function answerClientErrors(addresses: Addresses, headers: Readonly<Recor
 
 function clientProblem(code: string | undefined): Problem {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new Problem('request-timeout', 'The request did not arrive in time.')
+    return new Problem('request-timeout', 'The request did not arrive within 30 seconds.')
   if (code === 'HPE_HEADER_OVERFLOW')
     return new Problem('headers-too-large', 'The headers are larger than 64 kB.')
   return new Problem('bad-request', 'The request is not well-formed HTTP.')
 }
 
-/** Errors of the framework and of the store, by what they mean for the client. */
+/** Errors of the framework and of the store, as the problems that they are for the client. */
 function translate(error: unknown): Problem {
   if (error instanceof StoreUnavailable)
-    return new Problem(
-      'store-unavailable',
-      'The store does not answer at the moment; send the request again later.',
-      {
-        headers: { 'retry-after': '5' },
-        cause: error,
-      },
-    )
+    return new Problem('store-unavailable', 'The store does not answer. Try again later.', {
+      headers: { 'retry-after': '5' },
+      cause: error,
+    })
   const status = error instanceof Error ? (error as Partial<FastifyError>).statusCode : undefined
-  if (status === 413) return new Problem('body-too-large', 'The body is larger than this address takes.')
+  if (status === 413)
+    return new Problem('body-too-large', 'The body is larger than the maximum for this address.')
   if (status === 415)
-    return new Problem('unsupported-media-type', 'The Content-Type is not one that this endpoint reads.')
+    return new Problem('unsupported-media-type', 'This endpoint does not accept this Content-Type.')
   if (status !== undefined && status >= 400 && status < 500)
     return new Problem(
       'bad-request',
@@ -128,7 +125,7 @@ function translate(error: unknown): Problem {
     )
   return new Problem(
     'internal-error',
-    'The service failed to answer this request; its log says more under this id.',
+    'The service failed. Its log has the details under the id of this problem.',
     {
       cause: error,
     },

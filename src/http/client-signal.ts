@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** @returns a signal for when the client that asked has gone away, so that nobody works for it any more (Q10) */
+/** @returns a signal that is aborted when the client disconnects, so that no more work is done for it (Q10) */
 export function clientSignal(response: ServerResponse): AbortSignal {
   if (response.destroyed) return AbortSignal.abort()
   const gone = new AbortController()

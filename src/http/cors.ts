@@ -27,7 +27,7 @@ const remember = '600'
 
 /**
  * @returns a hook for every request; answers a preflight itself
- * @throws Problem (from the hook) when the origin is not on the list
+ * @throws Problem (from the hook) if the origin is not on the list
  */
 export function createCors(config: Settings) {
   // Pages of the service's own origin send Origin with POST and PATCH, too.

@@ -8,13 +8,13 @@ import { cookiesOf, setCookie } from './cookies.ts'
 import { Problem, type ProblemCode } from './problems.ts'
 
 /**
- * CSRF (contract section 3): a signed double submit (OWASP). The value is 256 random bits and their HMAC, so that any
- * node knows what another issued without keeping anything.
+ * CSRF (contract section 3): a signed double submit (OWASP). The value is 256 random bits and their HMAC, so any node
+ * recognises what another issued, and nothing is stored.
  */
 export interface Csrf {
-  /** Sets a fresh cookie and header on the answer. */
+  /** Sets a new cookie and header on the response. */
   issue(request: FastifyRequest, reply: FastifyReply): void
-  /** @throws Problem saying which of the four ways it is wrong; the answer carries a fresh pair then (C4) */
+  /** @throws Problem, a different one for each of the four errors; the response then carries a new pair (C4) */
   require(request: FastifyRequest, reply: FastifyReply): void
   hasCookie(request: FastifyRequest): boolean
 }
@@ -22,7 +22,7 @@ export interface Csrf {
 const randomLength = 32
 const nothing = new Uint8Array()
 
-/** Random bytes are drawn for many values at once: the call to the operating system costs more than the bytes. */
+/** Random bytes for many values at once: the system call costs more than the bytes. */
 const pool = Buffer.alloc(128 * randomLength)
 let used = pool.length
 function nextRandom(): Uint8Array {
@@ -85,7 +85,7 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
         issue(request, reply)
         return new Problem(
           code,
-          `Invalid CSRF token: ${why}. Repeat the request with the pair that comes with this answer.`,
+          `Invalid CSRF token: ${why}. Repeat the request with the new pair of this response.`,
         )
       }
       if (given.length === 0) throw refuse('csrf-cookie-missing', `the cookie ${csrfCookie} is missing`)

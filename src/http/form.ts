@@ -4,7 +4,7 @@ import { Problem } from './problems.ts'
 export const isForm = (request: FastifyRequest): boolean =>
   /^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')
 
-/** The form that a request must have as its body. @throws Problem 415, or 400 for one that is malformed */
+/** The body of a request that must be a form. @throws Problem 415 for another type, 400 for a malformed form */
 export function readForm(request: FastifyRequest): ReadonlyMap<string, Buffer> {
   if (!isForm(request))
     throw new Problem('unsupported-media-type', 'The body must be application/x-www-form-urlencoded.')
@@ -13,8 +13,8 @@ export function readForm(request: FastifyRequest): ReadonlyMap<string, Buffer> {
 
 /**
  * `application/x-www-form-urlencoded` (https://url.spec.whatwg.org/#urlencoded-parsing), byte-exact: values stay
- * bytes, because a password need not be UTF-8 and two passwords must not become equal by being repaired (L7).
- * @throws Problem for bad percent-encoding or a name that comes twice
+ * bytes, because a password need not be UTF-8, and decoding could make two different passwords equal (L7).
+ * @throws Problem 400 for bad percent-encoding, or a field that is given twice
  */
 export function parseForm(body: Uint8Array): ReadonlyMap<string, Buffer> {
   const fields = new Map<string, Buffer>()
@@ -22,8 +22,7 @@ export function parseForm(body: Uint8Array): ReadonlyMap<string, Buffer> {
     if (pair === '') continue
     const at = pair.indexOf('=')
     const name = decode(at < 0 ? pair : pair.slice(0, at)).toString()
-    if (fields.has(name))
-      throw new Problem('bad-request', 'A field of the form is given twice; give it once.')
+    if (fields.has(name)) throw new Problem('bad-request', 'The form has a field twice.')
     fields.set(name, decode(at < 0 ? '' : pair.slice(at + 1)))
   }
   return fields
@@ -33,7 +32,7 @@ function decode(text: string): Buffer {
   if (/%(?![0-9A-Fa-f]{2})/.test(text))
     throw new Problem(
       'bad-request',
-      'The form has bad percent-encoding: % must be followed by two hex digits.',
+      'The form has bad percent-encoding: % must be followed by two hexadecimal digits.',
     )
   const unescaped = text
     .replaceAll('+', ' ')

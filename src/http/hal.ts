@@ -2,7 +2,7 @@ import { type Query, single, wholeNumber } from './parameters.ts'
 
 /** HAL (draft-kelly-json-hal) as DSpace's clients know it: pages with one key in `_embedded`, links with `href`. */
 export interface PageRequest {
-  /** Counts from 0. */
+  /** From 0. */
   readonly number: number
   readonly size: number
 }

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * The framework's HEAD routes say `Content-Length: 0` where GET sends no content. At 204 none may be sent, and at 304 it
- * would be the length of a 200 (RFC 9110 §8.6).
+ * The framework's HEAD routes send `Content-Length: 0` where GET sends no content. A 204 must not have the header, and in
+ * a 304 it would be the length of the 200 (RFC 9110 §8.6).
  */
 export function emptyHeads(app: FastifyInstance): void {
   app.addHook('onRoute', route => {
     if (route.method !== 'HEAD') return
-    // Behind the framework's own, which says it.
+    // After the framework's own hook, which sets the header.
     route.onSend = [
       ...[route.onSend ?? []].flat(),
       (_request, reply, payload, done) => {

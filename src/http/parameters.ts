@@ -21,7 +21,8 @@ export function parseQuery(text: string): Query {
     if (name === undefined || value === undefined)
       return {
         values,
-        malformed: 'The query has bad percent-encoding: % must be followed by two hex digits of UTF-8.',
+        malformed:
+          'The query has bad percent-encoding: % must be followed by two hexadecimal digits, and the bytes must be UTF-8.',
       }
     const known = values.get(name)
     if (known) known.push(value)
@@ -41,7 +42,7 @@ function decode(text: string): string | undefined {
 
 /**
  * The parameters of a request in which each may be given once.
- * @param legal the names that the endpoint knows
+ * @param legal the names that the endpoint takes
  * @throws Problem 400 for an unknown name, or one that is given twice
  */
 export function singleParameters<Name extends string>(
@@ -89,17 +90,17 @@ export function single(query: Query, name: string): string | undefined {
 
 /** @throws Problem 400 */
 export function wholeNumber(parameter: string, text: string, least: number): number {
-  const most = Number.MAX_SAFE_INTEGER
+  const max = Number.MAX_SAFE_INTEGER
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
-  if (value >= least && value <= most) return value
+  if (value >= least && value <= max) return value
   const what =
-    value > most
+    value > max
       ? `is too large: ${quote(text)}`
       : `must be a whole number, ${least} or more, not ${quote(text)}`
-  throw badParameter(parameter, text, `The parameter ${parameter} ${what}.`, { legal: { least, most } })
+  throw badParameter(parameter, text, `The parameter ${parameter} ${what}.`, { legal: { least, most: max } })
 }
 
-/** Of a list in a problem: there may be thousands of names, and each may be long. */
+/** Of the names in a problem: there may be thousands. */
 const maxListed = 50
 
 /** A list as a problem shows it, in `legal` and in the detail. */
@@ -110,7 +111,7 @@ export const listed = (names: readonly string[]): readonly string[] =>
 
 export const commaList = (names: readonly string[]): string => listed(names).join(', ')
 
-/** What a problem says about a name that is none of the legal ones: a sentence or nothing, and the members. */
+/** For a problem about an unknown name: a sentence for the detail, which may be empty, and the members. */
 export function suggestion(name: string, legal: readonly string[]) {
   const near = nearest(name, legal)
   return {
@@ -119,6 +120,6 @@ export function suggestion(name: string, legal: readonly string[]) {
   }
 }
 
-/** What the client sent, in an error: enough to recognise, not enough to flood a terminal. */
+/** A value of the client in a message: enough to recognise it, not enough to flood a terminal. */
 export const quote = (text: string): string => JSON.stringify(shorten(text))
 const shorten = (text: string) => (text.length > 200 ? `${text.slice(0, 200)}…` : text)

@@ -3,7 +3,7 @@ import type { Addresses } from './addresses.ts'
 import { sendPage, sentenceHtml } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
 
-/** The documentation that the `type` of a problem leads to (RFC 9457 §3.1.1): the service explains its own errors. */
+/** The page that the `type` of a problem links to (RFC 9457 §3.1.1). */
 export function problemPages(app: FastifyInstance, addresses: Addresses): void {
   app.get<{ Params: { code: string } }>('/problems/:code', async (request, reply) => {
     const { code } = request.params

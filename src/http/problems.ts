@@ -1,12 +1,11 @@
 /**
- * The one catalogue of errors (contract E1). Everything that a client can be refused for is an entry here;
- * the HTTP side turns a thrown `Problem` into `application/problem+json` in one place, and
- * `docs/reference/problems.md` is checked against this list by a test.
+ * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
+ * `application/problem+json` in one place (`answer-problems.ts`), and `docs/reference/problems.md` is generated from this.
  */
 interface Entry {
   readonly status: number
   readonly title: string
-  /** For the reader of the documentation: when it happens and what helps. */
+  /** For the documentation: when it happens, and what to do. */
   readonly help: string
 }
 
@@ -14,7 +13,7 @@ export const problems = {
   'bad-request': {
     status: 400,
     title: 'The request is malformed',
-    help: 'Something in the request line, a header or the body is not of the form that HTTP or this API asks for. The detail says what.',
+    help: 'The request line, a header or the body does not have the form that HTTP or this API requires. The detail says what is wrong.',
   },
   'bad-parameter': {
     status: 400,
@@ -24,27 +23,27 @@ export const problems = {
   'bad-on-behalf-of': {
     status: 400,
     title: 'X-On-Behalf-Of does not name an eperson',
-    help: 'The header takes the uuid of one existing eperson.',
+    help: 'The header takes the UUID of one eperson who exists and may log in.',
   },
   'reason-required': {
     status: 400,
     title: 'Acting on behalf of someone needs a reason',
-    help: 'This service is configured to ask for the header X-On-Behalf-Of-Reason (free text) with every X-On-Behalf-Of.',
+    help: 'This service is configured to require the header X-On-Behalf-Of-Reason (free text) with every X-On-Behalf-Of.',
   },
   'redirect-not-allowed': {
     status: 400,
     title: 'The address to return to is not allowed',
-    help: 'After single sign-on a browser is sent only to origins in CARREL_ALLOWED_ORIGINS, or of the service itself. Nothing was begun.',
+    help: 'After single sign-on, a browser is sent only to origins in CARREL_ALLOWED_ORIGINS, or to the service itself. No login was started.',
   },
   'sign-on-not-begun': {
     status: 400,
-    title: 'This login was not begun here',
-    help: 'What the identity provider sent belongs to no login that this browser has begun within the last 15 minutes, or to one that is finished. Begin again.',
+    title: 'This login was not started here',
+    help: 'The message of the identity provider does not belong to a login that this browser started within the last 15 minutes, or that login is finished. Start again.',
   },
   'logout-not-understood': {
     status: 400,
-    title: 'The logout message is not acceptable',
-    help: 'A logout that an identity provider asks for must be signed by it, recent, and meant for this service. Nobody was logged out.',
+    title: 'The logout message is not valid',
+    help: 'A logout message of an identity provider must be signed by the provider, recent, and addressed to this service. Nobody was logged out.',
   },
   'login-failed': {
     status: 401,
@@ -54,32 +53,32 @@ export const problems = {
   'sign-on-refused': {
     status: 401,
     title: 'Single sign-on failed',
-    help: 'The identity provider did not log you in, or what it sent can not be accepted. The log of the service says why.',
+    help: 'The identity provider did not log you in, or its response is not valid. The log of the service says why.',
   },
   'authentication-required': {
     status: 401,
     title: 'Authentication is required',
-    help: 'Send `Authorization: Bearer <token>` with a token that has neither expired nor been logged out.',
+    help: 'Send `Authorization: Bearer <token>` with a token that is valid: not expired, and not ended by a logout.',
   },
   'csrf-cookie-missing': {
     status: 403,
     title: 'The CSRF cookie is missing',
-    help: 'Get a pair from `GET /api/security/csrf`, or use the one that comes with this answer: send the value both as the cookie and in the header X-XSRF-TOKEN.',
+    help: 'Use the new pair of this response, or get one from `GET /api/security/csrf`. Send its value both as the cookie and in the header X-XSRF-TOKEN.',
   },
   'csrf-header-missing': {
     status: 403,
     title: 'The CSRF header is missing',
-    help: 'Repeat the value of the CSRF cookie in the header X-XSRF-TOKEN.',
+    help: 'Send the value of the CSRF cookie in the header X-XSRF-TOKEN, too.',
   },
   'csrf-mismatch': {
     status: 403,
-    title: 'CSRF cookie and header differ',
-    help: 'Cookie and header must carry the same value; use the newest that the service handed out.',
+    title: 'The CSRF cookie and header differ',
+    help: 'The cookie and the header must have the same value. Use the newest one that the service issued.',
   },
   'csrf-not-ours': {
     status: 403,
     title: 'The CSRF value was not issued here',
-    help: 'The value is not signed by this service. Use the pair that comes with this answer.',
+    help: 'The value is not signed by this service. Use the new pair of this response.',
   },
   'origin-not-allowed': {
     status: 403,
@@ -88,33 +87,33 @@ export const problems = {
   },
   'short-lived-token-refused': {
     status: 403,
-    title: 'A short-lived token does not open this endpoint',
-    help: 'Logging in, refreshing, making short-lived tokens and changing a password need a login token in the Authorization header; `?authentication-token=` is refused there.',
+    title: 'This endpoint does not accept short-lived tokens',
+    help: 'Login, refresh, short-lived tokens and changing a password do not take `?authentication-token=`. Send a login token in the Authorization header.',
   },
   'on-behalf-of-refused': {
     status: 403,
     title: 'Acting on behalf of this eperson is refused',
-    help: 'Only an administrator may act on behalf of someone, only if the service allows it (CARREL_LOGIN_ON_BEHALF_OF), never at login, never as another administrator, and nobody’s password is changed that way.',
+    help: 'Only administrators may act on behalf of others, and only if the service allows it (CARREL_LOGIN_ON_BEHALF_OF). Nobody may act as an administrator, log in as somebody else, or change somebody else’s password.',
   },
   'account-refused': {
     status: 403,
     title: 'There is no account for you here',
-    help: 'The identity provider vouches for you, but no eperson could be found or created. The operator decides who may log in; the log says which rule it was.',
+    help: 'The identity provider knows you, but this service has no eperson for you and did not create one. The operator decides who may log in; the log of the service names the rule.',
   },
   'wrong-password': {
     status: 403,
     title: 'The current password is wrong',
-    help: 'Whoever changes a password shows to know the one that counts now, as `current_password`; a token alone is not enough.',
+    help: 'To change a password, send the current one as `current_password`. A token alone is not enough.',
   },
   'access-denied': {
     status: 403,
     title: 'Access is denied',
-    help: 'The token is valid, but this eperson may not do that.',
+    help: 'The token is valid, but this eperson does not have the right to do this.',
   },
   'not-found': {
     status: 404,
     title: 'There is nothing at this address',
-    help: 'Start at `GET /api`, which links what there is.',
+    help: 'Start at `GET /api`, which links to everything there is.',
   },
   'unknown-entity': {
     status: 404,
@@ -124,12 +123,12 @@ export const problems = {
   'method-not-allowed': {
     status: 405,
     title: 'The method is not allowed here',
-    help: 'The header Allow lists the methods that are.',
+    help: 'The header Allow lists the methods that are allowed.',
   },
   'not-acceptable': {
     status: 406,
     title: 'None of the accepted media types can be sent',
-    help: 'The member `legal` lists what can be.',
+    help: 'The member `legal` lists the media types that can be sent.',
   },
   'request-timeout': {
     status: 408,
@@ -139,62 +138,62 @@ export const problems = {
   'precondition-failed': {
     status: 412,
     title: 'The precondition does not hold',
-    help: 'The header If-Match names another file than there is now. Fetch it anew.',
+    help: 'The file has changed since the client got the ETag that it sent in If-Match. Download it again from the start.',
   },
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    help: 'Bodies of this API are at most 16 kB, messages of identity providers at most 256 kB.',
+    help: 'The maximum is 16 kB, and 256 kB for messages of identity providers.',
   },
   'unsupported-media-type': {
     status: 415,
     title: 'The media type of the body is not supported',
-    help: 'Credentials are sent as `application/x-www-form-urlencoded`, a change of a password as `application/json` or `application/json-patch+json`; an empty body or `{}` may also be called JSON.',
+    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. An empty body, or `{}`, may also be JSON.',
   },
   'range-not-satisfiable': {
     status: 416,
-    title: 'The range is outside of the file',
-    help: 'The header Content-Range says how many bytes the file has; ranges count from 0.',
+    title: 'The range is outside the file',
+    help: 'The header Content-Range has the size of the file in bytes. Ranges count from 0.',
   },
   'expectation-failed': {
     status: 417,
-    title: 'The expectation can not be met',
-    help: 'The header Expect takes 100-continue only.',
+    title: 'The expectation cannot be met',
+    help: 'The only value of the header Expect that this service takes is 100-continue.',
   },
   'patch-refused': {
     status: 422,
-    title: 'The patch is not one that can be applied',
-    help: 'An eperson takes one operation: `[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]`.',
+    title: 'The patch cannot be applied',
+    help: 'The only operation that an eperson takes is `[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]`.',
   },
   'password-refused': {
     status: 422,
     title: 'The new password is refused',
-    help: 'A new password has at least 8 characters, whichever they are.',
+    help: 'A new password must have at least 8 characters of any kind.',
   },
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
-    help: 'Headers together are at most 64 kB.',
+    help: 'The maximum for all headers together is 64 kB.',
   },
   'internal-error': {
     status: 500,
     title: 'The service failed',
-    help: 'A fault of the service, not of the request. The member `id` is also in the log of the service: tell its operator.',
+    help: 'This is a fault of the service, not of the request. Tell its operator the member `id`, which is also in the log of the service.',
   },
   'provider-unavailable': {
     status: 502,
     title: 'The identity provider does not answer',
-    help: 'The service could not reach the identity provider, or did not understand it. Try again later, or log in another way.',
+    help: 'The service could not reach the identity provider, or could not read its response. Try again later, or log in another way.',
   },
   busy: {
     status: 503,
     title: 'The service is busy',
-    help: 'Too many passwords are being checked, or files being sent, at once. Repeat after the seconds in Retry-After.',
+    help: 'Too many passwords are being checked, or too many files are being sent. Try again after the number of seconds in Retry-After.',
   },
   'store-unavailable': {
     status: 503,
     title: 'The store does not answer',
-    help: 'The database is out of reach or has no room. Repeat after the seconds in Retry-After.',
+    help: 'The database cannot be reached, or is full. Try again after the number of seconds in Retry-After.',
   },
 } as const satisfies Record<string, Entry>
 
@@ -207,7 +206,7 @@ export interface ProblemExtras {
   readonly cause?: unknown
 }
 
-/** What a handler throws to refuse a request. `detail` is shown to the client: no secret belongs in it. */
+/** What a handler throws to refuse a request. The client sees `detail`, so it must not contain a secret. */
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly headers: Readonly<Record<string, string>>

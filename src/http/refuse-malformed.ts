@@ -3,22 +3,25 @@ import type { FastifyRequest } from 'fastify'
 import type { Query } from './parameters.ts'
 import { Problem } from './problems.ts'
 
-/** @throws Problem for what Node and the framework let through although it is wrong on any address */
+/** @throws Problem for what Node and the framework accept although it is wrong at any address */
 export function refuseMalformed({ raw, query }: FastifyRequest): void {
   // RFC 9112 §3.2: one Host, always.
   const hosts = countHeader(raw, 'host')
   if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1'))
     throw new Problem('bad-request', `The request must have one Host header; it has ${hosts}.`)
   if (raw.headers.expect !== undefined && raw.headers.expect.toLowerCase() !== '100-continue')
-    throw new Problem('expectation-failed', 'The header Expect takes 100-continue only.')
+    throw new Problem(
+      'expectation-failed',
+      'The only value of the header Expect that this service takes is 100-continue.',
+    )
   // RFC 9112 §3.2: a fragment is never sent, and routers end the path there.
   if (raw.url?.includes('#')) throw new Problem('bad-request', 'The address must not have a fragment (#).')
-  // Where no route matched there is no parsed query, and nobody who would read it.
+  // A request that no route takes has no parsed query, and nothing reads it.
   const malformed = (query as Partial<Query> | undefined)?.malformed
   if (malformed) throw new Problem('bad-request', malformed)
 }
 
-/** Of some headers Node keeps the first and drops the others; the raw list still shows them. @param name in lower case */
+/** Node keeps only the first of some headers; the raw list has all of them. @param name in lower case */
 export function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 
 /**
- * On every answer, errors included (W2). Nothing here is for a cache: answers depend on the caller, and most carry a
+ * On every response, errors included (W2). Nothing may be cached: responses depend on the caller, and most carry a
  * token, a cookie or personal data. `no-referrer` also keeps `?authentication-token=` out of other servers' logs (T10).
  */
 export const securityHeaders = ({ baseUrl }: Pick<Config, 'baseUrl'>): Readonly<Record<string, string>> => ({

@@ -2,32 +2,32 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
-/** A body in pieces, each in a buffer of its own that nobody needs once it is sent. */
+/** A body in pieces, each in its own buffer, which is released once it is sent. */
 export interface Pieces {
   readonly before: string
   readonly between: string
-  readonly behind: string
+  readonly after: string
   readonly pieces: AsyncIterator<Uint8Array>
 }
 
 /**
- * Sends a body of any size at the client's pace (Q10): the next piece is asked for when the connection has taken the
- * last. When the client goes away the pieces end; when a piece fails the connection is reset, because an answer that
- * merely ends would look whole.
- * @param patience milliseconds after which a client that takes nothing is cut off; 0: it may take its time
+ * Sends a body of any size at the client's pace (Q10): the next piece is read when the connection has taken the last. If
+ * the client disconnects, no more pieces are read. If a piece fails, the connection is reset, because a response that
+ * merely ended would look complete.
+ * @param idleTimeout milliseconds after which a client that accepts no data is disconnected; 0 for no timeout
  */
 export async function sendPieces(
   reply: FastifyReply,
-  { before, between, behind, pieces }: Pieces,
-  patience = 0,
+  { before, between, after, pieces }: Pieces,
+  idleTimeout = 0,
 ): Promise<FastifyReply> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders)
   const gone = new AbortController()
   raw.once('close', () => gone.abort())
-  if (patience > 0) raw.setTimeout(patience, () => raw.socket?.resetAndDestroy())
-  // It may have gone while the first piece was read.
+  if (idleTimeout > 0) raw.setTimeout(idleTimeout, () => raw.socket?.resetAndDestroy())
+  // It may have disconnected while the first piece was read.
   if (raw.destroyed) gone.abort()
   try {
     if (before !== '') raw.write(before)
@@ -41,12 +41,12 @@ export async function sendPieces(
       const piece = next.value
       if (!raw.write(piece, () => release(piece))) await once(raw, 'drain', { signal: gone.signal })
     }
-    if (!gone.signal.aborted) raw.end(behind)
+    if (!gone.signal.aborted) raw.end(after)
   } catch (error) {
     if (!gone.signal.aborted) {
       reply.log.error(
         { fault: error instanceof Error ? error.message : String(error) },
-        'an answer broke off',
+        'a response broke off',
       )
       raw.socket?.resetAndDestroy()
     }
@@ -56,7 +56,7 @@ export async function sendPieces(
   return reply
 }
 
-/** The headers of a body whose length nobody knows: HEAD says no more about it than GET does (RFC 9110 §9.3.2). */
+/** HEAD for a body of unknown length: the headers are those of GET (RFC 9110 §9.3.2). */
 export function sendHead(reply: FastifyReply): FastifyReply {
   reply.hijack()
   reply.raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders).end()
@@ -64,8 +64,8 @@ export function sendHead(reply: FastifyReply): FastifyReply {
 }
 
 /**
- * Gives the memory back now. Left to the garbage collector, which sees little need, a listing of 300 MB kept 60 MB.
- * Buffers of Node's pool are shared and small; they stay.
+ * Frees the memory now. The garbage collector sees little need to: it let a listing of 300 MB hold 60 MB. Buffers of
+ * Node's pool are small and shared, and stay.
  */
 function release(piece: Uint8Array): void {
   if (piece.buffer instanceof ArrayBuffer && piece.byteLength === piece.buffer.byteLength)

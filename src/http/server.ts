@@ -10,10 +10,10 @@ import { parseQuery } from './parameters.ts'
 import { Problem } from './problems.ts'
 import { securityHeaders } from './security-headers.ts'
 
-/** Bytes of a request's body (L7), and of all its headers: room for a token that is too long to be looked at (T8). */
+/** Bytes of a request's body (L7), and of all its headers: an over-long token still gets its response (T8). */
 const bodyLimit = 16 * 1024
 const headerLimit = 64 * 1024
-/** Milliseconds for a whole request to arrive. */
+/** Milliseconds until a whole request must have arrived. */
 const requestTimeout = 30_000
 
 interface Parts {
@@ -24,7 +24,7 @@ interface Parts {
   readonly csrf: Csrf
 }
 
-/** A server without routes: its limits, what every request passes first, bodies as bytes, and how errors are answered. */
+/** A server without routes: its limits, the checks that every request passes first, body parsing, and error responses. */
 export function createServer({ config, addresses, challenge, csrf }: Parts): FastifyInstance {
   const answer = answerProblems({ addresses, challenge })
   const headers = securityHeaders(config)
@@ -33,7 +33,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
   const app = Fastify({
     bodyLimit,
     requestTimeout,
-    // Node would refuse a request without Host with an answer that is empty; ours says why.
+    // Node would answer a request without Host with an empty 400; ours says why.
     http: { maxHeaderSize: headerLimit, requireHostHeader: false },
     forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
@@ -43,13 +43,13 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
       ignoreTrailingSlash: true,
       maxParamLength: headerLimit,
     },
-    // Its lines would hold whole addresses; ours, below, hold the path.
+    // The framework would log whole addresses; the hook below logs the path.
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request would cost more than most requests; ours says which request itself.
+    // A logger for each request would cost more than most requests do.
     childLoggerFactory: logger => logger,
     logger: config.logLevel === 'silent' ? false : { level: config.logLevel },
     clientErrorHandler: answerClientErrors(addresses, headers),
-    // Requests that come on open connections while the service stops are still answered (D4).
+    // While the service stops, requests on open connections are still answered (D4).
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       try {
@@ -61,9 +61,9 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
   })
   const refuse = refuseUnrouted(app, addresses)
   emptyHeads(app)
-  // Node would answer other expectations than 100-continue with an empty 417.
+  // Node would answer any expectation but 100-continue with an empty 417.
   app.server.on('checkExpectation', app.routing)
-  // `null` reserves the place in the object; authentication fills it before anything reads it.
+  // `null` only reserves the property; authentication sets it before anything reads it.
   app.decorateRequest('caller', null as never)
 
   app.addHook('onRequest', (request, reply, next) => {
@@ -72,7 +72,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
     next()
   })
 
-  // Bodies stay bytes; each handler that reads one says which media types it takes.
+  // Bodies stay bytes; each handler that reads one checks its media type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     ['application/x-www-form-urlencoded', 'application/json', 'application/json-patch+json'],
@@ -82,12 +82,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
     body.length === 0
       ? done(null, body)
-      : done(
-          new Problem(
-            'unsupported-media-type',
-            'The Content-Type of the body is not one that this service reads.',
-          ),
-        ),
+      : done(new Problem('unsupported-media-type', 'This service reads no bodies of this Content-Type.')),
   )
 
   app.setErrorHandler(answer)

@@ -6,7 +6,7 @@ import type { Entity, Order } from '../model/entities.ts'
 /** More than anybody sorts by, and a bound for what one address makes the store do. */
 const maxEntries = 100
 
-/** An order has one bracket for each entry and one more. The parser can't take thousands of them, one inside another. */
+/** An order has one bracket for each entry and one more. Thousands of nested ones would overflow the parser's stack. */
 const maxBrackets = 2 * maxEntries
 
 const form = 'It must be a JSON array of objects such as [{"field": "title", "order": "desc"}].'

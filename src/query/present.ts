@@ -7,7 +7,7 @@ import type { RecordFormat } from '../model/record-format.ts'
 import { csvHeader } from '../model/record-format.ts'
 import type { Listing } from '../storage/entities.ts'
 
-/** From a listing to an answer: media type, headers, and a body that goes out at the client's pace (Q5, Q8–Q10). */
+/** Turns a listing into a response: media type, headers, and a body that is sent at the client's pace (Q5, Q8–Q10). */
 const mediaTypes = {
   'application/json': 'json',
   'application/x-ndjson': 'ndjson',
@@ -20,12 +20,12 @@ const contentTypes: Readonly<Record<RecordFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
 }
 
-/** @throws Problem 406 when the client accepts none of what there is (RFC 9110 §12.5.1) */
+/** @throws Problem 406 if the client accepts none of the media types (RFC 9110 §12.5.1) */
 export function chooseFormat(accept: string | undefined): RecordFormat {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json')
     return 'json'
   const legal = Object.keys(mediaTypes) as (keyof typeof mediaTypes)[]
-  // The character set of all of them is UTF-8; asked for with it, a type is still that type.
+  // All of them are in UTF-8, so a `charset` in Accept makes no difference.
   const types = accept.replace(/;\s*charset=("[^"]*"|[^,;]*)/gi, '')
   const chosen = new Negotiator({ headers: { accept: types } }).mediaType([...legal]) as
     | keyof typeof mediaTypes
@@ -33,7 +33,7 @@ export function chooseFormat(accept: string | undefined): RecordFormat {
   if (chosen === undefined)
     throw new Problem(
       'not-acceptable',
-      `None of the accepted types can be sent; there are ${legal.join(', ')}.`,
+      `None of the media types in Accept can be sent. The possible ones are ${legal.join(', ')}.`,
       {
         members: { legal },
       },
@@ -46,7 +46,7 @@ interface Presented {
   readonly page: Page
   readonly format: RecordFormat
   readonly listing: Listing
-  /** Of the entity, without a query. */
+  /** The entity's, without a query. */
   readonly address: string
 }
 
@@ -61,7 +61,7 @@ export async function present(
 
   const { body } = listing
   if (body instanceof Uint8Array) return reply.send(whole(format, entity, body))
-  // What can go wrong at the start still gets a status of its own; a short answer gets its length.
+  // After two pieces are read, an early failure can still have its own status, and a short body has a length.
   const pieces = body[Symbol.asyncIterator]()
   const first = await pieces.next()
   const second = first.done ? first : await pieces.next()
@@ -70,16 +70,16 @@ export async function present(
     await pieces.return?.()
     return sendHead(reply)
   }
-  const [before, between, behind] = frame(format, entity)
+  const [before, between, after] = frame(format, entity)
   return sendPieces(reply, {
     before,
     between,
-    behind,
+    after,
     pieces: continued([first.value, second.value], pieces),
   })
 }
 
-/** Pieces that were looked at already, and those that follow. */
+/** The pieces that have been read already, then the rest. */
 async function* continued(
   start: readonly Uint8Array[],
   rest: AsyncIterator<Uint8Array>,
@@ -92,23 +92,23 @@ async function* continued(
   }
 }
 
-/** Text before the first record, between two, and behind the last. */
+/** The text before the first record, between two records, and after the last. */
 function frame(
   format: RecordFormat,
   entity: Entity,
-): readonly [before: string, between: string, behind: string] {
+): readonly [before: string, between: string, after: string] {
   if (format === 'json') return ['[', ',', ']']
   if (format === 'ndjson') return ['', '\n', '\n']
   return [`${csvHeader(entity.fields)}\r\n`, '\r\n', '\r\n']
 }
 
 function whole(format: RecordFormat, entity: Entity, records: Uint8Array): Buffer {
-  const [before, , behind] = frame(format, entity)
-  const ending = records.length === 0 && format !== 'json' ? '' : behind
+  const [before, , after] = frame(format, entity)
+  const ending = records.length === 0 && format !== 'json' ? '' : after
   return Buffer.concat([Buffer.from(before), records, Buffer.from(ending)])
 }
 
-/** RFC 8288: where the first, previous, next and last page of this size are (Q9). */
+/** RFC 8288: links to the first, previous, next and last page of this size (Q9). */
 export function linkHeader(
   page: Page,
   { total, more }: Pick<Listing, 'total' | 'more'>,
@@ -116,22 +116,22 @@ export function linkHeader(
 ): string | undefined {
   const { limit, offset } = page
   if (limit === null) return undefined
-  const before = orderParameter(page.order)
-  const behind = page.total ? '&include_total=true' : ''
+  const order = orderParameter(page.order)
+  const withTotal = page.total ? '&include_total=true' : ''
   const to = (rel: string, at: number) =>
-    `<${address}?${before}limit=${limit}&offset=${at}${behind}>; rel="${rel}"`
+    `<${address}?${order}limit=${limit}&offset=${at}${withTotal}>; rel="${rel}"`
   const links = [to('first', 0)]
   if (offset > 0) links.push(to('prev', Math.max(0, offset - limit)))
   if (more) links.push(to('next', offset + limit))
   if (total !== undefined && page.total) {
-    // The last page in steps of this size from where the client is.
+    // The last page, in steps of this size from the current offset.
     const start = offset % limit
     links.push(to('last', total > start ? start + Math.floor((total - 1 - start) / limit) * limit : 0))
   }
   return links.join(', ')
 }
 
-/** Orders are the same object each time they are asked for (`parsePage`). */
+/** The same order is the same object in every request (`parsePage`), so its text is made once. */
 const printed = new WeakMap<Page['order'], string>()
 
 function orderParameter(order: Page['order']): string {

@@ -53,7 +53,7 @@ test('F1 a client that takes nothing for as long as is waited for is cut off, an
     }
   }
   app.get('/', (_request, reply) =>
-    sendPieces(reply, { before: '', between: '', behind: '', pieces: pieces() }, 200),
+    sendPieces(reply, { before: '', between: '', after: '', pieces: pieces() }, 200),
   )
   t.after(() => app.close())
   const socket = openSocket(await app.listen({ host: '127.0.0.1', port: 0 }))
