@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { problems } from '../../src/http/problems.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import { exchange, head } from '../support/clients/raw.ts'
+import { addItem } from '../support/data/repository.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
 
 interface Hal {
   readonly type: string
-  readonly _links: Readonly<Record<string, { readonly href: string }>>
+  readonly _links: Readonly<Record<string, { readonly href: string; readonly templated?: boolean }>>
 }
 
 /** Every text in a body that is a link: values of `href` and `type` URLs, wherever they stand. */
@@ -145,9 +146,12 @@ test('P4 GET /api is a HAL root that links every collection, and every link of i
   assert.equal(root.type, 'root')
   assert.equal(root._links.self?.href, `${baseUrl}/api`)
   for (const name of ['authn', 'query']) assert.ok(root._links[name], `a link to ${name}`)
-  for (const [name, { href }] of Object.entries(root._links)) {
+  const { uuid } = await addItem(service, { identifier: '1/1' })
+  for (const [name, { href, templated = false }] of Object.entries(root._links)) {
     assert.ok(href.startsWith(`${baseUrl}/`), href)
-    const answer = await client.get(href.slice(baseUrl.length))
+    assert.equal(templated, /\{.*\}/.test(href), href)
+    const expanded = href.replace('{?id}', '?id=1/1').replace('{?uuid}', `?uuid=${uuid}`)
+    const answer = await client.get(expanded.slice(baseUrl.length))
     assert.ok(answer.status === 200 || answer.status === 204, `${name} answers ${answer.status}`)
   }
 })
