@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/file.ts'
 import { OtherStore } from '../files/owner.ts'
 import { ImportError } from '../import/source.ts'
+import { systemReason } from '../lib/system-errors.ts'
 import { version } from '../lib/version.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { CopyError } from '../storage/copy/dump.ts'
@@ -17,6 +18,7 @@ import { groupCommand } from './group.ts'
 import { importCommand } from './import.ts'
 import { ingestCommand } from './ingest.ts'
 import { itemCommand } from './item.ts'
+import { endWithOutput } from './output.ts'
 import { secretCommand } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { ssoCommand } from './sso.ts'
@@ -24,6 +26,7 @@ import { tokenCommand } from './token.ts'
 
 /** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called the wrong way. */
 export async function main(): Promise<void> {
+  endWithOutput()
   try {
     await createProgram().parseAsync()
   } catch (error) {
@@ -80,17 +83,28 @@ function report(error: unknown): number {
     // Asking for help is right; naming no command is wrong usage. Commander has printed the help for both.
     return error.code === 'commander.helpDisplayed' || error.code === 'commander.version' ? 0 : 2
   }
-  const known =
-    error instanceof Misuse ||
-    error instanceof Failure ||
-    error instanceof ConfigError ||
-    error instanceof ImportError ||
-    error instanceof ExposeError ||
-    error instanceof CopyError ||
-    error instanceof OtherStore ||
-    error instanceof StoreUnavailable
-  const message =
-    error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)
+  const message = describe(error)
   process.stderr.write(`carrel: ${message}\n`)
   return error instanceof Misuse || error instanceof ConfigError ? 2 : 1
 }
+
+/** One line for what an operator can put right; a stack for what only we can. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (known.some(one => error instanceof one)) return error.message
+  const reason = systemReason(error)
+  const { path } = error as NodeJS.ErrnoException
+  if (reason !== undefined) return path === undefined ? reason : `${path} can't be used: ${reason}`
+  return error.stack ?? error.message
+}
+
+const known = [
+  Misuse,
+  Failure,
+  ConfigError,
+  ImportError,
+  ExposeError,
+  CopyError,
+  OtherStore,
+  StoreUnavailable,
+] as const

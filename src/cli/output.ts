@@ -1,3 +1,20 @@
+import { systemReason } from '../lib/system-errors.ts'
+
+/**
+ * Ends the process, with one line that says so, when what it prints can't be written: its reader has gone (`| head`), or
+ * the disk is full. What a command has done by then is done.
+ */
+export function endWithOutput(): void {
+  process.stdout.on('error', error => {
+    process.stderr.write(
+      `carrel: standard output can't be written: ${systemReason(error) ?? error.message}\n`,
+    )
+    process.exit(1)
+  })
+  // There is nowhere left to say it.
+  process.stderr.on('error', () => {})
+}
+
 /** One line on standard output. */
 export const say = (line: string): void => {
   process.stdout.write(`${line}\n`)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { systemReason } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
 /**
@@ -88,7 +89,7 @@ export const isMissing = (error: unknown): boolean =>
 export function asUnwritable(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error
-  const reason =
-    code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : `files can't be written (${code})`
-  return new StoreUnavailable(reason, { cause: error })
+  return new StoreUnavailable(`the folder of files can't be written: ${systemReason(error) ?? code}`, {
+    cause: error,
+  })
 }

@@ -1,5 +1,6 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../lib/make-folder.ts'
 import type { Repository } from '../storage/repository.ts'
 import { asUnwritable, isSha256, type Layout, layoutOf, orUndefined, ownName, syncFolder } from './layout.ts'
 
@@ -39,7 +40,7 @@ export async function claim(folder: string, store: Store): Promise<boolean> {
 const ownerFile = ({ folder }: Layout) => join(folder, 'store')
 
 async function writeOwner(layout: Layout, id: string): Promise<void> {
-  await mkdir(layout.incoming, { recursive: true, mode: 0o700 })
+  makeFolder(layout.incoming)
   await syncFolder(dirname(layout.folder))
   const temporary = ownName(layout.incoming)
   try {

@@ -5,6 +5,7 @@ import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
 import type { Csrf } from './csrf.ts'
 import { emptyHeads } from './head-answers.ts'
+import { logStream } from './log-stream.ts'
 import { refuseUnrouted } from './method-not-allowed.ts'
 import { parseQuery } from './parameters.ts'
 import { Problem } from './problems.ts'
@@ -47,7 +48,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request would cost more than most requests do.
     childLoggerFactory: logger => logger,
-    logger: config.logLevel === 'silent' ? false : { level: config.logLevel },
+    logger: config.logLevel === 'silent' ? false : { level: config.logLevel, stream: logStream },
     clientErrorHandler: answerClientErrors(addresses, headers),
     // While the service stops, requests on open connections are still answered (D4).
     return503OnClosing: false,

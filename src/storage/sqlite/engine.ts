@@ -1,4 +1,5 @@
 import { makeFolder } from '../../lib/make-folder.ts'
+import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Storage } from '../storage.ts'
 import { sqliteAccounts } from './accounts.ts'
@@ -66,9 +67,9 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
 
 /** What the operating system says of the folder; anything else stays what it is. */
 function asUnusable(error: unknown, dataFolder: string): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === undefined || syscall === undefined) return error
-  return new StoreUnavailable(`the data folder ${dataFolder} can't be used (${code}); set CARREL_DATA`, {
+  const reason = systemReason(error)
+  if (reason === undefined) return error
+  return new StoreUnavailable(`the data folder ${dataFolder} can't be used: ${reason}; set CARREL_DATA`, {
     cause: error,
   })
 }

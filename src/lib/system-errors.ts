@@ -1,0 +1,27 @@
+/** What the errors of the operating system mean (errno(3)), as far as an operator can do something about them. */
+const meanings: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EBUSY: 'it is in use',
+  EDQUOT: 'the disk quota is used up',
+  EEXIST: 'something of that name exists already',
+  EIO: 'the disk fails',
+  EISDIR: 'it is a folder',
+  ELOOP: 'its symbolic links go in a circle',
+  EMFILE: 'too many files are open',
+  ENAMETOOLONG: 'the name is too long',
+  ENFILE: 'too many files are open on this machine',
+  ENOENT: 'there is no such file or folder',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of the path is not a folder',
+  EPERM: 'permission denied',
+  EPIPE: 'its reader has closed it',
+  EROFS: 'the file system is read-only',
+}
+
+/** @returns what the operating system said, with its code and without a path; undefined for any other error */
+export function systemReason(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code, syscall } = error as NodeJS.ErrnoException
+  const meaning = code === undefined || syscall === undefined ? undefined : meanings[code]
+  return meaning === undefined ? undefined : `${meaning} (${code})`
+}
