@@ -8,6 +8,8 @@ export interface Field {
   readonly nullable: boolean
   /** Present only as false, if the values have no order. */
   readonly sortable?: false
+  /** The collation that text is sorted by, as a BCP 47 tag; without one, by code point (Q17). */
+  readonly collation?: string
 }
 
 export interface Entity {

@@ -55,7 +55,7 @@ export class ExposeError extends Error {}
 /** An imported entity. Records come in the order of the key, numbered from 0. */
 export interface NewEntity {
   readonly name: string
-  readonly key: string
+  readonly key: Entity['key']
   readonly fields: readonly Field[]
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null

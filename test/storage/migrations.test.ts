@@ -63,6 +63,7 @@ const released = {
     '82e3362de235036ccc239a2c3f0c264db90cc63fba551f9316ac03056dc1f7eb',
     'b0b784d03a8998042825288290ae96bf0ab31c3e296e9366bc57407302287c0a',
     'f1b730554e7b782cfbb1efb75ab774326d77685f56989e5dfc23f52558b5cdf4',
+    '898520a50d375c4290d190ee275ce878efea436f0374d6c19b915bf5cd7c1752',
   ],
   postgres: [
     '7fe7de4a5dc297483b31ef8467b19eda178ef8a37967d04bff0e7dd90a5a3127',
@@ -109,3 +110,26 @@ for (const engine of engines)
         return true
       })
   })
+test('an entity that an older version imported keeps its key, whatever its name looks like', async t => {
+  const folder = temporaryFolder(t)
+  const keys = ['id', '["a","b"]', 'a"b', '1', 'null', 'ä\\']
+  const db = new DatabaseSync(join(folder, 'carrel.db'))
+  for (const sql of sqliteMigrations.slice(0, 3)) db.exec(sql)
+  db.exec('PRAGMA user_version = 3')
+  const insert = db.prepare(
+    "INSERT INTO entity VALUES (?, ?, 'anonymous', ?, ?, 0, 0, 0, '2026-01-01T00:00:00Z')",
+  )
+  for (const [at, key] of keys.entries())
+    insert.run(`e${at}`, key, JSON.stringify([{ name: key, type: 'text', nullable: false }]), `e${at}.0`)
+  db.close()
+  const storage = await openStore(toConfig({ CARREL_DATA: folder }), { create: false })
+  try {
+    const all = await storage.entities.all()
+    assert.deepEqual(
+      keys.map((_, at) => all.get(`e${at}`)?.key),
+      keys,
+    )
+  } finally {
+    await storage.close()
+  }
+})

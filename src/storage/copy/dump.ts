@@ -1,4 +1,4 @@
-import type { Field, ReadRule } from '../../model/entities.ts'
+import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 
 /** Everything that an embedded store holds, of one moment, to be carried over into another engine. */
 export interface Dump {
@@ -33,7 +33,7 @@ export interface DumpedTable {
 
 export interface DumpedEntity {
   readonly name: string
-  readonly key: string
+  readonly key: Entity['key']
   readonly read: ReadRule
   readonly fields: readonly Field[]
   readonly version: string

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { Field, ReadRule } from '../../model/entities.ts'
+import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
 import { databaseFile, migrate } from '../sqlite/migrate.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
@@ -38,7 +38,7 @@ export function openDump(dataFolder: string): Dump {
       .all<{ name: string; key: string; read: ReadRule; fields: string; version: string; count: number }>(
         'SELECT name, key, read, fields, version, count FROM entity ORDER BY name',
       )
-      .map(({ fields, ...row }) => {
+      .map(({ key, fields, ...row }) => {
         let records: Database | undefined
         const open = () => {
           records ??= openDatabase(join(dataFolder, 'entities', `${row.version}.db`), { mode: 'immutable' })
@@ -46,6 +46,7 @@ export function openDump(dataFolder: string): Dump {
         }
         return {
           ...row,
+          key: JSON.parse(key) as Entity['key'],
           fields: JSON.parse(fields) as Field[],
           records: function* () {
             for (const [json] of open().iterate('SELECT json FROM record ORDER BY n')) yield json as string

@@ -10,7 +10,7 @@ import { VersionCache } from './version-cache.ts'
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024
 
-export type RecordEntity = Entity & { readonly key: string; readonly source: { readonly kind: 'records' } }
+export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }
 
 /** Record numbers: a list in the order wanted, or a range without its end. */
 export type RecordNumbers = Uint32Array | readonly [from: number, end: number]
@@ -143,12 +143,15 @@ function sortOf(entity: RecordEntity, order: Page['order']): Sort | null {
   if (order.length === 0) return null
   const known = sorts.get(order)
   if (known !== undefined) return known
-  const keyAt = order.findIndex(one => one.field === entity.key)
-  // The key leaves no ties, so fields after it have no effect.
-  const fields = (keyAt < 0 ? order : order.slice(0, keyAt + 1)).map(
+  const key = [entity.key].flat()
+  // The key leaves no ties, so fields after the last of its fields have no effect.
+  const places = key.map(name => order.findIndex(one => one.field === name))
+  const deciding = places.includes(-1) ? order : order.slice(0, Math.max(...places) + 1)
+  const fields = deciding.map(
     one => [entity.fields.findIndex(field => field.name === one.field), one.descending] as const,
   )
-  const sort = keyAt === 0 && fields[0]?.[1] === false ? null : { name: fields.join(), fields }
+  const isOrderOfKey = deciding.every(({ field, descending }, at) => field === key[at] && !descending)
+  const sort = isOrderOfKey ? null : { name: fields.join(), fields }
   sorts.set(order, sort)
   return sort
 }

@@ -97,7 +97,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
         : records.list(entity as RecordEntity, page, format),
     publish: async (entity, lines, event) => {
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`
-      const written = writeRecordFile(fileOf(version), entity, lines)
+      const written = await writeRecordFile(fileOf(version), entity, lines)
       const { ranks: _, ...definition } = entity
       const read = await write('pointEntity', { ...definition, version, ...written }, event)
       await sweep()
@@ -120,17 +120,17 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 }
 
 function importedEntities(db: Database): readonly RecordEntity[] {
-  type EntityRow = Pick<RecordEntity, 'name' | 'key'> & { read: ReadRule; fields: string } & Omit<
-      RecordEntity['source'],
-      'kind'
-    >
+  type EntityRow = { name: string; key: string; read: ReadRule; fields: string } & Omit<
+    RecordEntity['source'],
+    'kind'
+  >
   return db
     .all<EntityRow & Record<string, unknown>>(
       'SELECT name, key, read, fields, version, count, bytes, largest FROM entity ORDER BY name',
     )
     .map(({ name, key, read, fields, ...source }) => ({
       name,
-      key,
+      key: JSON.parse(key) as Entity['key'],
       read,
       fields: JSON.parse(fields) as Field[],
       source: {

@@ -17,7 +17,7 @@ export function pointEntity(db: Database, entity: PublishedEntity, event: AuditE
   db.run(
     'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, bytes, largest, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     entity.name,
-    entity.key,
+    JSON.stringify(entity.key),
     read,
     JSON.stringify(entity.fields),
     entity.version,

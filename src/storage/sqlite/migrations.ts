@@ -181,4 +181,8 @@ export const migrations: readonly string[] = [
   CREATE VIEW seen_bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
     NULL AS readers, created, audience, place FROM bitstream;
   `,
+  `
+  -- A key may have several fields: it is JSON from now on, a text or an array of texts.
+  UPDATE entity SET key = json_quote(key);
+  `,
 ]

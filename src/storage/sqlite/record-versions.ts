@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { NewEntity } from '../entities.ts'
 import { unpackRecords } from '../shared/loaded-records.ts'
 import { type Database, openDatabase } from './driver.ts'
@@ -9,8 +10,11 @@ import { type Database, openDatabase } from './driver.ts'
  * gets its final name it never changes, so it is read without locks (`immutable`).
  */
 
-/** @returns the number of records, their total size and the size of the largest, in bytes */
-export function writeRecordFile(file: string, entity: NewEntity, records: Iterable<string>) {
+/**
+ * Writes in turns, so that signals and requests are handled in between.
+ * @returns the number of records, their total size and the size of the largest, in bytes
+ */
+export async function writeRecordFile(file: string, entity: NewEntity, records: Iterable<string>) {
   const temporary = `${file}.writing`
   rmSync(temporary, { force: true })
   const db = openDatabase(temporary, { mode: 'write' })
@@ -29,8 +33,10 @@ export function writeRecordFile(file: string, entity: NewEntity, records: Iterab
       const size = Buffer.byteLength(json)
       bytes += size
       largest = Math.max(largest, size)
+      if (count % recordsInTurn === 0) await turn()
     }
     for (const field of entity.fields.keys()) {
+      await turn()
       const ranks = entity.ranks(field)
       db.run(
         'INSERT INTO rank VALUES (?, ?)',
@@ -50,6 +56,9 @@ export function writeRecordFile(file: string, entity: NewEntity, records: Iterab
   sync(dirname(file))
   return { count, bytes, largest }
 }
+
+/** How many records are written without a break. */
+const recordsInTurn = 5_000
 
 /** Flushes a file, or the names in a folder, to disk. */
 function sync(path: string): void {
