@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import { Failure } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
-import { readRule } from './read-rule.ts'
+import { parseReadRule, readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel entity …`: the entities that can be queried. */
@@ -44,15 +44,16 @@ export function entityCommand(): Command {
       'Change who may read an imported or exposed entity: anonymous, eperson, admin or group:<name>.',
     )
     .option(...jsonOption)
-    .action((name: string, rule: string, { json }: Json) =>
-      withStore(async ({ accounts, entities }) => {
+    .action((name: string, rule: string, { json }: Json) => {
+      parseReadRule(rule, '<rule>')
+      return withStore(async ({ accounts, entities }) => {
         if (reservedEntities.has(name))
           throw new Failure(`${name} is built in; only imported and exposed entities have a rule to change`)
-        const read = await readRule(rule, accounts, '<rule>')
+        const read = await readRule(rule, accounts)
         if (!(await entities.changeReadRule(name, read, commandEvent('entity.access')))) throw unknown(name)
         sayResult(json, { name, read }, `${name} can now be read by ${read}.`)
-      }),
-    )
+      })
+    })
 
   command
     .command('drop <name>')

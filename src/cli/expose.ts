@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { checkName } from '../import/import-entity.ts'
 import { Failure, Misuse } from './failures.ts'
 import { sayResult, table } from './output.ts'
-import { entityReadOption, readRule } from './read-rule.ts'
+import { entityReadOption, entityRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
 interface Options {
@@ -30,7 +30,7 @@ export function exposeCommand(): Command {
       withStore(async ({ accounts, entities }) => {
         checkName(options.entity)
         const [schema, ofSchema] = splitName(name)
-        const read = options.read === undefined ? null : await readRule(options.read, accounts)
+        const read = await entityRule(options.read, accounts)
         if (entities.expose === undefined)
           throw new Failure(
             'the embedded store has no tables to expose; set CARREL_DATABASE_URL to the PostgreSQL database that has them',

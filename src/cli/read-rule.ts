@@ -30,13 +30,9 @@ export function parseReadRule(text: string, where = readOption[0].replace(/ .*/,
   return `group:${group}`
 }
 
-/** @throws Misuse when it is no read rule; Failure when it names a group that doesn't exist */
-export async function readRule(
-  text: string,
-  accounts: Pick<Accounts, 'listGroups'>,
-  where?: string,
-): Promise<ReadRule> {
-  const rule = parseReadRule(text, where)
+/** @throws Misuse when it is no rule; Failure when it names a group that doesn't exist */
+export async function readRule(text: string, accounts: Pick<Accounts, 'listGroups'>): Promise<ReadRule> {
+  const rule = parseReadRule(text)
   if (!rule.startsWith('group:')) return rule
   const group = rule.slice('group:'.length)
   const known = await accounts.listGroups()
@@ -44,3 +40,9 @@ export async function readRule(
     throw new Failure(`there is no group ${group}; add it with \`carrel group add ${group}\``)
   return rule
 }
+
+/** The rule of an entity; null, which keeps the one that it has, where none was given. */
+export const entityRule = async (
+  text: string | undefined,
+  accounts: Pick<Accounts, 'listGroups'>,
+): Promise<ReadRule | null> => (text === undefined ? null : readRule(text, accounts))

@@ -1,4 +1,5 @@
 import { CsvError, parse } from 'csv-parse'
+import { maxLineBytes } from './lines.ts'
 import { ImportError } from './source.ts'
 
 /** The rows of a CSV file (RFC 4180), some at a time, each with the number of its first line. */
@@ -14,12 +15,16 @@ export interface Row {
 export async function* csvRows(text: AsyncIterable<string>, lenient = false): AsyncIterable<Row[]> {
   let rows: Row[] = []
   let line = 1
+  let columns: number | undefined
   const parser = parse({
     skip_empty_lines: true,
     relax_column_count: lenient,
     trim: lenient,
+    // Without an end, a quoted cell would take the rest of the file into memory.
+    max_record_size: maxLineBytes,
     // Kept here, not in the stream: a stream that fails drops what was not taken from it.
     on_record: (cells: string[], { lines }) => {
+      columns ??= cells.length
       rows.push({ line, cells })
       // `lines` is where the record ended: quoted cells may hold line ends.
       line = lines + 1
@@ -44,9 +49,25 @@ export async function* csvRows(text: AsyncIterable<string>, lenient = false): As
     yield take()
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
+    // The rows before the bad line are good.
     yield take()
-    throw new ImportError(`line ${error.lines ?? line}: ${error.message}`, { cause: error })
+    throw new ImportError(`line ${error.lines ?? line}: ${explain(error, columns)}`, { cause: error })
   } finally {
     parser.destroy()
   }
+}
+
+/** What is wrong with a row, and what would be right. */
+function explain(error: CsvError, columns: number | undefined): string {
+  const { code, record } = error as CsvError & { readonly record?: unknown }
+  if (code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH' && Array.isArray(record))
+    return `the row and the header differ in length: ${record.length} and ${columns} cells; write a cell that has a comma in double quotes`
+  if (code === 'CSV_QUOTE_NOT_CLOSED')
+    return 'the file ends within a quoted cell; is the closing double quote missing?'
+  if (code === 'INVALID_OPENING_QUOTE')
+    return 'a double quote inside of a cell that does not begin with one; write the whole cell in double quotes and double those inside'
+  if (code === 'CSV_INVALID_CLOSING_QUOTE')
+    return 'text after the closing double quote of a cell; double the quotes that belong to the text'
+  if (code === 'CSV_MAX_RECORD_SIZE') return 'a row longer than 16 MB; is a closing double quote missing?'
+  return error.message
 }

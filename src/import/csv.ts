@@ -1,4 +1,5 @@
 import { parseExact } from '../lib/json.ts'
+import type { FieldType } from '../model/entities.ts'
 import { csvRows } from './csv-rows.ts'
 import type { ReadRecord } from './json-lines.ts'
 import { readLines } from './lines.ts'
@@ -7,23 +8,29 @@ import { ImportError, type Source } from './source.ts'
 /**
  * CSV (RFC 4180, with byte-order mark and any line end). Cells have no types, so the file is read twice: once to find
  * what all the values of each column are, once to make the records. An empty cell is null.
+ * @param types columns whose type is given
+ * @param progress called with the share of both readings together
  */
-export async function* readCsv(source: Source): AsyncIterable<ReadRecord[]> {
+export async function* readCsv(
+  source: Source,
+  types: ReadonlyMap<string, FieldType>,
+  progress: (share: number) => void,
+): AsyncIterable<ReadRecord[]> {
   const columns: Column[] = []
-  for await (const rows of readRows(source))
+  for await (const rows of readRows(source, share => progress(share / 2)))
     for (const { line, cells } of rows)
-      if (columns.length === 0) columns.push(...readHeader(cells, line))
+      if (columns.length === 0) columns.push(...readHeader(cells, line, types))
       else for (const [at, cell] of cells.entries()) narrow(columns[at], cell)
 
   let isHeader = true
-  for await (const rows of readRows(source)) {
+  for await (const rows of readRows(source, share => progress(0.5 + share / 2))) {
     const records: ReadRecord[] = []
     for (const { line, cells } of rows) {
       if (!isHeader)
         records.push({
           line,
           record: Object.fromEntries(
-            columns.map((column, at) => [column.name, toValue(column, cells[at] ?? '')]),
+            columns.map((column, at) => [column.name, toValue(column, cells[at] ?? '', line)]),
           ),
         })
       isHeader = false
@@ -32,29 +39,47 @@ export async function* readCsv(source: Source): AsyncIterable<ReadRecord[]> {
   }
 }
 
-/** The names of the columns, for a file without rows. */
-export async function csvColumns(source: Source): Promise<string[]> {
-  for await (const [header] of readRows(source))
-    if (header) return readHeader(header.cells, header.line).map(column => column.name)
+/**
+ * The names of the columns, also of a file without rows.
+ * @param key a column of this name is there on purpose
+ * @throws ImportError for a file whose cells are separated by something else
+ */
+export async function csvColumns(source: Source, key: readonly string[]): Promise<string[]> {
+  for await (const [header] of readRows(source)) {
+    if (!header) continue
+    const names = readHeader(header.cells, header.line, new Map()).map(column => column.name)
+    const [only = ''] = names
+    const separator = /[;\t]/.exec(only)?.[0]
+    if (names.length === 1 && separator !== undefined && !key.includes(only))
+      throw new ImportError(
+        `line ${header.line}: there is one column, ${JSON.stringify(only)}; its cells seem to be separated by ${separator === ';' ? 'semicolons' : 'tabs'}: separate them by commas, for instance by saving the table as CSV (comma delimited)`,
+      )
+    return names
+  }
   return []
 }
 
 interface Column {
   readonly name: string
-  kind: 'unknown' | 'integer' | 'number' | 'boolean' | 'text'
+  /** The type was given: values don't change it. */
+  readonly declared: boolean
+  kind: 'unknown' | FieldType
 }
 
-function readHeader(cells: readonly string[], line: number): Column[] {
+function readHeader(cells: readonly string[], line: number, types: ReadonlyMap<string, FieldType>): Column[] {
   return cells.map((name, at) => {
-    if (name === '') throw new ImportError(`line ${line}: column ${at + 1} has no name`)
+    if (name === '')
+      throw new ImportError(`line ${line}: column ${at + 1} has no name; the first line names the columns`)
     if (cells.indexOf(name) !== at)
-      throw new ImportError(`line ${line}: two columns are called ${JSON.stringify(name)}`)
-    return { name, kind: 'unknown' }
+      throw new ImportError(
+        `line ${line}: two columns are called ${JSON.stringify(name)}; give each a name of its own`,
+      )
+    return { name, declared: types.has(name), kind: types.get(name) ?? 'unknown' }
   })
 }
 
 function narrow(column: Column | undefined, cell: string): void {
-  if (!column || column.kind === 'text' || cell === '') return
+  if (!column || column.declared || column.kind === 'text' || cell === '') return
   const kind = kindOf(cell)
   if (column.kind === 'unknown') column.kind = kind
   else if (column.kind !== kind) {
@@ -71,15 +96,32 @@ function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
   return 'text'
 }
 
-function toValue(column: Column, cell: string): unknown {
+/** A cell that is not of its column's declared type stays text: it is refused where all values are checked. */
+function toValue({ name, kind, declared }: Column, cell: string, line: number): unknown {
   if (cell === '') return null
-  if (column.kind === 'integer' || column.kind === 'number') return parseExact(cell)
-  if (column.kind === 'boolean') return cell.toLowerCase() === 'true'
+  if (declared && kind === 'json') return parseCell(name, cell, line)
+  if (kind === 'integer' || kind === 'number')
+    return !declared || isNumber.test(cell) ? parseExact(cell) : cell
+  if (kind === 'boolean') return /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
   return cell
 }
 
-async function* textOf(source: Source): AsyncIterable<string> {
-  for await (const { text } of readLines(source.open())) yield text
+/** A number as JSON writes it (RFC 8259 §6). */
+const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/
+
+function parseCell(name: string, cell: string, line: number): unknown {
+  try {
+    return parseExact(cell)
+  } catch (error) {
+    throw new ImportError(
+      `line ${line}: the column ${JSON.stringify(name)} is declared as json and has the value ${JSON.stringify(cell).slice(0, 60)}, which is not valid JSON`,
+      { cause: error },
+    )
+  }
 }
 
-const readRows = (source: Source) => csvRows(textOf(source))
+async function* textOf(source: Source, progress?: (share: number) => void): AsyncIterable<string> {
+  for await (const { text } of readLines(source.open(progress))) yield text
+}
+
+const readRows = (source: Source, progress?: (share: number) => void) => csvRows(textOf(source, progress))

@@ -1,32 +1,41 @@
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
-import type { Field, ReadRule } from '../model/entities.ts'
+import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
 import type { Entities } from '../storage/entities.ts'
 import { csvColumns, readCsv } from './csv.ts'
 import { type ReadRecord, readJsonArray, readNdjson } from './json-lines.ts'
 import { ImportError, openSource, type Source } from './source.ts'
-import { createStaging } from './staging.ts'
+import { createStaging, type Findings, type Staged } from './staging.ts'
 
 export interface ImportOptions {
   readonly name: string
-  readonly key: string
+  /** The field, or the fields together, that identify a record. */
+  readonly key: Entity['key']
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
+  /** Types of fields, where they aren't found by looking at the values. */
+  readonly types?: ReadonlyMap<string, FieldType>
+  /** Collations of text fields, as `canonicalCollation` returns them. */
+  readonly collations?: ReadonlyMap<string, string>
   /** Who did it, for the audit trail. */
   readonly event: AuditEvent
+  /** Ends the import, with the signal's reason, as long as nothing has changed. */
+  readonly signal?: AbortSignal
 }
 
 export interface ImportReport {
   readonly entity: string
+  readonly key: Entity['key']
   /** Who may read it now. */
   readonly read: ReadRule
   readonly records: number
-  readonly fields: readonly (Field & { readonly nulls: number })[]
+  readonly fields: readonly (Field & Findings)[]
   readonly milliseconds: number
 }
 
-/** What the import is at, with the share of it that is done, 0 to 1. */
+/** What the import is doing, with the share of it that is done: each step ends with 1. */
 export type Progress = (step: 'reading' | 'sorting' | 'writing', share: number) => void
 
 /**
@@ -41,12 +50,12 @@ export async function importFile(
   progress: Progress,
 ): Promise<ImportReport> {
   checkName(options.name)
-  const source = await openSource(path, entities.scratchFolder, share => progress('reading', share))
+  const source = await openSource(path, entities.scratchFolder, options.signal)
   try {
-    const declared = source.format === 'csv' ? await csvColumns(source) : []
-    return await importRecords(readerOf(source), entities, options, progress, declared)
+    const declared = source.format === 'csv' ? await csvColumns(source, [options.key].flat()) : []
+    return await importRecords(readerOf(source, options, progress), entities, options, progress, declared)
   } finally {
-    source.close()
+    await source.close()
   }
 }
 
@@ -61,53 +70,90 @@ export async function importRecords(
   progress: Progress,
   declared: readonly string[] = [],
 ): Promise<ImportReport> {
-  checkName(options.name)
+  const { name, key, read, event, signal, types = new Map(), collations = new Map() } = options
+  checkName(name)
   const start = performance.now()
   const staging = createStaging(
     join(entities.scratchFolder, `import-${process.pid}-${Math.trunc(start)}.staging`),
+    { types, collations },
   )
+  let isWritten = false
   try {
     staging.declare(declared)
-    for await (const records of batches) staging.add(records)
+    for await (const records of batches) {
+      signal?.throwIfAborted()
+      staging.add(records)
+    }
+    progress('reading', 1)
     progress('sorting', 0)
-    const { count, fields, nulls, records, ranks } = staging.finish(options.key)
-    const { name, key, event } = options
-    const read = await entities.publish(
-      {
-        name,
-        key,
-        read: options.read,
-        fields,
-        ranks: field => {
-          progress('sorting', field / fields.length)
-          return ranks(field)
-        },
-      },
-      records(),
+    // Sorting takes the thread for itself; signals come in before and after.
+    await turn()
+    signal?.throwIfAborted()
+    const staged = staging.finish([key].flat())
+    progress('sorting', 1)
+    const written = (share: number) => {
+      signal?.throwIfAborted()
+      isWritten = share === 1
+      progress('writing', share)
+    }
+    const rule = await entities.publish(
+      { name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
+      recordsWith(written, staged),
       event,
     )
     return {
       entity: name,
-      read,
-      records: count,
-      fields: fields.map((field, at) => ({ ...field, nulls: nulls[at] ?? 0 })),
+      key,
+      read: rule,
+      records: staged.count,
+      fields: staged.fields.map((field, at) => ({ ...field, ...(staged.findings[at] ?? { nulls: 0 }) })),
       milliseconds: Math.round(performance.now() - start),
     }
+  } catch (error) {
+    // An engine may fail in its own way when what it writes ends.
+    if (!isWritten) signal?.throwIfAborted()
+    throw error
   } finally {
     staging.close()
   }
 }
 
-function readerOf(source: Source): AsyncIterable<ReadRecord[]> {
-  if (source.format === 'csv') return readCsv(source)
-  return source.format === 'json' ? readJsonArray(source.open()) : readNdjson(source.open())
+/** How many records are written between two reports. */
+const reportStep = 1_000
+
+/** What is written: the records, and then the ranks of each field, all of which count the same. */
+function* recordsWith(written: (share: number) => void, { count, fields, records }: Staged) {
+  let n = 0
+  for (const record of records()) {
+    if (n++ % reportStep === 0) written(n / Math.max(count, 1) / (fields.length + 1))
+    yield record
+  }
 }
 
-/** @throws ImportError for what can't name an entity of the operator's */
+const ranksWith =
+  (written: (share: number) => void, { fields, ranks }: Staged) =>
+  (field: number) => {
+    const found = ranks(field)
+    written((field + 2) / (fields.length + 1))
+    return found
+  }
+
+async function* readerOf(
+  source: Source,
+  { types = new Map() }: ImportOptions,
+  progress: Progress,
+): AsyncIterable<ReadRecord[]> {
+  const read = (share: number) => progress('reading', share)
+  if (source.format === 'csv') yield* readCsv(source, types, read)
+  else if (source.format === 'json') yield* readJsonArray(source.open(read))
+  else yield* readNdjson(source.open(read))
+}
+
+/** @throws ImportError for a name that no entity of an operator can have */
 export function checkName(name: string): void {
   if (!/^[a-z][a-z0-9_-]{0,62}$/.test(name))
     throw new ImportError(
-      `${JSON.stringify(name)} can't name an entity: use a-z, 0-9, _ and -, beginning with a letter`,
+      `${JSON.stringify(name)} can't name an entity: use a-z, 0-9, _ and -, begin with a letter, and use at most 63 characters`,
     )
   if (reservedEntities.has(name)) throw new ImportError(`the entity ${name} is built in; choose another name`)
 }

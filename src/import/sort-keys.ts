@@ -1,12 +1,12 @@
 import { exactText } from '../lib/json.ts'
 
-/** What a value is sorted by. */
+/** What SQLite sorts a value by. */
 export type SortKey = null | number | string | Uint8Array
 
 /**
  * Values as SQLite puts them in order (https://sqlite.org/datatype3.html#sort_order): numbers by value, then text by
- * code point, then blobs, which here are false and true and behind them what is nested, by its JSON text. So a field
- * with values of several kinds has an order too.
+ * code point, then blobs. Blobs are booleans here, false first, and then nested values by their JSON text. So a field with
+ * values of several kinds has an order too.
  */
 export function sortable(value: unknown): SortKey {
   if (value === null || value === undefined) return null
@@ -17,12 +17,12 @@ export function sortable(value: unknown): SortKey {
 
 /**
  * Whether SQLite can't hold the value: numbers with more digits than a double, and text with half of a surrogate pair,
- * which has no UTF-8. A field with such values is sorted by `sortableBytes`, more slowly.
+ * which UTF-8 has no bytes for. A field with such values is sorted by `sortableBytes`, more slowly.
  */
 export const needsBytes = (value: unknown): boolean =>
   typeof value === 'string' ? !value.isWellFormed() : exactText(value) !== undefined
 
-/** The same order as `sortable`, as bytes to be compared one by one. */
+/** The same order as that of `sortable`, as bytes that are compared one by one. */
 export function sortableBytes(value: unknown): Uint8Array | null {
   if (value === null || value === undefined) return null
   const number = typeof value === 'number' ? String(value) : exactText(value)
@@ -31,7 +31,7 @@ export function sortableBytes(value: unknown): Uint8Array | null {
   return Buffer.from(typeof value === 'boolean' ? `2${value ? 1 : 0}` : `3${JSON.stringify(value)}`)
 }
 
-/** Exponents have a sign and may be as large as somebody can write; beyond this they count as this. */
+/** A file may hold exponents of any size; larger ones count as this one. */
 const maxExponent = 10 ** 12
 const exponentDigits = 13
 
@@ -48,7 +48,7 @@ export function decimalKey(number: string): string {
   const power =
     digits.length - fraction.length + Math.max(-maxExponent, Math.min(maxExponent, Number(exponent)))
   const key = `${String(power + 2 * maxExponent).padStart(exponentDigits, '0')}${digits.replace(/0+$/, '')}`
-  // Of two negative numbers the one with the greater magnitude comes first; ':' is behind every digit.
+  // Of two negative numbers the one with the greater magnitude comes first; ':' sorts after every digit.
   return sign === '' ? `2${key}` : `0${key.replace(/\d/g, digit => String(9 - Number(digit)))}:`
 }
 

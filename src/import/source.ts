@@ -1,7 +1,7 @@
-import { closeSync, createReadStream, createWriteStream, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { createReadStream, rmSync, statSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { pipeline } from 'node:stream'
-import { pipeline as pipelined } from 'node:stream/promises'
+import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
 /** A problem with what is imported; the message names the line and what would be right. */
@@ -12,73 +12,149 @@ export type Format = 'ndjson' | 'json' | 'csv'
 /** Bytes to import, unpacked, that can be read more than once. */
 export interface Source {
   readonly format: Format
-  open(): AsyncIterable<Buffer>
-  close(): void
+  /** @param progress called with the share of the file that was read, 0 to 1 */
+  open(progress?: (share: number) => void): AsyncIterable<Buffer>
+  close(): Promise<void>
 }
 
-/** @param progress called with the share of the file that was read, 0 to 1; not called where the size isn't known */
+/** Open until it is closed: whatever happens to its name, the same bytes are read each time. */
+interface OpenFile {
+  readonly name: string
+  readonly handle: FileHandle
+  close(): Promise<void>
+}
+
+/**
+ * @param path a file, or `-` for standard input
+ * @param signal ends the wait for an input that is still being written
+ * @throws ImportError when it can't be read
+ */
 export async function openSource(
   path: string,
   scratchFolder: string,
-  progress: (share: number) => void,
+  signal: AbortSignal | undefined,
 ): Promise<Source> {
-  // Standard input can be read once; what is read twice waits in a file.
-  const spool = path === '-' ? join(scratchFolder, `import-${process.pid}.input`) : null
-  if (spool) await pipelined(process.stdin, createWriteStream(spool, { mode: 0o600 }))
-  const file = spool ?? path
-  const size = fileSize(file, path)
-  const start = await firstBytes(read(file, () => {}))
-  return {
-    format: formatOf(path, start),
-    open: () => read(file, bytes => progress(size === 0 ? 1 : bytes / size)),
-    close: () => {
-      if (spool) rmSync(spool, { force: true })
-    },
+  const file = await openInput(path, scratchFolder, signal)
+  try {
+    const { size } = await file.handle.stat()
+    return {
+      format: formatOf(path, await firstCharacter(read(file, () => {}))),
+      open: (progress = () => {}) => read(file, bytes => progress(size === 0 ? 1 : bytes / size)),
+      close: file.close,
+    }
+  } catch (error) {
+    await file.close()
+    throw error
   }
 }
 
-function fileSize(file: string, path: string): number {
-  const found = statSync(file, { throwIfNoEntry: false })
+async function openInput(
+  path: string,
+  scratchFolder: string,
+  signal: AbortSignal | undefined,
+): Promise<OpenFile> {
+  if (path === '-') return spool(process.stdin, 'standard input', scratchFolder, signal)
+  const found = statSync(path, { throwIfNoEntry: false })
   if (!found) throw new ImportError(`there is no file ${path}`)
   if (found.isDirectory()) throw new ImportError(`${path} is a folder; give a file`)
-  return found.size
+  if (!found.isFile()) return spool(createReadStream(path), path, scratchFolder, signal)
+  const handle = await openFile(path, 'r')
+  return { name: basename(path), handle, close: () => handle.close() }
 }
 
-/** @param seen called with how many bytes of the file were read, before unpacking */
-async function* read(file: string, seen: (bytes: number) => void): AsyncIterable<Buffer> {
-  const input = createReadStream(file, { highWaterMark: 256 * 1024 })
-  // What goes wrong on the way comes out of the last stream; the callback has nothing left to do.
-  const output = isGzip(file) ? pipeline(input, createGunzip(), () => {}) : input
+/**
+ * A pipe can be read once: what is read more than once waits in a file. It loses its name at once, so that it is gone with
+ * this process, however that ends.
+ */
+async function spool(
+  input: Readable,
+  name: string,
+  scratchFolder: string,
+  signal: AbortSignal | undefined,
+): Promise<OpenFile> {
+  const file = join(scratchFolder, `import-${process.pid}.input`)
+  const handle = await openFile(file, 'w+')
+  const forget = () => {
+    // Where an open file can't be removed, it is removed when it is closed.
+    try {
+      rmSync(file, { force: true })
+    } catch {}
+  }
+  forget()
+  const close = async () => {
+    await handle.close()
+    forget()
+  }
   try {
-    for await (const chunk of output as AsyncIterable<Buffer>) {
-      seen(input.bytesRead)
-      yield chunk
-    }
+    await handle.writeFile(signal ? addAbortSignal(signal, input) : input)
+    return { name, handle, close }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
-      throw new ImportError(`${basename(file)} is damaged: it can't be unpacked (${error.message})`, {
-        cause: error,
-      })
-    throw error
+    await close()
+    signal?.throwIfAborted()
+    throw new ImportError(`${name} can't be kept in ${scratchFolder} until it is read (${codeOf(error)})`, {
+      cause: error,
+    })
+  }
+}
+
+async function openFile(path: string, flags: 'r' | 'w+'): Promise<FileHandle> {
+  try {
+    return await open(path, flags, 0o600)
+  } catch (error) {
+    throw new ImportError(`${path} can't be opened (${codeOf(error)})`, { cause: error })
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)
+
+/** Bytes that are read at once. */
+const chunkSize = 256 * 1024
+
+/** @param seen called with how many bytes of the file were read, before unpacking */
+async function* read({ name, handle }: OpenFile, seen: (bytes: number) => void): AsyncIterable<Buffer> {
+  async function* chunks() {
+    for (let at = 0; ; ) {
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, at)
+      if (bytesRead === 0) return
+      at += bytesRead
+      yield buffer.subarray(0, bytesRead)
+      // The next piece is asked for when this one was taken.
+      seen(at)
+    }
+  }
+  try {
+    if (await isGzip(handle)) yield* unpacked(chunks())
+    else yield* chunks()
+  } catch (error) {
+    const code = codeOf(error)
+    if (error instanceof ImportError || !/^[EZ]/.test(code)) throw error
+    throw new ImportError(
+      code.startsWith('Z_')
+        ? `${name} is damaged: it can't be unpacked (${error instanceof Error ? error.message : code})`
+        : `${name} can't be read (${code})`,
+      { cause: error },
+    )
+  }
+}
+
+async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  // An error on the way comes out of the last stream; the callback has nothing left to do.
+  const output = pipeline(Readable.from(chunks), createGunzip(), () => {})
+  try {
+    yield* output as AsyncIterable<Buffer>
   } finally {
     output.destroy()
-    input.destroy()
   }
 }
 
 /** RFC 1952 §2.3.1: the two bytes that every gzip file begins with. */
-function isGzip(file: string): boolean {
-  const handle = openSync(file, 'r')
-  try {
-    const start = Buffer.alloc(2)
-    readSync(handle, start)
-    return start[0] === 0x1f && start[1] === 0x8b
-  } finally {
-    closeSync(handle)
-  }
+async function isGzip(handle: FileHandle): Promise<boolean> {
+  const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0)
+  return buffer[0] === 0x1f && buffer[1] === 0x8b
 }
 
-async function firstBytes(chunks: AsyncIterable<Buffer>): Promise<string> {
+async function firstCharacter(chunks: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of chunks) {
     const text = chunk
       .toString('latin1')
@@ -89,7 +165,7 @@ async function firstBytes(chunks: AsyncIterable<Buffer>): Promise<string> {
   return ''
 }
 
-/** The name says whether it is CSV; between the kinds of JSON, and without a telling name, the first character does. */
+/** The name says whether it is CSV. Between the kinds of JSON, and where the name says nothing, the first character does. */
 function formatOf(path: string, start: string): Format {
   if (/\.csv(\.gz)?$/i.test(path)) return 'csv'
   if (start === '[') return 'json'

@@ -1,12 +1,15 @@
 import { rmSync } from 'node:fs'
 import { parseExact } from '../lib/json.ts'
 import { type Database, openSqlite } from '../lib/sqlite.ts'
-import type { Field } from '../model/entities.ts'
+import type { Field, FieldType } from '../model/entities.ts'
 import { StoreUnavailable } from '../model/errors.ts'
+import { checkKey } from './check-key.ts'
+import { collatedPlaces, noPlace } from './collation.ts'
 import type { ReadRecord } from './json-lines.ts'
+import { ranksOf } from './ranks.ts'
 import { needsBytes, type SortKey, sortable, sortableBytes } from './sort-keys.ts'
 import { ImportError } from './source.ts'
-import { type FieldStatistics, fieldOf, instant, kindOf } from './types.ts'
+import { type FieldStatistics, fieldOf, fits, instant, kindOf, type Mix, mixOf, textForm } from './types.ts'
 
 /**
  * Where records wait until all of them are read: a throw-away SQLite file with a column for each field, because only
@@ -14,6 +17,7 @@ import { type FieldStatistics, fieldOf, instant, kindOf } from './types.ts'
  * Nothing here is the storage engine's: it works out numbers and ranks for whichever engine takes the records.
  */
 export interface Staging {
+  /** @throws ImportError naming the line of a value that its field may not hold */
   add(records: readonly ReadRecord[]): void
   /** Fields that should be there even if no record has them. */
   declare(names: readonly string[]): void
@@ -21,17 +25,31 @@ export interface Staging {
    * All records are in: numbers them in the order of the key.
    * @throws ImportError when the key is missing, null, of a wrong type or not unique
    */
-  finish(key: string): Staged
+  finish(key: readonly string[]): Staged
   close(): void
 }
 
 export interface Staged {
   readonly count: number
   readonly fields: readonly Field[]
-  /** Per field, in how many records it is null or missing. */
-  readonly nulls: readonly number[]
+  /** Per field. */
+  readonly findings: readonly Findings[]
   records(): Iterable<string>
   ranks(field: number): Uint32Array
+}
+
+/** What an import reports of a field. */
+export interface Findings {
+  /** In how many records it is null or missing. */
+  readonly nulls: number
+  /** Why it is JSON, where its values have no type in common. */
+  readonly mix?: Mix
+}
+
+/** What the operator says of fields, by their names. */
+export interface Declarations {
+  readonly types: ReadonlyMap<string, FieldType>
+  readonly collations: ReadonlyMap<string, string>
 }
 
 function openStaging(file: string): Database {
@@ -64,44 +82,75 @@ function forget(file: string): void {
 
 /** SQLite's own limit is 2,000 columns; two are ours. */
 const maxFields = 1_900
+/** Names that a message lists. */
+const maxNames = 50
 
-export function createStaging(file: string): Staging {
+export function createStaging(file: string, { types, collations }: Declarations): Staging {
   const db = openStaging(file)
   const statistics: FieldStatistics[] = []
   const places = new Map<string, number>()
+  /** Of fields with a collation, for each record in the order they came in. */
+  const collated = new Map<number, Uint32Array>()
   let count = 0
-  let insert = insertStatement(db, 0)
+  let insert = insertStatement(0)
   // Orders that SQLite has no words for.
   db.define('instant', text => (text === null ? null : instant(String(text))))
-
-  db.define('bytes', (json, place) => {
-    const record = parseExact(String(json)) as Record<string, unknown>
-    return sortableBytes(record[statistics[Number(place)]?.name ?? ''])
+  db.define('bytes', (json, place) => sortableBytes(sortedValue(String(json), Number(place))))
+  db.define('collated', (place, at) => {
+    const found = collated.get(Number(place))?.[Number(at)] ?? noPlace
+    return found === noPlace ? null : found
   })
+
+  /** What the field of a record is sorted by, in JavaScript. */
+  function sortedValue(json: string, place: number): unknown {
+    const field = statistics[place]
+    const value = (parseExact(json) as Record<string, unknown>)[field?.name ?? '']
+    return field?.declared === 'text' && value !== null && value !== undefined ? textForm(value) : value
+  }
+
   /** What a field is sorted by, as SQL. */
-  function sortExpression({ type }: Field, place: number): string {
-    if (statistics[place]?.needsBytes) return `iif(c${place} IS NULL, NULL, bytes(json, ${place}))`
-    return type === 'date-time' ? `instant(c${place})` : `c${place}`
+  function sortExpression(place: number): string {
+    const field = statistics[place]
+    if (collated.has(place)) return `collated(${place}, at)`
+    if (field?.needsBytes) return `iif(c${place} IS NULL, NULL, bytes(json, ${place}))`
+    return field && fieldOf(field).type === 'date-time' ? `instant(c${place})` : `c${place}`
   }
 
   function placeOf(name: string, line: number): number {
     const known = places.get(name)
     if (known !== undefined) return known
     const place = statistics.length
-    if (place === maxFields) throw new ImportError(`line ${line}: more than ${maxFields} different fields`)
+    if (place === maxFields)
+      throw new ImportError(
+        `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
+      )
     // The records before this one don't have it.
-    statistics.push({ name, kinds: new Set(), nulls: count, needsBytes: false })
+    statistics.push({
+      name,
+      declared: types.get(name),
+      collation: collations.get(name),
+      kinds: new Map(),
+      nulls: count,
+      needsBytes: false,
+    })
     places.set(name, place)
     db.exec(`ALTER TABLE staged ADD COLUMN c${place}`)
-    insert = insertStatement(db, statistics.length)
+    insert = insertStatement(statistics.length)
     return place
   }
 
-  function placeOfKey(key: string): number {
-    const place = places.get(key)
+  /** @param what such as `the key field` */
+  function knownPlace(name: string, what: string): number {
+    const place = places.get(name)
     if (place !== undefined) return place
-    const known = statistics.map(field => field.name).join(', ') || 'no fields'
-    throw new ImportError(`no record has the key field ${JSON.stringify(key)}; there are ${known}`)
+    const names = statistics
+      .slice(0, maxNames)
+      .map(field =>
+        /[\p{Cc}\p{Bidi_Control},"]/u.test(field.name) ? JSON.stringify(field.name) : field.name,
+      )
+    const more = statistics.length - names.length
+    const known = `${names.join(', ') || 'no fields'}${more > 0 ? ` and ${more} more` : ''}`
+    throw new ImportError(`no record has ${what} ${JSON.stringify(name)}; there are ${known}`)
   }
 
   function addOne({ line, record }: ReadRecord): void {
@@ -112,14 +161,39 @@ export function createStaging(file: string): Staging {
       const kind = kindOf(value)
       if (kind === undefined) continue
       const field = statistics[place] as FieldStatistics
-      field.kinds.add(kind)
-      field.needsBytes ||= needsBytes(value)
-      values[place] = sortable(value)
+      if (field.declared !== undefined && !fits(kind, field.declared))
+        throw new ImportError(
+          `line ${line}: the field ${JSON.stringify(name)} is declared as ${field.declared} and has the value ${JSON.stringify(value).slice(0, 60)}; correct the value, or declare the field as text`,
+        )
+      if (!field.kinds.has(kind)) field.kinds.set(kind, line)
+      const sorted = field.declared === 'text' ? textForm(value) : value
+      field.needsBytes ||= needsBytes(sorted)
+      values[place] = sortable(sorted)
     }
     for (const [place, field] of statistics.entries()) if ((values[place] ?? null) === null) field.nulls++
     for (let place = values.length; place < statistics.length; place++) values[place] = null
     insert.run(count, line, JSON.stringify(record), ...values)
     count++
+  }
+
+  /** @throws ImportError when the field isn't text */
+  function collate(name: string, collation: string): void {
+    const place = knownPlace(name, 'the field')
+    const field = statistics[place] as FieldStatistics
+    const { type } = fieldOf(field)
+    if (type !== 'text')
+      throw new ImportError(
+        `the field ${JSON.stringify(name)} is ${type}, and only text has a collation; declare it as text with --type, or leave out --collation`,
+      )
+    collated.set(place, collatedPlaces(textsOf(place, field), count, { name, collation }))
+  }
+
+  /** The texts of a field in the order of their code points, each with the number that its record came in by. */
+  function* textsOf(place: number, { needsBytes: fromJson }: FieldStatistics): Iterable<[number, string]> {
+    const sql = `SELECT at, ${fromJson ? 'json' : `c${place}`} FROM staged WHERE c${place} IS NOT NULL
+      ORDER BY ${sortExpression(place)}`
+    for (const [at, text] of db.iterate(sql) as IterableIterator<[number, string]>)
+      yield [at, fromJson ? String(sortedValue(text, place)) : text]
   }
 
   return {
@@ -129,27 +203,36 @@ export function createStaging(file: string): Staging {
     declare: names => {
       for (const name of names) placeOf(name, 1)
     },
-    finish: key => {
-      const fields = statistics.map(fieldOf)
-      const keyPlace = placeOfKey(key)
+    finish: names => {
+      const keyPlaces = names.map(name => knownPlace(name, 'the key field'))
+      for (const name of types.keys()) knownPlace(name, 'the field')
+      for (const [name, collation] of collations) collate(name, collation)
+      const key = keyPlaces.map(place => ({
+        field: fieldOf(statistics[place] as FieldStatistics),
+        column: `c${place}`,
+        order: sortExpression(place),
+      }))
+      checkKey(db, key)
+      const keyOrder = key.map(({ order }) => order).join(', ')
       const numbers = new Uint32Array(count)
-      const keyOrder = sortExpression(fields[keyPlace] as Field, keyPlace)
-      checkKey(db, fields[keyPlace] as Field, keyPlace, keyOrder)
       let number = 0
       for (const [at] of db.iterate(`SELECT at FROM staged ORDER BY ${keyOrder}`))
         numbers[at as number] = number++
       return {
         count,
-        fields,
-        nulls: statistics.map(field => field.nulls),
+        fields: statistics.map(fieldOf),
+        findings: statistics.map(field => {
+          const mix = mixOf(field)
+          return mix ? { nulls: field.nulls, mix } : { nulls: field.nulls }
+        }),
         records: function* () {
           for (const [json] of db.iterate(`SELECT json FROM staged ORDER BY ${keyOrder}`))
             yield json as string
         },
         ranks: place => {
-          // The key has no equals: its ranks are the numbers.
-          if (place === keyPlace) return numbers.map((_, n) => n)
-          return ranksOf(db, sortExpression(fields[place] as Field, place), numbers)
+          // A key of one field has no equals: its ranks are the numbers.
+          if (keyPlaces.length === 1 && place === keyPlaces[0]) return numbers.map((_, n) => n)
+          return ranksOf(db, sortExpression(place), numbers)
         },
       }
     },
@@ -159,53 +242,7 @@ export function createStaging(file: string): Staging {
     },
   }
 
-  function insertStatement(database: Database, columns: number) {
-    return database.prepare(`INSERT INTO staged VALUES (?, ?, ?${', ?'.repeat(columns)})`)
+  function insertStatement(columns: number) {
+    return db.prepare(`INSERT INTO staged VALUES (?, ?, ?${', ?'.repeat(columns)})`)
   }
 }
-
-/** @throws ImportError naming the line of a key that is null, there twice, or no key at all */
-function checkKey(db: Database, { name, type }: Field, place: number, order: string): void {
-  const missing = db.get<{ line: number }>(
-    `SELECT line FROM staged WHERE c${place} IS NULL ORDER BY at LIMIT 1`,
-  )
-  if (missing)
-    throw new ImportError(`line ${missing.line}: the key field ${JSON.stringify(name)} is missing or null`)
-  if (type === 'json' || type === 'boolean')
-    throw new ImportError(
-      `the field ${JSON.stringify(name)} can't be the key: its values are ${type}, not all numbers or all text`,
-    )
-  const double = db.get<{ first: number; second: number; json: string }>(
-    `SELECT d.*, s.json FROM (SELECT min(line) first, max(line) second FROM staged GROUP BY ${order}
-     HAVING count(*) > 1 ORDER BY second LIMIT 1) d JOIN staged s ON s.line = d.second`,
-  )
-  if (!double) return
-  const value = JSON.stringify((parseExact(double.json) as Record<string, unknown>)[name])
-  throw new ImportError(
-    `line ${double.second}: the key ${JSON.stringify(name)} has the value ${value} of line ${double.first} again; a key is unique`,
-  )
-}
-
-/** @param numbers of the records, by the order they came in */
-function ranksOf(db: Database, expression: string, numbers: Uint32Array): Uint32Array {
-  const ranks = new Uint32Array(numbers.length).fill(noRank)
-  let rank = -1
-  let last: unknown
-  // Comparing neighbours here takes half of the time of SQLite's dense_rank().
-  for (const [at, value] of db.iterate(
-    `SELECT at, x FROM (SELECT at, ${expression} x FROM staged) WHERE x IS NOT NULL ORDER BY x`,
-  ) as IterableIterator<[number, unknown]>) {
-    if (rank < 0 || !isSame(value, last)) rank++
-    ranks[numbers[at] as number] = rank
-    last = value
-  }
-  // Nulls come last.
-  return ranks.map(known => (known === noRank ? rank + 1 : known))
-}
-
-/** A record that has none yet; there are fewer records than that. */
-const noRank = 0xffff_ffff
-
-const isSame = (one: unknown, other: unknown): boolean =>
-  one === other ||
-  (one instanceof Uint8Array && other instanceof Uint8Array && Buffer.compare(one, other) === 0)

@@ -1,15 +1,22 @@
 import { exactText } from '../lib/json.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 
-/** Types of fields are found by looking at every value (D2). */
+/** What the values of a field have in common (D2): its type is what they all are, unless the operator says it. */
 export interface FieldStatistics {
   readonly name: string
-  readonly kinds: Set<FieldType>
+  /** The type that the operator gave the field; undefined: found by looking at every value. */
+  readonly declared: FieldType | undefined
+  readonly collation: string | undefined
+  /** Kinds of values, each with the first line that has one, in the order of these lines. */
+  readonly kinds: Map<FieldType, number>
   /** Records in which the field is null or missing. */
   nulls: number
   /** Some value can't be sorted as SQLite holds it. */
   needsBytes: boolean
 }
+
+/** What an operator can declare. */
+export const fieldTypes: readonly FieldType[] = ['text', 'integer', 'number', 'boolean', 'date-time', 'json']
 
 /** RFC 3339 §5.6, with a time zone; T and Z in either case, and a space for T as the RFC allows. */
 const dateTime =
@@ -38,22 +45,50 @@ export function kindOf(value: unknown): FieldType | undefined {
   return 'json'
 }
 
-export function fieldOf({ name, kinds, nulls }: FieldStatistics): Field {
-  return { name, type: typeOf(kinds), nullable: nulls > 0 }
+/** Whether a field that was declared to be of a type may hold values of this kind. Text and JSON hold anything. */
+export const fits = (kind: FieldType, type: FieldType): boolean =>
+  kind === type || type === 'text' || type === 'json' || (type === 'number' && kind === 'integer')
+
+/** The value as a field declared as text sorts it: text as it is, everything else by its JSON. */
+export const textForm = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)
+
+export function fieldOf({ name, declared, collation, kinds, nulls }: FieldStatistics): Field {
+  const field = { name, type: declared ?? typeOf([...kinds.keys()]), nullable: nulls > 0 }
+  return collation === undefined ? field : { ...field, collation }
 }
 
-function typeOf(kinds: ReadonlySet<FieldType>): FieldType {
+function typeOf(kinds: readonly FieldType[]): FieldType {
   const [only] = kinds
   if (only === undefined) return 'text'
-  if (kinds.size === 1) return only
-  const all = [...kinds]
-  if (all.every(kind => kind === 'integer' || kind === 'number')) return 'number'
-  if (all.every(kind => kind === 'text' || kind === 'date-time')) return 'text'
+  if (kinds.length === 1) return only
+  if (kinds.every(kind => kind === 'integer' || kind === 'number')) return 'number'
+  if (kinds.every(kind => kind === 'text' || kind === 'date-time')) return 'text'
   return 'json'
 }
 
+/** Where a field got values of kinds that have no type in common. */
+export interface Mix {
+  readonly line: number
+  readonly kind: FieldType
+  /** The first line with another kind of value. */
+  readonly earlier: { readonly line: number; readonly kind: FieldType }
+}
+
+/** @returns why a field of different values is JSON; undefined where it has one type, or a declared one */
+export function mixOf({ declared, kinds }: FieldStatistics): Mix | undefined {
+  if (declared !== undefined) return undefined
+  const met = [...kinds].map(([kind, line]) => ({ kind, line }))
+  const at = met.findIndex(
+    (_, end) => end > 0 && typeOf(met.slice(0, end + 1).map(({ kind }) => kind)) === 'json',
+  )
+  const [earlier] = met
+  const mixing = met[at]
+  return earlier && mixing && { ...mixing, earlier }
+}
+
 /**
- * An instant as text that sorts by time: seconds, a mark for a leap second (`:60` is behind every `:59` and before the
+ * An instant as text that sorts by time: seconds, a mark for a leap second (`:60` comes after every `:59` and before the
  * next `:00`; Date knows none), and the fraction as it was written.
  * @param text of the form above
  */

@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../../src/cli/store.ts'
-import { type ImportReport, importFile } from '../../../src/import/import-entity.ts'
+import { type ImportOptions, type ImportReport, importFile } from '../../../src/import/import-entity.ts'
 import type { ReadRule } from '../../../src/model/entities.ts'
 import { databaseOf, runSqlIn } from '../service/engines.ts'
 import { repository } from '../service/process.ts'
 import type { Service } from '../service/service.ts'
 
-interface FileImport {
+interface FileImport extends Pick<ImportOptions, 'key' | 'types' | 'collations'> {
   readonly entity: string
-  readonly key: string
   readonly read?: ReadRule
   /** Name of the file; its ending tells the format. */
   readonly file?: string
@@ -21,11 +20,11 @@ interface FileImport {
 export function importText(
   { storage, dataFolder }: Pick<Service, 'storage' | 'dataFolder'>,
   content: string | Uint8Array,
-  { entity, key, read = 'anonymous', file = 'records.ndjson' }: FileImport,
+  { entity, read = 'anonymous', file = 'records.ndjson', ...fields }: FileImport,
 ): Promise<ImportReport> {
   const path = join(dataFolder, file)
   writeFileSync(path, content)
-  const options = { name: entity, key, read, event: commandEvent('entity.import') }
+  const options = { ...fields, name: entity, read, event: commandEvent('entity.import') }
   return importFile(path, storage.entities, options, () => {})
 }
 
