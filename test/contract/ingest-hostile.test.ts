@@ -179,7 +179,7 @@ test('--dry-run names the items that would be changed, and so does the report', 
   const { stdout } = await carrel(service.dataFolder, ['ingest', source, '--dry-run'])
   assert.equal(
     stdout,
-    `${changes.map(one => `It would change ${one}\n`).join('')}It would be: 0 added, 2 changed, 1 unchanged, 0 failed. Nothing was written.\n`,
+    `${changes.map(one => `It would change ${one}\n`).join('')}Readers: 3 kept.\nIt would be: 0 added, 2 changed, 1 unchanged, 0 failed. Nothing was written.\n`,
   )
   assert.deepEqual((await ingest(service.dataFolder, source)).changes, changes)
   // A thousand of them, and how many more.
@@ -222,7 +222,7 @@ test('a command on another store clears away nothing of this one, and says so', 
     )
     const ingested = await carrel(other, ['ingest', more], { env })
     assert.equal(ingested.code, 0, ingested.stderr)
-    assert.match(ingested.stdout, round === 0 ? /^1 added/ : /^0 added, 0 changed, 1 unchanged/)
+    assert.match(ingested.stdout, round === 0 ? /^1 added/m : /^0 added, 0 changed, 1 unchanged/m)
     assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleared away: [^\n]*\n$/)
     assert.deepEqual(
       filesIn(files).filter(path => contents.includes(path)),

@@ -164,7 +164,7 @@ testOnce(
     )
     assert.match(
       (await command('ingest', source)).stdout,
-      new RegExp(`^0 added, 0 changed, ${count} unchanged`),
+      new RegExp(`^0 added, 0 changed, ${count} unchanged`, 'm'),
     )
     rmSync(source, { recursive: true })
   },
