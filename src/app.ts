@@ -99,7 +99,7 @@ export async function buildApp(config: Config, storage: Storage): Promise<Fastif
           repository,
           files: createFileStore(config.filesFolder),
           leases,
-          noteDownload: (caller, request, object) =>
+          recordDownload: (caller, request, object) =>
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         authorizationRoutes(api, { accounts, addresses, config, repository })

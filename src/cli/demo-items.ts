@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFileStore } from '../files/file-store.ts'
-import { claim } from '../files/owner.ts'
+import { claimFolder } from '../files/owner.ts'
 import type { NewBitstream, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
 import type { Storage } from '../storage/storage.ts'
 import { commandEvent } from './store.ts'
 
-/** Scans and transcriptions of some of the demo's letters, each open to others. */
+/** Transcriptions of some of the demo's letters, each with other readers. */
 const plan: readonly (readonly [title: string, author: string, readers: Readers])[] = [
   ['Bertha to Eliot, Dublin, 1847', 'Bertha', [{ reader: 'anonymous' }]],
   ['Dürer to Câmara, Coimbra, 1802', 'Dürer', [{ reader: 'eperson' }]],
@@ -21,12 +21,12 @@ const plan: readonly (readonly [title: string, author: string, readers: Readers]
   ],
 ]
 
-/** The one that the introduction downloads. */
-const shown = 2
+/** The index of the item whose file the printed example downloads. */
+const example = 2
 
-/** @returns the uuid of a file that the group Readers may read */
+/** @returns the UUID of a file that the group Readers may read */
 export async function addDemoItems({ repository }: Storage, filesFolder: string): Promise<string> {
-  await claim(filesFolder, repository)
+  await claimFolder(filesFolder, repository)
   const store = createFileStore(filesFolder)
   const folder = mkdtempSync(join(tmpdir(), 'carrel-demo-'))
   try {
@@ -63,8 +63,8 @@ export async function addDemoItems({ repository }: Storage, filesFolder: string)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  const item = await repository.uuidOf(`demo/${shown + 1}`)
+  const item = await repository.uuidOf(`demo/${example + 1}`)
   const [file] = item === undefined ? [] : await repository.bitstreamsOf(item)
-  if (!file) throw new Error('the item that was just put is not there')
+  if (!file) throw new Error('the item that was just added is missing')
   return file.uuid
 }

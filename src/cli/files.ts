@@ -9,11 +9,13 @@ import { withStore } from './store.ts'
 
 /** `carrel files …`: the contents of bitstreams. */
 export function filesCommand(): Command {
-  const command = new Command('files').description('Check and clean the files of bitstreams.')
+  const command = new Command('files').description(
+    'Verify the files of bitstreams, and clean up unused ones.',
+  )
 
   command
     .command('verify')
-    .description('Read every file again and hold it against its SHA-256.')
+    .description('Read every file and compare it with its SHA-256.')
     .option('--json', 'print the report as JSON')
     .action(({ json }: { json?: boolean }) =>
       withProgress('reading', (storage, folder, progress) =>
@@ -27,7 +29,7 @@ export function filesCommand(): Command {
   command
     .command('clean')
     .description(
-      'Clear away files that belong to no bitstream any more: after an hour, and an hour later for good.',
+      'Clean up files that belong to no bitstream: set them aside after an hour, delete them an hour later.',
     )
     .option('--json', 'print the report as JSON')
     .action(({ json }: { json?: boolean }) =>
@@ -37,8 +39,8 @@ export function filesCommand(): Command {
         say(
           json
             ? JSON.stringify(report, null, 2)
-            : `${report.setAside} set aside, ${report.broughtBack} brought back, ${report.deleted} deleted, ` +
-                `${report.leftovers} half-written removed.`,
+            : `${report.setAside} set aside, ${report.broughtBack} restored, ${report.deleted} deleted, ` +
+                `${report.leftovers} half-written files removed.`,
         ),
       ),
     )
@@ -59,21 +61,21 @@ function withProgress<T>(
   })
 }
 
-const nameAll = (files: readonly string[]) => files.map(printable).join('; ')
+const namesOf = (files: readonly string[]) => files.map(printable).join('; ')
 
 function describe({ checked, bytes, missing, damaged }: VerifyReport): string {
   const lines = [
-    ...missing.map(({ sha256, files }) => `missing: ${sha256} of ${nameAll(files)}`),
+    ...missing.map(({ sha256, files }) => `missing: ${sha256} of ${namesOf(files)}`),
     ...damaged.map(
       ({ sha256, size, reason, files }) =>
-        `damaged: ${sha256} (${size} bytes) of ${nameAll(files)} ${reason}`,
+        `damaged: ${sha256} (${size} bytes) of ${namesOf(files)} ${reason}`,
     ),
   ]
   const counts = `${checked.toLocaleString('en')} files read (${(bytes / 1e6).toFixed(1)} MB)`
   const result =
     lines.length === 0
-      ? 'all as they should be'
-      : `${missing.length} missing, ${damaged.length} damaged; bring them back from a backup, or change the date of ` +
-        'their sources and ingest again'
+      ? 'all intact'
+      : `${missing.length} missing, ${damaged.length} damaged; restore them from a backup, or \`touch\` their source ` +
+        'files and ingest again'
   return [...lines, `${counts}: ${result}.`].join('\n')
 }

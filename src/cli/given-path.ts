@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 
-/** A path as it was typed: npm runs its scripts in the folder of package.json, and says where it was called. */
+/** A path relative to where the user typed it. npm runs scripts in the folder of package.json, and sets INIT_CWD. */
 export const givenPath = (path: string): string =>
   process.env.npm_lifecycle_event === 'carrel' && process.env.INIT_CWD !== undefined
     ? resolve(process.env.INIT_CWD, path)

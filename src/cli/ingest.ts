@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { createFileStore } from '../files/file-store.ts'
-import { claim, OtherStore } from '../files/owner.ts'
+import { claimFolder, OtherStore } from '../files/owner.ts'
 import { sweep } from '../files/sweep.ts'
 import { type IngestReport, ingest } from '../ingest/ingest.ts'
 import { BadItem } from '../ingest/item.ts'
@@ -29,20 +29,17 @@ export function ingestCommand(): Command {
   return new Command('ingest')
     .argument('<folder>', "DSpace's item folders (Simple Archive Format), or a folder with manifest.csv")
     .description(
-      'Add items with their files, and change those that are there; the same again goes on where it ended.',
+      'Add items with their files, and change existing ones. Repeat an interrupted run to continue it.',
     )
     .option(
       '--read <who>',
       "who may read items that don't say so: anonymous, eperson, admin or group:<name>; without it, existing items keep " +
         'their readers and new ones are for administrators only',
     )
-    .option('--from <day>', 'the first day (YYYY-MM-DD, UTC) of --read, as after an embargo')
+    .option('--from <day>', 'the first day of --read (YYYY-MM-DD, UTC), such as the end of an embargo')
     .option('--until <day>', 'the last day of --read')
-    .option('--add-only', 'change no item that is there already: one that names it is a bad item')
-    .option(
-      '--dry-run',
-      'check everything, say what would happen and which items it would change, write nothing',
-    )
+    .option('--add-only', 'change no existing item; one that would be changed is reported as bad')
+    .option('--dry-run', 'check everything and report what would happen, but write nothing')
     .option('--json', 'print the report as JSON')
     .action((folder: string, options: Options) => run(folder, options))
 }
@@ -55,8 +52,8 @@ async function run(folder: string, options: Options): Promise<void> {
     const progress = showProgress()
     try {
       const items = await openItems(givenPath(folder), { groups })
-      // Before anything is in it: what a killed run leaves is this store's, too.
-      const isOwn = options.dryRun || (await claim(filesFolder, repository))
+      // Before anything is added, so that what a killed run leaves belongs to this store too.
+      const isOwn = options.dryRun || (await claimFolder(filesFolder, repository))
       const report = await ingest(items, {
         repository,
         files: createFileStore(filesFolder),
@@ -95,7 +92,8 @@ async function readersOf({ read, from, until }: Options, accounts: Accounts): Pr
     return []
   }
   const days = { ...day('from', from), ...day('until', until) }
-  if (from !== undefined && until !== undefined && from > until) throw new Misuse('--until is before --from')
+  if (from !== undefined && until !== undefined && from > until)
+    throw new Misuse('--until must not be before --from')
   return [{ reader, ...days }]
 }
 
@@ -108,7 +106,7 @@ function day(name: 'from' | 'until', text: string | undefined): { from?: string;
   }
 }
 
-/** Which readers the items have, and by whose word. */
+/** How many items have which readers. */
 function describeAccess({ access, read }: IngestReport): string[] {
   const parts = [
     [access.kept, 'kept'],

@@ -10,7 +10,7 @@ import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, say, sayResult, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
-/** `carrel item …`: the items that are there. */
+/** `carrel item …`: items in the repository. */
 export function itemCommand(): Command {
   const command = new Command('item').description(
     'List, show and delete items, and change who may read them.',
@@ -18,8 +18,8 @@ export function itemCommand(): Command {
 
   command
     .command('list')
-    .description('List items by identifier: title, number of files and readers.')
-    .option('--limit <number>', 'at most so many; default: all')
+    .description('List items by identifier, with title, number of files and readers.')
+    .option('--limit <number>', 'list at most this many items (default: all)')
     .option('--json', 'print a JSON array')
     .action(({ limit, json }: Json & { limit?: string }) =>
       withStore(({ repository }) => list(repository, readLimit(limit), json ?? false)),
@@ -35,13 +35,13 @@ export function itemCommand(): Command {
 
   command
     .command('access <identifier> <rule...>')
-    .description('Change who may read an item, and the files that have had the same readers as the item.')
-    .option('--file <bundle/name>', 'change one file only, such as ORIGINAL/scan.pdf')
+    .description('Change who may read an item, and those of its files that had the same readers.')
+    .option('--file <bundle/name>', 'change only this file, such as ORIGINAL/scan.pdf')
     .option('--json', 'print the item as JSON')
     .addHelpText(
       'after',
-      '\nA rule is anonymous, eperson, group:<name> or admin, with from:YYYY-MM-DD and until:YYYY-MM-DD after it if wanted. ' +
-        'One rule that holds is enough.',
+      '\nA rule is anonymous, eperson, group:<name> or admin, optionally followed by from:YYYY-MM-DD and ' +
+        'until:YYYY-MM-DD. One rule that holds is enough.',
     )
     .action((identifier: string, rules: string[], { file, json }: Json & { file?: string }) =>
       withStore(async ({ accounts, repository }) => {
@@ -79,11 +79,11 @@ async function find(repository: Repository, name: string): Promise<Item> {
   return item
 }
 
-/** @throws Misuse for what is no rule; Failure for a group that doesn't exist */
+/** @throws Misuse for a rule that is not understood; Failure for a group that doesn't exist */
 async function readRules(words: readonly string[], accounts: Pick<Accounts, 'listGroups'>): Promise<Readers> {
   const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
   const rules: string[] = []
-  // Days may be words of their own: eperson from:2027-01-01.
+  // Days may be separate arguments: eperson from:2027-01-01.
   for (const word of words)
     if (/^(from|until):/.test(word) && rules.length > 0) rules.push(`${rules.pop()} ${word}`)
     else rules.push(word)
@@ -118,14 +118,14 @@ const notThere = ({ identifier, file }: AccessChange) =>
 function readLimit(text: string | undefined): number {
   if (text === undefined) return Number.POSITIVE_INFINITY
   if (!/^[1-9]\d{0,14}$/.test(text))
-    throw new Misuse(`--limit takes a whole number from 1, not ${JSON.stringify(text)}`)
+    throw new Misuse(`--limit takes a positive whole number, not ${JSON.stringify(text)}`)
   return Number(text)
 }
 
 /** Items in memory at once. */
 const itemsAtOnce = 1_000
 
-/** Page by page, and no faster than the output is taken: there may be millions. */
+/** Page by page, and no faster than the output is read: there may be millions. */
 async function list(repository: Repository, limit: number, json: boolean): Promise<void> {
   let count = 0
   for (let after = ''; count < limit; ) {

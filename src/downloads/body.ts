@@ -2,18 +2,23 @@ import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { ByteRange } from './ranges.ts'
 
-/** What goes out: the whole file, a part of it, or several (RFC 9110 §14.6). */
+/** The body of a response: the whole file, a part of it, or several parts (RFC 9110 §14.6). */
 export interface Body {
   readonly headers: Readonly<Record<string, string | number>>
-  /** Each in a buffer of its own; the file must stay open until they end. */
+  /** Each in its own buffer. The file must stay open until they end. */
   readonly pieces: AsyncIterator<Uint8Array>
 }
 
-/** A transfer holds so many bytes that its client hasn't taken yet, and no more: many clients may be slow. */
+/** In bytes. A transfer holds one piece in memory that its client hasn't taken yet: many clients may be slow. */
 const pieceSize = 64 * 1024
 
 /** @param ranges one or more @param size of the file @param type its media type */
-export function partsOf(file: FileHandle, ranges: readonly ByteRange[], size: number, type: string): Body {
+export function partialBody(
+  file: FileHandle,
+  ranges: readonly ByteRange[],
+  size: number,
+  type: string,
+): Body {
   const [range, ...more] = ranges
   if (range && more.length === 0)
     return {
@@ -42,21 +47,22 @@ export function partsOf(file: FileHandle, ranges: readonly ByteRange[], size: nu
   }
 }
 
-export const wholeOf = (file: FileHandle, size: number): Body => ({
+export const wholeBody = (file: FileHandle, size: number): Body => ({
   headers: { 'content-length': size },
   pieces: bytesOf(file, { start: 0, end: size - 1 }),
 })
 
 /**
- * Exactly these bytes. `createReadStream` would read ahead, leave its buffers to the garbage collector, and merely end
- * where the file has become shorter.
- * @throws Error when they are not all there: the connection then breaks off, as an answer that ends would look whole
+ * Yields exactly these bytes. `createReadStream` would read ahead, leave its buffers to the garbage collector, and end
+ * without an error if the file has become shorter.
+ * @throws Error if bytes are missing: the connection is then closed, because a response that just ends would look complete
  */
 async function* bytesOf(file: FileHandle, { start, end }: ByteRange) {
   for (let at = start; at <= end; ) {
     const piece = Buffer.allocUnsafeSlow(Math.min(pieceSize, end + 1 - at))
     const { bytesRead } = await file.read(piece, 0, piece.length, at)
-    if (bytesRead === 0) throw new Error(`a content ends at byte ${at}; «carrel files verify» says which`)
+    if (bytesRead === 0)
+      throw new Error(`a content ends at byte ${at}; run \`carrel files verify\` to find out which`)
     at += bytesRead
     yield bytesRead === piece.length ? piece : piece.subarray(0, bytesRead)
   }

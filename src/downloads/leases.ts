@@ -11,10 +11,10 @@ import type { Accounts } from '../storage/accounts.ts'
 
 const cookie = 'CARREL-LEASE'
 
-/** Cookies of this name that are looked at: one is ours, others may have been planted. */
+/** Cookies of this name that are checked: one is ours, others may have been planted. */
 const maxCookies = 4
 
-/** Another content is another download. */
+/** A changed content is another download. */
 const kindOf = ({ uuid, sha256 }: Pick<Bitstream, 'uuid' | 'sha256'>) => `lease/${uuid}/${sha256}` as const
 
 interface Parts {
@@ -25,15 +25,15 @@ interface Parts {
 }
 
 /**
- * Leases (F3, docs/decisions/0013): a cookie that goes on opening one bitstream after the token that opened it has died,
- * so that a broken transfer can be resumed. It is a token whose key depends on the bitstream and its content, and so it ends
- * with the session like every other; the cookie's path is the bitstream's own address.
+ * Leases (F3, docs/decisions/0013): a cookie that still opens one bitstream after the token that opened it has expired, so
+ * that a broken transfer can be resumed. It is a token whose key depends on the bitstream and its content, so it ends with
+ * the session like any other token. The cookie's path is the bitstream's URL.
  */
 export function createLeases({ accounts, config, specialGroups, tokens }: Parts) {
   const lifetime = config.leaseLifetime
   const secure = config.baseUrl.startsWith('https:') ? 'Secure; ' : ''
   return {
-    /** Adds the cookie to the answer. */
+    /** Adds the cookie to the response. */
     grant: async (
       caller: Authenticated | Acting,
       bitstream: Pick<Bitstream, 'uuid' | 'sha256'>,
@@ -46,11 +46,11 @@ export function createLeases({ accounts, config, specialGroups, tokens }: Parts)
           ? await tokens.mintActing(kind, caller, lifetime)
           : tokens.mint(kind, caller, lifetime)
       const path = `${prefixInUse(config.basePath, request.originalUrl)}/core/bitstreams/${bitstream.uuid}/content`
-      // Lax: a link or a download that begins elsewhere brings it along, a page elsewhere can't look what it opens.
+      // Lax: a link or download from another site sends it, but a page of another site can't read what it opens.
       const attributes = `Path=${path}; Max-Age=${lifetime}; ${secure}HttpOnly; SameSite=Lax`
       setCookie(reply, cookie, `${lease}; ${attributes}`)
     },
-    /** Whose lease of the bitstream came along; undefined where none that holds did. */
+    /** The caller whose lease of this bitstream the request has. @returns undefined without a valid one */
     holder: async (bitstream: Pick<Bitstream, 'uuid' | 'sha256'>, request: FastifyRequest) => {
       for (const value of cookiesOf(request, cookie).slice(0, maxCookies)) {
         const verified = await tokens.verify(kindOf(bitstream), value)

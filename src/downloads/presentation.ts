@@ -3,10 +3,10 @@ import { mediaTypeOf } from '../lib/media-type.ts'
 import type { Bitstream } from '../model/items.ts'
 
 /**
- * How a browser is told to take a file (F2). What can run a script, or can't be known, is never shown in the service's
- * own origin but saved; what is shown may load nothing and is in no frame.
+ * The headers that tell a browser how to treat a file (F2). Types that can run a script, and unknown ones, are never shown
+ * in the service's origin but saved. A file that is shown can load nothing and can't be framed.
  */
-const shown: ReadonlySet<string> = new Set([
+const inlineTypes: ReadonlySet<string> = new Set([
   ...['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/tiff'],
   ...[
     'audio/mpeg',
@@ -28,29 +28,29 @@ export function presentation({
   const type = mediaTypeOf(mimeType)
   const parameters = mimeType.toLowerCase().split(';').slice(1)
   const charset = parameters.map(one => /^ *charset="?([a-z0-9._-]+)"? *$/.exec(one)?.[1]).find(Boolean)
-  const isShown = shown.has(type)
+  const isInline = inlineTypes.has(type)
   return {
-    // Left to guess, a browser takes text for Windows-1252.
+    // Without a charset, browsers assume Windows-1252.
     'content-type': type.startsWith('text/') ? `${type}; charset=${charset ?? 'utf-8'}` : type,
-    // RFC 6266, the name by RFC 8187. A slash would be a folder, which names that are none would hide.
+    // RFC 6266, with the name as in RFC 8187 and without folders.
     'content-disposition': create(fileName(name), {
-      type: isShown ? 'inline' : 'attachment',
-      fallback: inAscii(fileName(name)),
+      type: isInline ? 'inline' : 'attachment',
+      fallback: toAscii(fileName(name)),
     }),
-    'content-security-policy': isShown
+    'content-security-policy': isInline
       ? "default-src 'none'; img-src 'self'; media-src 'self'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'"
       : "default-src 'none'; frame-ancestors 'none'; sandbox",
   }
 }
 
-/** For clients that know no other: letters without their marks, and no question mark, which a shell would expand. */
-const inAscii = (name: string): string =>
+/** For clients that don't know RFC 8187: letters without diacritics, and _ rather than ?, which a shell would expand. */
+const toAscii = (name: string): string =>
   name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .replace(/[^\x20-\x7e]/gu, '_')
 
-/** The last part of a path; characters that turn text around or can't be seen are left out. */
+/** The last part of a path, without control characters and those that change the direction of text. */
 const fileName = (name: string): string =>
   name
     .split(/[/\\]/)

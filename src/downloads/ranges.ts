@@ -1,21 +1,19 @@
-/**
- * Range requests (RFC 9110 §14): which bytes of a file a request asks for. Pure.
- */
+/** Range requests (RFC 9110 §14): which bytes of a file a request asks for. Pure. */
 export interface ByteRange {
-  /** The first byte, */
+  /** The first byte. */
   readonly start: number
-  /** and the last one. */
+  /** The last byte. */
   readonly end: number
 }
 
-/** More than these, and a request costs more than the file: it gets the whole one (RFC 9110 §14.2). */
+/** A request with more ranges costs more than the whole file, which is sent instead (RFC 9110 §14.2). */
 const maxRanges = 50
 
 /**
- * @param header the header Range; undefined: none
+ * @param header the Range header
  * @param size of the file, in bytes
- * @returns the ranges in the order asked for; `whole` where the header is none that has to be followed; `none` where no
- *   byte of the file is in any of them (416)
+ * @returns the ranges in the requested order; `whole` if the header is missing or to be ignored; `none` if no range
+ *   contains a byte of the file (416)
  */
 export function readRanges(
   header: string | undefined,
@@ -27,7 +25,7 @@ export function readRanges(
   const ranges: ByteRange[] = []
   let specs = 0
   for (const part of parts) {
-    // An empty element of a list counts for nothing (RFC 9110 §5.6.1.2).
+    // Empty list elements are ignored (RFC 9110 §5.6.1.2).
     if (part === '') continue
     const range = readRange(part, size)
     if (range === 'malformed') return 'whole'
@@ -37,7 +35,7 @@ export function readRanges(
   if (specs === 0 || specs > maxRanges) return 'whole'
   if (ranges.length === 0) return 'none'
   const asked = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0)
-  // Bytes that are asked for again and again are a way to make much of little.
+  // Overlapping ranges would let a small request cause a large response (RFC 9110 §17.15).
   return ranges.length > 1 && asked > size ? 'whole' : ranges
 }
 

@@ -10,7 +10,7 @@ import type { Bitstream } from '../model/items.ts'
 import { admits, today } from '../model/readers.ts'
 import { mayRead } from '../model/viewer.ts'
 import type { Repository } from '../storage/repository.ts'
-import { type Body, partsOf, wholeOf } from './body.ts'
+import { type Body, partialBody, wholeBody } from './body.ts'
 import { precondition, rangeCounts } from './preconditions.ts'
 import { presentation } from './presentation.ts'
 import { type ByteRange, readRanges } from './ranges.ts'
@@ -20,11 +20,11 @@ interface Parts {
   readonly repository: Repository
   readonly files: FileStore
   readonly leases: Leases
-  /** Writes down that the caller opened a bitstream (B4). */
-  readonly noteDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
+  /** Records in the audit trail that the caller opened a bitstream (B4). */
+  readonly recordDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
 }
 
-/** Cookies that go on opening a bitstream (F3). */
+/** Cookies that still open a bitstream after its token has expired (F3). */
 export interface Leases {
   grant(
     caller: Authenticated | Acting,
@@ -35,8 +35,8 @@ export interface Leases {
   holder(bitstream: Bitstream, request: FastifyRequest): Promise<Authenticated | Acting | undefined>
 }
 
-/** A client that has taken nothing for so long, in ms, is cut off; it may come back for the rest. */
-const patience = 120_000
+/** In ms. A client that reads nothing for so long is disconnected; it may resume the download. */
+const stallTimeout = 120_000
 
 const outOfDescriptors: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
 
@@ -48,20 +48,20 @@ interface Sending {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const anybody = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
+const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
 
 /**
- * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 7). Who may read it is decided when a request begins;
- * what has begun goes on, at the client's pace.
+ * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 7). Access is checked when a request begins. A transfer
+ * that has begun continues, at the client's pace.
  */
 export function contentRoutes(
   app: FastifyInstance,
-  { repository, files, leases, noteDownload }: Parts,
+  { repository, files, leases, recordDownload }: Parts,
 ): void {
   const url = '/core/bitstreams/:uuid/content'
   const transfers = createTransfers()
 
-  /** @returns who opens it, and whether that is the first time @throws Problem for who may not */
+  /** @returns the caller, and whether this is a new download @throws Problem if access is denied */
   async function admit(request: FastifyRequest, bitstream: Bitstream) {
     const { caller } = request
     const { readers } = bitstream
@@ -77,21 +77,21 @@ export function contentRoutes(
     throw new Problem(
       'authentication-required',
       request.headers.authorization !== undefined || (request.query as Query).values.has(tokenParameter)
-        ? 'The token that came along is not valid, or no longer: one in an address lives for two seconds.'
-        : 'This bitstream is not open to everybody: send a token, or a short-lived one as ?authentication-token=.',
+        ? 'The token is invalid or has expired. A short-lived token in a URL is valid for two seconds.'
+        : 'This bitstream is not public. Send a token, or a short-lived one as ?authentication-token=.',
     )
   }
 
-  /** @throws Error when the file is not what it was: a fault of the service */
+  /** @throws Error if the file is missing or has another size, which is a fault of the service */
   async function openFile({ sha256, size }: Bitstream): Promise<FileHandle> {
     const file = await files.open(sha256).catch(error => {
       if (!outOfDescriptors.has(error.code)) throw error
-      throw new Problem('busy', 'Too many files are open; repeat in a moment.', {
+      throw new Problem('busy', 'Too many files are open. Retry in a moment.', {
         headers: { 'retry-after': '5' },
         cause: error,
       })
     })
-    if (!file) throw new Error(`the content ${sha256} is missing; «carrel files verify» names all that are`)
+    if (!file) throw new Error(`the content ${sha256} is missing; \`carrel files verify\` lists all that are`)
     const found = await file.stat()
     if (found.size === size) return file
     await file.close()
@@ -101,27 +101,27 @@ export function contentRoutes(
   async function answer(request: FastifyRequest, reply: FastifyReply, uuid: string): Promise<FastifyReply> {
     const known = readUuid(uuid)
     const bitstream = known && (await repository.bitstream(known))
-    if (!bitstream) throw new Problem('not-found', 'There is no bitstream with this uuid.')
+    if (!bitstream) throw new Problem('not-found', 'There is no bitstream with this UUID.')
     const { caller, isNew } = await admit(request, bitstream)
     const etag = `"${bitstream.sha256}"`
-    const isOpen = admits(bitstream.readers, anybody, today())
+    const isPublic = admits(bitstream.readers, anonymousViewer, today())
     const headers = {
       etag,
       'accept-ranges': 'bytes',
-      // What is open to everybody a browser may keep, as long as it asks anew each time: that may change.
-      ...(isOpen && caller.kind === 'anonymous' ? { 'cache-control': 'private, no-cache' } : {}),
-      // Where the network alone opens it, a page of another site can't look through its visitor's eyes.
-      ...(!isOpen && caller.kind === 'anonymous' ? { 'cross-origin-resource-policy': 'same-site' } : {}),
+      // A browser may store a public file, but must revalidate it each time: access may change.
+      ...(isPublic && caller.kind === 'anonymous' ? { 'cache-control': 'private, no-cache' } : {}),
+      // If only the client's network grants access, pages of other sites must not read it through a visitor's browser.
+      ...(!isPublic && caller.kind === 'anonymous' ? { 'cross-origin-resource-policy': 'same-site' } : {}),
       ...(caller.kind === 'acting' ? { 'x-acting-as': caller.session.eperson.uuid } : {}),
     }
     const status = precondition(request.headers, etag)
     if (status === 304) return reply.headers(headers).code(304).send()
     if (status === 412)
-      throw new Problem('precondition-failed', `The file is another one by now: its entity tag is ${etag}.`)
+      throw new Problem('precondition-failed', `The file has changed. Its entity tag is ${etag}.`)
     const ranges = rangeCounts(request.headers, etag)
       ? readRanges(request.headers.range, bitstream.size)
       : 'whole'
-    // Range means something for GET only (RFC 9110 §14.2).
+    // Range is defined for GET only (RFC 9110 §14.2).
     const wanted = request.method === 'GET' ? ranges : 'whole'
     if (wanted === 'none')
       throw new Problem('range-not-satisfiable', `The file has ${bitstream.size} bytes.`, {
@@ -143,10 +143,10 @@ export function contentRoutes(
       const described = presentation(bitstream)
       const { headers: ofBody, pieces }: Body =
         wanted === 'whole'
-          ? wholeOf(file, bitstream.size)
-          : partsOf(file, wanted, bitstream.size, described['content-type'] ?? '')
+          ? wholeBody(file, bitstream.size)
+          : partialBody(file, wanted, bitstream.size, described['content-type'] ?? '')
       if (request.method === 'GET' && isNew && caller.kind !== 'anonymous') {
-        await noteDownload(caller, request, bitstream.uuid)
+        await recordDownload(caller, request, bitstream.uuid)
         await leases.grant(caller, bitstream, request, reply)
       }
       reply
@@ -155,7 +155,7 @@ export function contentRoutes(
         .headers(described)
         .headers(ofBody)
       if (request.method === 'HEAD') return sendHead(reply)
-      return await sendPieces(reply, { before: '', between: '', after: '', pieces }, patience)
+      return await sendPieces(reply, { before: '', between: '', after: '', pieces }, stallTimeout)
     } finally {
       await file.close()
     }
@@ -166,7 +166,7 @@ export function contentRoutes(
   )
 }
 
-/** The same eperson, and the same who acts as it. */
+/** Whether the eperson is the same, and so is the actor. */
 function isSame(one: Authenticated | Acting, other: Authenticated | Acting): boolean {
   const actorOf = (caller: Authenticated | Acting) =>
     caller.kind === 'acting' ? caller.actor.eperson.uuid : null

@@ -2,24 +2,32 @@ import { createHash, hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Content } from '../model/items.ts'
-import { type Layout, layoutOf, orUndefined, ownName, restoreOrphan, syncFolder, touch } from './layout.ts'
+import {
+  type Layout,
+  layoutOf,
+  restoreOrphan,
+  syncFolder,
+  touch,
+  uniqueName,
+  unlessMissing,
+} from './layout.ts'
 
-/** Contents of bitstreams by their SHA-256: a content is written once, however many bitstreams have it. */
+/** Contents of bitstreams by their SHA-256. Each content is stored once, however many bitstreams have it. */
 export interface FileStore {
-  /** Keeps a copy of the file at this path under its SHA-256; on disk when the promise is kept. */
+  /** Stores a copy of the file at this path under its SHA-256. It is on disk when the promise resolves. */
   keep(path: string): Promise<Content>
-  /** The same of what is open at its beginning, and stays open. */
+  /** The same for an open file, read from its start. The file stays open. */
   keepOpened(source: FileHandle): Promise<Content>
   /**
-   * Whether it is here, whole by its size. From then on it counts as new for an hour: long enough to make a bitstream
-   * refer to it before a sweep takes it for an orphan.
+   * Whether the content is here, with the right size. It then counts as new for an hour, so that a bitstream can refer to
+   * it before a sweep takes it for an orphan.
    */
   holds(content: Content): Promise<boolean>
-  /** Opened for reading; undefined when it is not there. */
+  /** Opens the content for reading. @returns undefined if it is missing */
   open(sha256: string): Promise<FileHandle | undefined>
 }
 
-/** Up to this size a file is read at once, and not written when its content is here already. */
+/** In bytes. A file up to this size is read whole, and not written if its content is already here. */
 const smallFile = 1024 * 1024
 
 export function createFileStore(folder: string): FileStore {
@@ -28,12 +36,12 @@ export function createFileStore(folder: string): FileStore {
 
   async function holds({ sha256, size }: Content): Promise<boolean> {
     const place = layout.placeOf(sha256)
-    // A sweep may move it between two of these steps, once: then it is young and stays.
+    // A sweep may move it between two of these steps, but only once: after that its time is recent.
     for (let attempt = 0; attempt < 3; attempt++) {
-      const found = await orUndefined(stat(place))
+      const found = await unlessMissing(stat(place))
       if (found && found.size !== size) return false
       if (found && (await touch(place))) {
-        // Whoever put it there may not have come to this yet.
+        // The process that renamed it may not have synced the folder yet.
         await syncFolder(dirname(place))
         return true
       }
@@ -42,16 +50,16 @@ export function createFileStore(folder: string): FileStore {
     return false
   }
 
-  /** A damaged one is written again. */
-  async function has({ sha256 }: Content, bytes: Buffer): Promise<boolean> {
-    const found = await orUndefined(readFile(layout.placeOf(sha256)))
+  /** Compares the bytes, so that a damaged content is written again. */
+  async function hasBytes({ sha256 }: Content, bytes: Buffer): Promise<boolean> {
+    const found = await unlessMissing(readFile(layout.placeOf(sha256)))
     return found?.equals(bytes) ?? false
   }
 
-  /** @param write fills the file and says what is in it */
+  /** @param write writes the file and returns its hash and size */
   async function putNew(write: (file: FileHandle) => Promise<Content>): Promise<Content> {
     await folders.ready()
-    const temporary = ownName(layout.incoming)
+    const temporary = uniqueName(layout.incoming)
     try {
       const file = await open(temporary, 'wx', 0o600)
       let content: Content
@@ -76,7 +84,7 @@ export function createFileStore(folder: string): FileStore {
     if ((await source.stat()).size > smallFile) return putNew(file => copy(source, file))
     const bytes = await source.readFile()
     const content: Content = { sha256: hash('sha256', bytes), size: bytes.length }
-    if ((await holds(content)) && (await has(content, bytes))) return content
+    if ((await holds(content)) && (await hasBytes(content, bytes))) return content
     return putNew(async file => {
       await file.writeFile(bytes)
       return content
@@ -96,15 +104,15 @@ export function createFileStore(folder: string): FileStore {
     },
     open: async sha256 => {
       const place = layout.placeOf(sha256)
-      // It may be on its way between the two.
+      // A sweep or an ingest may be moving it between the two.
       for (const path of [place, layout.orphanOf(sha256), place]) {
-        const file = await orUndefined(open(path))
+        const file = await unlessMissing(open(path))
         if (file) return file
       }
-      // A sweep that was about to delete it was killed, or is about to see that it must not.
-      const names = (await orUndefined(readdir(layout.orphans))) ?? []
+      // A sweep that was going to delete it was killed, or is about to find that it is in use.
+      const names = (await unlessMissing(readdir(layout.orphans))) ?? []
       const doomed = names.find(name => name.startsWith(`${sha256}.`))
-      return doomed === undefined ? undefined : orUndefined(open(`${layout.orphans}/${doomed}`))
+      return doomed === undefined ? undefined : unlessMissing(open(`${layout.orphans}/${doomed}`))
     },
   }
 }
@@ -112,7 +120,7 @@ export function createFileStore(folder: string): FileStore {
 const copy = (from: FileHandle, to: FileHandle): Promise<Content> =>
   readThrough(from, chunk => to.writeFile(chunk))
 
-/** What is in a file, read to its end. */
+/** Hashes a file by reading it to its end. @param take receives each chunk */
 export async function readThrough(
   file: FileHandle,
   take?: (chunk: Buffer) => Promise<void>,
@@ -128,7 +136,7 @@ export async function readThrough(
   return { sha256: sum.digest('hex'), size }
 }
 
-/** Makes folders, and has each on disk before anything is said to be in it; once in a process, as none is ever removed. */
+/** Creates folders and syncs their parents before they are used. Once per process, because no folder is ever removed. */
 function createFolders(layout: Layout) {
   const made = new Map<string, Promise<void>>()
 
@@ -137,7 +145,7 @@ function createFolders(layout: Layout) {
     if (known) return known
     const making = make()
     made.set(folder, making)
-    // On a full disk the next one may try again.
+    // After a failure, such as a full disk, the next call tries again.
     making.catch(() => made.delete(folder))
     return making
   }

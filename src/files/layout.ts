@@ -5,9 +5,9 @@ import { systemReason } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
 /**
- * Where contents lie in the folder of files, all on one file system, so that a rename moves them in one step:
- * `ab/cd/<sha256>`, `incoming/<random>` while they are written, and `orphans/<sha256>` before they are deleted
- * (sweep.ts says why there is a step between). `store` says whose they are (owner.ts).
+ * Where contents are in the folder of files: `ab/cd/<sha256>`, `incoming/<random>` while they are written, and
+ * `orphans/<sha256>` before they are deleted (sweep.ts says why). All are on one file system, so that a rename moves them
+ * atomically. The file `store` names the store that owns the folder (owner.ts).
  */
 export interface Layout {
   readonly folder: string
@@ -30,26 +30,26 @@ export function layoutOf(folder: string): Layout {
 
 export const isSha256 = (name: string): boolean => /^[0-9a-f]{64}$/.test(name)
 
-/** A name that nobody else has: who renames a file to it has that file alone. */
-export const ownName = (folder: string, begin = ''): string => join(folder, `${begin}${randomUUID()}`)
+/** A path that no other process uses, so that a file renamed to it can't be reached by others. */
+export const uniqueName = (folder: string, prefix = ''): string => join(folder, `${prefix}${randomUUID()}`)
 
-/** Contents and what else nobody refers to is left alone for so long: somebody may be about to. */
+/** How long an unreferenced file is left alone: an ingest may have written it and not committed yet. */
 export const graceMilliseconds = 60 * 60 * 1000
 
-/** From now on, not old. @returns false when it isn't there */
+/** Sets the file's time to now. @returns false if there is no such file */
 export const touch = (path: string): Promise<boolean> => {
   const now = new Date()
-  return isThere(utimes(path, now, now))
+  return wasPresent(utimes(path, now, now))
 }
 
-/** @returns false when there is nothing to move */
-export const move = (from: string, to: string): Promise<boolean> => isThere(rename(from, to))
+/** @returns false if there is no such file */
+export const move = (from: string, to: string): Promise<boolean> => wasPresent(rename(from, to))
 
-/** Brings a content back from the orphans. @returns whether it was among them */
+/** Moves a content from the orphans back to its place. @returns whether it was there */
 export async function restoreOrphan(layout: Layout, sha256: string): Promise<boolean> {
   const orphan = layout.orphanOf(sha256)
   const place = layout.placeOf(sha256)
-  // First of all young again: the next sweep leaves it where it is put.
+  // Its time is set first, so that the next sweep doesn't set it aside again.
   if (!(await touch(orphan))) return false
   await mkdir(dirname(place), { recursive: true, mode: 0o700 })
   if (!(await move(orphan, place))) return false
@@ -57,7 +57,7 @@ export async function restoreOrphan(layout: Layout, sha256: string): Promise<boo
   return true
 }
 
-/** A rename is on disk when the folder is. */
+/** A rename is durable once its folder is synced. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder)
   try {
@@ -67,13 +67,13 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** @returns false when there was no such file */
-export async function isThere(work: Promise<unknown>): Promise<boolean> {
-  return (await orUndefined(work.then(() => true))) ?? false
+/** @returns false if there was no such file */
+async function wasPresent(work: Promise<unknown>): Promise<boolean> {
+  return (await unlessMissing(work.then(() => true))) ?? false
 }
 
-/** @returns undefined when there was no such file */
-export async function orUndefined<T>(work: Promise<T>): Promise<T | undefined> {
+/** @returns undefined if there was no such file */
+export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
@@ -85,8 +85,8 @@ export async function orUndefined<T>(work: Promise<T>): Promise<T | undefined> {
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 
-/** What the operating system says of writing into the folder; anything else stays what it is. */
-export function asUnwritable(error: unknown): unknown {
+/** Turns an operating system's error about writing into StoreUnavailable. Other errors are returned as they are. */
+export function toStoreUnavailable(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error
   return new StoreUnavailable(`the folder of files can't be written: ${systemReason(error) ?? code}`, {

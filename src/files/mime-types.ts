@@ -1,4 +1,4 @@
 import mimeTypes from 'mime-types'
 
-/** What a file of this name most likely is; nothing in it is looked at. */
+/** The MIME type by the name's extension. The file's content is not looked at. */
 export const mimeTypeOf = (name: string): string => mimeTypes.lookup(name) || 'application/octet-stream'

@@ -2,14 +2,22 @@ import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../lib/make-folder.ts'
 import type { Repository } from '../storage/repository.ts'
-import { asUnwritable, isSha256, type Layout, layoutOf, orUndefined, ownName, syncFolder } from './layout.ts'
+import {
+  isSha256,
+  type Layout,
+  layoutOf,
+  syncFolder,
+  toStoreUnavailable,
+  uniqueName,
+  unlessMissing,
+} from './layout.ts'
 
-/** What was asked needs a folder of this store's own; nothing was done. */
+/** The folder of files belongs to another store, so nothing was removed. */
 export class OtherStore extends Error {
   constructor(folder: string) {
     super(
-      `no files were cleared away: ${folder} belongs to another store, which clears away what has no bitstream there; ` +
-        'set CARREL_FILES, and CARREL_DATABASE_URL or CARREL_DATA, to what belongs together',
+      `no files were cleaned up: ${folder} belongs to another store; ` +
+        "set CARREL_FILES to this store's folder, or CARREL_DATABASE_URL or CARREL_DATA to that folder's store",
     )
   }
 }
@@ -17,22 +25,22 @@ export class OtherStore extends Error {
 type Store = Pick<Repository, 'storeId' | 'contents'>
 
 /**
- * Makes the folder this store's if it is nobody's, before anything is put into it or cleared away: which contents nothing
- * refers to, only the store can say that they are from. Any other would say it of all of them.
- * @returns whether it is this store's
- * @throws StoreUnavailable when that can't be written down
+ * Records this store as the folder's owner if it has none, before files are added or removed. Only the owner knows which
+ * contents are unreferenced; to any other store all of them would look so.
+ * @returns whether the folder belongs to this store
+ * @throws StoreUnavailable if the owner can't be recorded
  */
-export async function claim(folder: string, store: Store): Promise<boolean> {
+export async function claimFolder(folder: string, store: Store): Promise<boolean> {
   const layout = layoutOf(folder)
   const id = await store.storeId()
-  const owner = await orUndefined(readFile(ownerFile(layout), 'utf8'))
+  const owner = await unlessMissing(readFile(ownerFile(layout), 'utf8'))
   if (owner !== undefined) return owner.trim() === id
-  // Restored without this one file, or rid of it on purpose: it goes to the store that its contents are known to.
+  // The owner file may be missing after a restore, or removed on purpose. Then the store that knows the contents gets it.
   if ((await holdsContents(layout)) && !(await holdsSomeOf(layout, store))) return false
   try {
     await writeOwner(layout, id)
   } catch (error) {
-    throw asUnwritable(error)
+    throw toStoreUnavailable(error)
   }
   return true
 }
@@ -42,7 +50,7 @@ const ownerFile = ({ folder }: Layout) => join(folder, 'store')
 async function writeOwner(layout: Layout, id: string): Promise<void> {
   makeFolder(layout.incoming)
   await syncFolder(dirname(layout.folder))
-  const temporary = ownName(layout.incoming)
+  const temporary = uniqueName(layout.incoming)
   try {
     const file = await open(temporary, 'wx', 0o600)
     try {
@@ -51,7 +59,7 @@ async function writeOwner(layout: Layout, id: string): Promise<void> {
     } finally {
       await file.close()
     }
-    // Whole or not at all; the nodes of a store all write the same.
+    // Atomic, and all nodes of a store write the same text.
     await rename(temporary, ownerFile(layout))
     await syncFolder(layout.folder)
   } catch (error) {
@@ -61,19 +69,19 @@ async function writeOwner(layout: Layout, id: string): Promise<void> {
 }
 
 async function holdsContents({ folder, orphans }: Layout): Promise<boolean> {
-  const names = async (path: string) => (await orUndefined(readdir(path))) ?? []
+  const names = async (path: string) => (await unlessMissing(readdir(path))) ?? []
   return (
     (await names(folder)).some(name => /^[0-9a-f]{2}$/.test(name)) ||
     (await names(orphans)).some(name => isSha256(name.slice(0, 64)))
   )
 }
 
-/** Of so many of a store's contents one is there, unless the folder is another's. */
-const enough = 100
+/** If none of so many of the store's contents is in the folder, the folder belongs to another store. */
+const sampleSize = 100
 
 async function holdsSomeOf(layout: Layout, store: Store): Promise<boolean> {
-  for (const { sha256 } of await store.contents('', enough))
+  for (const { sha256 } of await store.contents('', sampleSize))
     for (const place of [layout.placeOf(sha256), layout.orphanOf(sha256)])
-      if (await orUndefined(stat(place))) return true
+      if (await unlessMissing(stat(place))) return true
   return false
 }

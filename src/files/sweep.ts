@@ -7,38 +7,38 @@ import {
   type Layout,
   layoutOf,
   move,
-  orUndefined,
-  ownName,
   restoreOrphan,
   touch,
+  uniqueName,
+  unlessMissing,
 } from './layout.ts'
-import { claim, OtherStore } from './owner.ts'
+import { claimFolder, OtherStore } from './owner.ts'
 
 export interface SweepReport {
-  /** Contents that nothing refers to, out of the way since now. */
+  /** Contents that nothing refers to, moved to `orphans/` by this sweep. */
   readonly setAside: number
-  /** Contents that have been out of the way, and something refers to them again. */
+  /** Contents that are referred to again, moved back from `orphans/`. */
   readonly broughtBack: number
   readonly deleted: number
-  /** What broken-off ingests have left of half-written files. */
+  /** Half-written files of interrupted ingests, removed. */
   readonly leftovers: number
 }
 
 /**
- * Clears away contents that no bitstream has, while others ingest. Between asking the store and deleting a file,
- * somebody may keep the same content again and commit; so a content goes in steps, each a rename:
+ * Removes contents that no bitstream has, while ingests run. Between the query to the store and the deletion, an ingest
+ * may add the same content and commit. So a content is removed in steps, each a rename:
  *
- * 1. Older than an hour and not referred to: it becomes young, moves to `orphans/`, and the store is asked again. From
- *    there it is still delivered, and whoever keeps the same content takes it back.
- * 2. In `orphans/` for an hour: it moves to a name that only this sweep knows, so that nobody can take it back any more.
- *    Only then is the store asked for the last time, and the file deleted if nobody has made it young meanwhile.
+ * 1. If it is older than an hour and unreferenced, its time is set to now, it moves to `orphans/`, and the store is asked
+ *    again. From there it is still delivered, and an ingest of the same content moves it back.
+ * 2. After an hour in `orphans/` it moves to a name that only this sweep knows, so that no ingest can move it back. Then
+ *    the store is asked a last time, and the file is deleted unless its time was changed meanwhile.
  *
- * Killed anywhere, it leaves a file in `orphans/`, where the next sweep finds it. An ingest makes every content that it
- * relies on young, and looks after each commit whether all are in place: it still has the files to put them back.
+ * A sweep that is killed leaves the file in `orphans/`, where the next one finds it. An ingest sets the time of every
+ * content that it relies on, and checks after each commit that all are in place: it can still copy them again.
  *
- * @param store the one that the folder belongs to, or from now on does
- * @param now as Date.now() gives it
- * @throws OtherStore when it belongs to another
+ * @param store owns the folder, or becomes its owner
+ * @param now milliseconds, as from Date.now()
+ * @throws OtherStore if another store owns the folder
  */
 export async function sweep(
   folder: string,
@@ -48,7 +48,7 @@ export async function sweep(
 ): Promise<SweepReport> {
   const layout = layoutOf(folder)
   const isOld = async (path: string) => {
-    const found = await orUndefined(stat(path))
+    const found = await unlessMissing(stat(path))
     return found !== undefined && now - found.mtimeMs > graceMilliseconds
   }
   const unused = async (names: readonly string[]) => {
@@ -56,17 +56,17 @@ export async function sweep(
     return names.filter(name => !used.has(name))
   }
   const report = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
-  if (!(await orUndefined(stat(folder)))) return report
-  if (!(await claim(folder, store))) throw new OtherStore(folder)
+  if (!(await unlessMissing(stat(folder)))) return report
+  if (!(await claimFolder(folder, store))) throw new OtherStore(folder)
 
-  for (const name of (await orUndefined(readdir(layout.incoming))) ?? []) {
+  for (const name of (await unlessMissing(readdir(layout.incoming))) ?? []) {
     const path = join(layout.incoming, name)
     if (!(await isOld(path))) continue
     await rm(path, { force: true })
     report.leftovers++
   }
 
-  for (const name of (await orUndefined(readdir(layout.orphans))) ?? []) {
+  for (const name of (await unlessMissing(readdir(layout.orphans))) ?? []) {
     const path = join(layout.orphans, name)
     const sha256 = name.slice(0, 64)
     if (!isSha256(sha256)) continue
@@ -76,14 +76,14 @@ export async function sweep(
       continue
     }
     if (!(await isOld(path))) continue
-    const own = ownName(layout.orphans, `${sha256}.`)
-    if (!(await move(path, own))) continue
+    const taken = uniqueName(layout.orphans, `${sha256}.`)
+    if (!(await move(path, taken))) continue
     const [isStillUnused] = await unused([sha256])
-    if (isStillUnused === undefined || !(await isOld(own))) {
-      if (await returnTo(layout, own, sha256)) report.broughtBack++
+    if (isStillUnused === undefined || !(await isOld(taken))) {
+      if (await returnTo(layout, taken, sha256)) report.broughtBack++
       continue
     }
-    await rm(own, { force: true })
+    await rm(taken, { force: true })
     report.deleted++
   }
 
@@ -99,7 +99,7 @@ export async function sweep(
   return report
 }
 
-/** Back into its place from wherever it was put aside. */
+/** Moves a content back to its place from wherever the sweep had moved it. */
 async function returnTo(layout: Layout, path: string, sha256: string): Promise<boolean> {
   const orphan = layout.orphanOf(sha256)
   if (path !== orphan && !(await move(path, orphan))) return false
@@ -108,7 +108,7 @@ async function returnTo(layout: Layout, path: string, sha256: string): Promise<b
 
 const namesAtOnce = 500
 
-/** The contents that are in place, some at a time. A SHA-256 is as likely here as there: its begin is the share that is done. */
+/** The contents in place, in batches. SHA-256 values are evenly distributed, so the prefix tells the progress. */
 async function* namesIn(layout: Layout, progress: (share: number) => void): AsyncIterable<string[]> {
   let names: string[] = []
   for (const outer of await foldersIn(layout.folder))
@@ -123,4 +123,4 @@ async function* namesIn(layout: Layout, progress: (share: number) => void): Asyn
 }
 
 const foldersIn = async (folder: string): Promise<string[]> =>
-  ((await orUndefined(readdir(folder))) ?? []).filter(name => /^[0-9a-f]{2}$/.test(name)).sort()
+  ((await unlessMissing(readdir(folder))) ?? []).filter(name => /^[0-9a-f]{2}$/.test(name)).sort()

@@ -5,27 +5,27 @@ import { type FileStore, readThrough } from './file-store.ts'
 export interface VerifyReport {
   readonly checked: number
   readonly bytes: number
-  /** SHA-256 of contents that bitstreams have and the folder has not. */
+  /** Contents that bitstreams have but the folder doesn't. */
   readonly missing: readonly Missing[]
   readonly damaged: readonly Damage[]
 }
 
 export interface Missing {
   readonly sha256: string
-  /** Some of the files that it is, as `<identifier of the item>, <bundle>/<name>`. */
+  /** Some of the files with this content, as `<identifier of the item>, <bundle>/<name>`. */
   readonly files: readonly string[]
 }
 
 export interface Damage extends Content, Missing {
-  /** What is wrong with it. */
+  /** A clause such as `has 6 bytes`. */
   readonly reason: string
 }
 
 const contentsAtOnce = 1_000
-/** As many reads are under way as Node does at once. */
-const readers = 4
+/** As many as Node's thread pool runs at once. */
+const maxReads = 4
 
-/** Reads every content that a bitstream has, and holds it against its SHA-256. */
+/** Reads every content that a bitstream has, and compares it with its SHA-256. */
 export async function verify(
   files: Pick<FileStore, 'open'>,
   repository: Pick<Repository, 'contents' | 'contentsInUse' | 'holders'>,
@@ -42,7 +42,7 @@ export async function verify(
     const { sha256, size } = content
     const file = await files.open(sha256)
     if (!file) {
-      // Its last bitstream may have been deleted since the store was asked, and a sweep have passed.
+      // Its last bitstream may have been deleted since the query, and a sweep may have removed it.
       if ((await repository.contentsInUse([sha256])).has(sha256)) report.missing.push(await named(sha256))
       return
     }
@@ -56,7 +56,7 @@ export async function verify(
       if (found.size !== size) await damaged(`has ${found.size} bytes`)
       else if (found.sha256 !== sha256) await damaged(`hashes to ${found.sha256}`)
     } catch (error) {
-      // A disk that can't read it any more.
+      // A disk error.
       await damaged(`can't be read: ${(error as Error).message}`)
     } finally {
       await file.close()
@@ -69,12 +69,12 @@ export async function verify(
     if (!last) return report
     const next = contents.values()
     await Promise.all(
-      Array.from({ length: readers }, async () => {
+      Array.from({ length: maxReads }, async () => {
         for (const content of next) await check(content)
       }),
     )
     after = last.sha256
-    // They come in the order of SHA-256, of which one is as likely as another.
+    // Ordered by SHA-256, whose values are evenly distributed.
     progress(Number.parseInt(after.slice(0, 8), 16) / 2 ** 32)
   }
 }

@@ -6,19 +6,19 @@ import { type ListedFile, parseContents } from './contents.ts'
 import { BadItem, type FoundItem, toItem } from './item.ts'
 import { manifestName } from './manifest.ts'
 import { createMetadata, parseMetadata } from './metadata.ts'
-import { asBadItem, findFiles, readText } from './read-file.ts'
+import { findFiles, readText, toBadItem } from './read-file.ts'
 import { parseReaders } from './readers.ts'
 import { visible } from './similar-name.ts'
 
 /**
- * DSpace's Simple Archive Format: a folder of item folders, each with `dublin_core.xml`, and `metadata_<schema>.xml`,
- * `contents`, `handle`, `collections` and (ours) `readers` if wanted.
+ * DSpace's Simple Archive Format: a folder of item folders. Each has `dublin_core.xml` and optionally
+ * `metadata_<schema>.xml`, `contents`, `handle`, `collections` and, as our addition, `readers`.
  * @param folder without links
- * @param name what the identifiers of items without a handle begin with
- * @throws ImportError when there is no item folder in it
+ * @param name the prefix of the identifiers of items without a handle
+ * @throws ImportError if it holds no item folder
  */
 export async function openArchive(folder: string, name: string, options: SourceOptions): Promise<Candidates> {
-  // Names alone, of a million some 100 MB: in their order, the same run says the same again.
+  // Only the names: a million take some 100 MB. They are sorted, so that each run reports in the same order.
   const names = (await readdir(folder)).filter(one => !one.startsWith('.')).sort()
   const similar = names.find(one => one.trim().toLowerCase() === manifestName)
   if (similar !== undefined)
@@ -30,7 +30,7 @@ export async function openArchive(folder: string, name: string, options: SourceO
   return readArchive(folder, name, names, options)
 }
 
-/** Stops at the first, which is usually the first of all. */
+/** Usually the first name is one. */
 async function hasFolder(folder: string, names: readonly string[]): Promise<boolean> {
   for (const name of names) if (!(await lstat(join(folder, name))).isFile()) return true
   return false
@@ -55,7 +55,7 @@ async function* readArchive(
   }
 }
 
-/** @returns undefined for what lies beside the item folders, such as a list of them */
+/** @returns undefined for a plain file beside the item folders */
 async function toCandidate(
   folder: string,
   identifier: string,
@@ -65,16 +65,19 @@ async function toCandidate(
   try {
     const found = await lstat(folder)
     if (found.isFile()) return undefined
-    if (!found.isDirectory()) throw new BadItem('it is a link or no folder; put the item folder itself there')
+    if (!found.isDirectory())
+      throw new BadItem('it is a link or a special file, not a folder; put the item folder itself there')
     return { kind: 'item', where, item: await readItem(folder, identifier, options) }
   } catch (error) {
-    const bad = asBadItem(error, folder)
+    const bad = toBadItem(error, folder)
     if (bad instanceof BadItem) return { kind: 'bad', where, reason: bad.message }
     throw error
   }
 }
 
-const described = /^(dublin_core\.xml|metadata_.+\.xml|contents|handle|collections|readers|relationships)$/
+/** The files that describe an item. */
+const descriptionFile =
+  /^(dublin_core\.xml|metadata_.+\.xml|contents|handle|collections|readers|relationships)$/
 
 async function readItem(folder: string, identifier: string, options: SourceOptions): Promise<FoundItem> {
   const names = new Set(await readdir(folder))
@@ -97,7 +100,7 @@ async function readItem(folder: string, identifier: string, options: SourceOptio
     readers: (await text('readers', one => readersOf(one, options))) ?? null,
     files: await findListed(
       folder,
-      (await text('contents', one => parseContents(one, options.groups))) ?? noFiles(names),
+      (await text('contents', one => parseContents(one, options.groups))) ?? refuseUnlisted(names),
     ),
   })
 }
@@ -116,24 +119,24 @@ const linesOf = (text: string) =>
 
 function firstLine(text: string): string {
   const [line] = linesOf(text)
-  if (line === undefined) throw new BadItem('it is empty; write the handle into it, or leave it away')
+  if (line === undefined) throw new BadItem('it is empty; write the handle into it, or remove the file')
   return line
 }
 
 function readersOf(text: string, { groups }: SourceOptions) {
   const lines = linesOf(text)
-  if (lines.length === 0) throw new BadItem('it is empty; write admin for administrators only')
+  if (lines.length === 0) throw new BadItem('it is empty; for administrators only, write admin')
   return parseReaders(lines, groups)
 }
 
-/** Files without a list of them: more likely a slip than an item that has none. */
-function noFiles(names: ReadonlySet<string>): ListedFile[] {
-  const file = [...names].find(name => !described.test(name) && !name.startsWith('.'))
-  if (file !== undefined) throw new BadItem(`there is ${file} and no file contents that names it`)
+/** Files without a list of them are more likely a mistake than an item without files. */
+function refuseUnlisted(names: ReadonlySet<string>): ListedFile[] {
+  const file = [...names].find(name => !descriptionFile.test(name) && !name.startsWith('.'))
+  if (file !== undefined) throw new BadItem(`it has ${file} but no contents file that lists it`)
   return []
 }
 
-/** Says which file of the item it is that is wrong. */
+/** Adds the name of the file to the message of a BadItem. */
 async function within<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,7 +1,7 @@
 import type { FoundItem } from './item.ts'
 import type { KnownGroups } from './readers.ts'
 
-/** What a source gives, one after the other: an item, or why there is none. */
+/** What a source yields: an item, or the reason why it is bad. */
 export type Candidate =
   | { readonly kind: 'item'; readonly where: string; readonly item: FoundItem }
   | { readonly kind: 'bad'; readonly where: string; readonly reason: string }
@@ -10,12 +10,12 @@ export interface SourceOptions {
   readonly groups: KnownGroups
 }
 
-/** Items some at a time, so that a million need no more memory than a hundred. */
+/** Items in batches, so that a million need no more memory than a hundred. */
 export type Candidates = AsyncIterable<{
   readonly candidates: readonly Candidate[]
-  /** Of the source, 0 to 1, that is read with these. */
+  /** Of the source that has been read, 0 to 1. */
   readonly share: number
 }>
 
-/** Of one batch, everything is under way at once; it is one transaction. */
+/** In a batch, which is processed concurrently and committed in one transaction. */
 export const itemsAtOnce = 50

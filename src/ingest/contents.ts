@@ -2,26 +2,27 @@ import type { ReaderRule, Readers } from '../model/readers.ts'
 import { BadItem, maxFiles, refuseTooMany } from './item.ts'
 import { groupReader, type KnownGroups, maxRuleLength, parseReaders } from './readers.ts'
 
-/** A line of an item's `contents`. */
+/** A line of an item's file `contents`. */
 export interface ListedFile {
-  /** In the item's folder. */
+  /** Relative to the item's folder. */
   readonly path: string
   readonly bundle: string
   readonly description: string | null
-  /** null: those of the item. */
+  /** null: the line doesn't say. */
   readonly readers: Readers | null
 }
 
 /**
- * DSpace's list of an item's files: a file a line, its fields behind tabs. `readers:` is ours.
- * @returns with the primary one of each bundle before the others
+ * DSpace's list of an item's files: one file per line, followed by fields that are separated by tabs. `readers:` is our
+ * addition.
+ * @returns primary files before the others
  * @throws BadItem naming the line
  */
 export function parseContents(text: string, groups: KnownGroups): ListedFile[] {
   const files: (ListedFile & { primary: boolean })[] = []
   for (const [at, line] of text.split(/\r\n|\r|\n/).entries()) {
     if (line.trim() === '') continue
-    // Not read to its end: a line of two bytes stands for hundreds of them in memory.
+    // Stop early: a line of two bytes takes hundreds of bytes in memory.
     refuseTooMany(files.length + 1, maxFiles, 'files')
     try {
       files.push(parseLine(line, groups))
@@ -35,19 +36,19 @@ export function parseContents(text: string, groups: KnownGroups): ListedFile[] {
     .map(({ primary: _, ...file }) => file)
 }
 
-/** Of a file that names none, as in DSpace. */
+/** The bundle of a file whose line names none, as in DSpace. */
 export const bundleOf = (path: string): string => (path === 'license.txt' ? 'LICENSE' : 'ORIGINAL')
 
-/** What DSpace shows in its viewer of images; there is no place for it here. */
-const passedOver = new Set(['iiif-label', 'iiif-width', 'iiif-height', 'iiif-toc'])
+/** Fields for DSpace's image viewer, which Carrel doesn't have. */
+const ignoredFields = new Set(['iiif-label', 'iiif-width', 'iiif-height', 'iiif-toc'])
 
-/** Behind a file's name; a file has five, and rules for its readers. */
+/** After a file's name: five kinds, and any number of rules for readers. */
 const maxFields = 100
 
 function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: boolean } {
   const [path = '', ...fields] = line.split('\t', maxFields + 2).map(field => field.trim())
   if (/\s(bundle|permissions|description|primary|readers):/.test(path))
-    throw new BadItem('fields are separated by a tab, not by blanks')
+    throw new BadItem('fields must be separated by tabs, not spaces')
   if (fields.length > maxFields) throw new BadItem(`it has more than ${maxFields} fields`)
   if (/^-r\s/.test(line.trim()))
     throw new BadItem(
@@ -69,9 +70,9 @@ function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: b
     else if (name === 'primary') primary = isTrue(value)
     else if (name === 'permissions') restrict(parsePermissions(value, groups))
     else if (name === 'readers') restrict(parseReaders([value], groups))
-    else if (!passedOver.has(name))
+    else if (!ignoredFields.has(name))
       throw new BadItem(
-        `${JSON.stringify(field)} is no field of a file: bundle:, permissions:, description:, primary:true and readers: are`,
+        `${JSON.stringify(field)} is not a field of a file; use bundle:, permissions:, description:, primary:true or readers:`,
       )
   }
   return { path, bundle, description, readers: rules ?? null, primary }
@@ -84,8 +85,8 @@ function isTrue(value: string): boolean {
 }
 
 /**
- * `-r 'Group name'`, with or without the quotes: the group may read the file, and nobody else. `-w` lets a group write,
- * and takes the right to read from everybody as it does in DSpace; writing is the administrators' here.
+ * `-r 'Group name'`, with or without the quotes: only this group may read the file. `-w` names a group that may write; as
+ * in DSpace nobody else may read then. In Carrel only administrators write.
  */
 function parsePermissions(value: string, groups: KnownGroups): ReaderRule[] {
   if (value.length > maxRuleLength)

@@ -14,13 +14,13 @@ export interface IngestReport {
   readonly changed: number
   readonly unchanged: number
   readonly failed: number
-  /** The first thousand of those that failed. */
+  /** The first thousand bad items. */
   readonly failures: readonly Failed[]
-  /** The identifiers of the first thousand that were there already and were changed, or would be. */
+  /** The identifiers of the first thousand existing items that were changed, or would be in a dry run. */
   readonly changes: readonly string[]
-  /** How many items have which readers: those that were there, those of the source, those of `--read`, or the default. */
+  /** How many items have which readers: those they had, those of the source, those of `--read`, or the default. */
   readonly access: Readonly<Record<Access, number>>
-  /** Those of `--read`; null where it wasn't given. */
+  /** The rules of `--read`; null without it. */
   readonly read: Readers | null
   readonly dryRun: boolean
   readonly milliseconds: number
@@ -29,7 +29,7 @@ export interface IngestReport {
 export type Access = 'kept' | 'source' | 'read' | 'default'
 
 export interface Failed {
-  /** The item's folder, or its line. */
+  /** The item's folder or line. */
   readonly item: string
   readonly reason: string
 }
@@ -39,29 +39,30 @@ interface Options {
   readonly files: Pick<FileStore, 'keepOpened' | 'holds'>
   /** Of items that the source names no readers for; null: they keep theirs, and new ones get the default (D7). */
   readonly read: Readers | null
-  /** Who did it, for the audit trail. */
+  /** For the audit trail. */
   readonly event: AuditEvent
-  /** Says what would happen, and writes nothing. */
+  /** Report what would happen, and write nothing. */
   readonly dryRun: boolean
-  /** Items that are there already, and are not the same, are bad: the source may be a stranger's, who names any. */
+  /** Treat changes of existing items as bad: a source from somebody else may name any identifier. */
   readonly addOnly: boolean
-  /** Told of each item that can't go in, as they come. */
+  /** Called for each bad item. */
   readonly failed: (one: Failed) => void
   readonly progress: (share: number) => void
 }
 
-/** Of a list in the report. */
+/** Entries of a list in the report. */
 const maxListed = 1_000
-/** In one transaction: a run that is killed has little to copy again, and what is in memory has an end. */
-const bytesInOne = 64 * 1024 * 1024
-const filesInOne = 1_000
-/** Files under way at once: Node reads and writes four at a time, and asks the disk for as many. */
-const filesAtOnce = 16
+/** In one transaction, so that a killed run has little to copy again, and memory is bounded. */
+const maxBytes = 64 * 1024 * 1024
+const maxFiles = 1_000
+/** Files copied concurrently. Node's thread pool handles four operations at a time. */
+const maxCopies = 16
 
+/** After copying for so long, the first files of a batch are checked before the commit: they soon count as old. */
 const slowMilliseconds = 10 * 60 * 1000
 
-/** An item that is to be put, with its files and what is in them. */
-interface Ready {
+/** An item whose files have been copied. */
+interface Prepared {
   readonly where: string
   readonly item: NewItem
   readonly access: 'source' | 'read' | null
@@ -69,9 +70,9 @@ interface Ready {
 }
 
 /**
- * Puts a source's items into the repository, some at a time: while one batch is committed, the files of the next are
- * copied. An item whose fingerprint is known is passed over, so that the same run again goes on where it was ended.
- * @throws StoreUnavailable when there is nowhere to put them; what was committed stays
+ * Puts a source's items into the repository in batches: while one is committed, the files of the next are copied. Unchanged
+ * items are skipped, so that a repeated run continues where the last one stopped.
+ * @throws StoreUnavailable if the store or the disk can't take them; what was committed stays
  */
 export async function ingest(batches: Candidates, options: Options): Promise<IngestReport> {
   const { repository, files, read, event, dryRun } = options
@@ -80,9 +81,9 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   const failures: Failed[] = []
   const changes: string[] = []
   const access = { kept: 0, source: 0, read: 0, default: 0 }
-  /** Of this run: some 100 bytes for each item. */
+  /** Of this run, some 100 bytes for each item. */
   const identifiers = new Set<string>()
-  const inTurn = createSemaphore(filesAtOnce)
+  const limited = createSemaphore(maxCopies)
 
   function fail(item: string, reason: string): void {
     counts.failed++
@@ -92,17 +93,17 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
 
   const accessOf = ({ readers }: FoundItem) => (readers ? 'source' : read ? 'read' : null)
 
-  function count(outcome: PutOutcome, identifier: string, given: Ready['access']): void {
+  function count(outcome: PutOutcome, identifier: string, given: Prepared['access']): void {
     counts[outcome]++
     if (outcome === 'unchanged') access.kept++
     else access[given ?? (outcome === 'added' ? 'default' : 'kept')]++
     if (outcome === 'changed' && changes.length < maxListed) changes.push(identifier)
   }
 
-  function isNew(candidate: Candidate): candidate is Candidate & { kind: 'item' } {
+  function isAcceptable(candidate: Candidate): candidate is Candidate & { kind: 'item' } {
     if (candidate.kind === 'bad') fail(candidate.where, candidate.reason)
     else if (identifiers.has(candidate.item.identifier))
-      fail(candidate.where, `another item before has the identifier ${candidate.item.identifier} too`)
+      fail(candidate.where, `an earlier item has the same identifier ${candidate.item.identifier}`)
     else {
       identifiers.add(candidate.item.identifier)
       return true
@@ -110,8 +111,8 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     return false
   }
 
-  /** Does the work for each; those that turn out to be bad are reported and left out. */
-  async function forEachGood<T, R>(
+  /** Maps all concurrently. Those that turn out to be bad are reported and left out. */
+  async function mapGood<T, R>(
     list: readonly (T & { where: string })[],
     work: (one: T & { where: string }) => Promise<R>,
   ): Promise<R[]> {
@@ -130,63 +131,62 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     return results.flatMap(one => (one ? [one.value] : []))
   }
 
-  /** Copies the files, and makes of what was found what is put. */
-  const prepare = (list: readonly (Candidate & { kind: 'item' })[]): Promise<Ready[]> =>
-    forEachGood(list, async ({ where, item }) => {
+  /** Copies the files. */
+  const prepare = (list: readonly (Candidate & { kind: 'item' })[]): Promise<Prepared[]> =>
+    mapGood(list, async ({ where, item }) => {
       const kept = new Map<FoundFile, Content>()
       await Promise.all(
         item.files.map(async file => {
-          kept.set(file, await inTurn(() => keepFile(files, file)))
+          kept.set(file, await limited(() => keepFile(files, file)))
         }),
       )
       return { where, item: toNewItem(item, read, kept), access: accessOf(item), kept }
     })
 
-  /** Contents that a sweep has taken for orphans go back (files/sweep.ts). */
-  const putBack = (ready: readonly Ready[]) =>
-    forEachGood(ready, async ({ kept }) => {
+  /** Copies contents again that a sweep has removed as orphans (files/sweep.ts). */
+  const restoreSwept = (ready: readonly Prepared[]) =>
+    mapGood(ready, async ({ kept }) => {
       for (const [file, content] of kept)
         if (!(await files.holds(content)) && (await keepFile(files, file)).sha256 !== content.sha256)
-          throw new BadItem(`${file.path} has changed while it was read; run the command again`)
+          throw new BadItem(`${file.path} changed while it was being read; run the command again`)
     })
 
-  async function commit(ready: readonly Ready[], since: number): Promise<void> {
+  async function commit(ready: readonly Prepared[], since: number): Promise<void> {
     if (ready.length === 0) return
-    // Copying has taken so long that what came first is about to be old.
-    if (performance.now() - since > slowMilliseconds) await putBack(ready)
+    if (performance.now() - since > slowMilliseconds) await restoreSwept(ready)
     const items = ready.map(({ item }) => item)
     const outcomes = await repository.putItems(items, event)
     for (const [at, { item, access: given }] of ready.entries())
       count(outcomes[at] ?? 'unchanged', item.identifier, given)
-    await putBack(ready)
+    await restoreSwept(ready)
   }
 
   let committing: Promise<void> = Promise.resolve()
   async function take(candidates: readonly Candidate[]): Promise<void> {
-    const found = candidates.filter(isNew)
+    const found = candidates.filter(isAcceptable)
     const known = await repository.knownItems(found.map(({ item }) => item.identifier))
     const same = await Promise.all(
       found.map(({ item }) => isUnchanged(item, known.get(item.identifier), read, repository)),
     )
     for (const [at, { item }] of found.entries()) if (same[at]) count('unchanged', item.identifier, null)
     const changed = found.filter((_, at) => !same[at])
-    const others = changed.filter(({ where, item }) => {
+    const toPut = changed.filter(({ where, item }) => {
       if (!options.addOnly || !known.has(item.identifier)) return true
-      fail(where, `there is an item ${item.identifier} already, which --add-only leaves as it is`)
+      fail(where, `the item ${item.identifier} already exists, and --add-only changes no existing item`)
       return false
     })
     if (dryRun) {
-      await forEachGood(others, async ({ item }) => {
+      await mapGood(toPut, async ({ item }) => {
         await checkReadable(item)
         count(known.has(item.identifier) ? 'changed' : 'added', item.identifier, accessOf(item))
       })
     } else
-      for (const part of inParts(others)) {
+      for (const part of inBatches(toPut)) {
         const since = performance.now()
         const ready = await prepare(part)
         await committing
         committing = commit(ready, since)
-        // It is awaited before the next one; what is prepared meanwhile may fail first.
+        // Awaited before the next commit. If preparing fails first, this rejection must not count as unhandled.
         committing.catch(() => {})
       }
   }
@@ -203,7 +203,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   return { ...counts, failures, changes, access, read, dryRun, milliseconds }
 }
 
-function* inParts<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T[]> {
+function* inBatches<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T[]> {
   let part: T[] = []
   let bytes = 0
   let files = 0
@@ -211,7 +211,7 @@ function* inParts<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T
     part.push(one)
     bytes += one.item.files.reduce((sum, { size }) => sum + size, 0)
     files += one.item.files.length
-    if (bytes < bytesInOne && files < filesInOne) continue
+    if (bytes < maxBytes && files < maxFiles) continue
     yield part
     part = []
     bytes = 0

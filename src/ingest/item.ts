@@ -3,21 +3,21 @@ import { type Metadata, maxReadersBytes, type NewBitstream, type NewItem } from 
 import { type Readers, readersText } from '../model/readers.ts'
 import { visible } from './similar-name.ts'
 
-/** An item as its source describes it: all is checked, and no file was read yet. */
+/** An item as its source describes it: checked, but its files are not read yet. */
 export interface FoundItem extends Omit<NewItem, 'bitstreams'> {
   readonly files: readonly FoundFile[]
 }
 
 export interface FoundFile extends Omit<NewBitstream, 'sha256'> {
-  /** Where it is, without links. */
+  /** Its path, without links. */
   readonly path: string
-  /** It must be in there still when it is read. Without links. */
+  /** It must still be in this folder when it is read. Without links. */
   readonly folder: string
-  /** Milliseconds, with their fraction: of a file that is the same, this is the same. */
+  /** Modification time in milliseconds, with its fraction. */
   readonly modified: number
 }
 
-/** This item can't go in; the message says why and what would help. The others can. */
+/** An item that can't be added. The message says why, and what would be right. */
 export class BadItem extends Error {}
 
 interface Described {
@@ -31,11 +31,11 @@ interface Described {
 
 const maxIdentifierBytes = 500
 
-/** Of one item: all of them are in memory at once, and in one transaction. */
+/** Per item: all are in memory at once, and in one transaction. */
 export const maxFiles = 10_000
 const maxCollections = 1_000
 
-/** @throws BadItem for what can't be stored, or only in a way that surprises later */
+/** @throws BadItem for what no store can keep, and for what is most likely a mistake */
 export function toItem(described: Described): FoundItem {
   const { identifier, metadata, collections, readers, files } = described
   checkLine('the identifier', identifier)
@@ -56,8 +56,7 @@ export function toItem(described: Described): FoundItem {
 }
 
 /**
- * What is said of an item's files, before the first of them is looked for: a list may be long, and name nothing but one
- * file again and again.
+ * Checks the list before the files are looked for: a long list may name one file again and again.
  * @throws BadItem
  */
 export function checkFiles(files: readonly Pick<NewBitstream, 'name' | 'bundle' | 'description'>[]): void {
@@ -70,27 +69,27 @@ export function checkFiles(files: readonly Pick<NewBitstream, 'name' | 'bundle' 
     const both = JSON.stringify([bundle, name])
     if (names.has(both))
       throw new BadItem(
-        `two files of the bundle ${bundle} are called ${name}; rename one, or name another bundle`,
+        `the bundle ${bundle} has two files named ${name}; rename one or put it into another bundle`,
       )
     names.add(both)
   }
 }
 
 /** @throws BadItem */
-export function refuseTooMany(count: number, most: number, what: string): void {
-  if (count > most) throw new BadItem(`it has more than ${most.toLocaleString('en')} ${what}`)
+export function refuseTooMany(count: number, max: number, what: string): void {
+  if (count > max) throw new BadItem(`it has more than ${max.toLocaleString('en')} ${what}`)
 }
 
 /** @throws BadItem for readers that no store can keep */
 export function checkReaders(readers: Readers): void {
   if (Buffer.byteLength(readersText(readers)) > maxReadersBytes)
     throw new BadItem(
-      `who may read it, or one of its files, takes more than ${maxReadersBytes} bytes to say; make a group of them`,
+      `the rules for its readers, or for those of a file, take more than ${maxReadersBytes} bytes; put the readers into one group`,
     )
 }
 
 /**
- * What the source says of the item: when this is the same, nothing needs to be read again. `--read` is no part of it: an
+ * What the source says of the item: when this is the same, nothing needs to be read again. `--read` isn't part of it: an
  * ingest that doesn't repeat the option finds the items unchanged (D7).
  */
 function fingerprintOf({ files, ...described }: Described): string {
@@ -98,22 +97,23 @@ function fingerprintOf({ files, ...described }: Described): string {
   return hash('sha256', JSON.stringify([described, made]))
 }
 
-/** One line of text, not empty and not long. */
+/** One line, not empty and not too long. */
 function checkLine(what: string, text: string): void {
   if (text === '') throw new BadItem(`${what} is empty`)
-  if (/\p{Cc}/u.test(text)) throw new BadItem(`${what} has a control character: ${JSON.stringify(text)}`)
+  if (/\p{Cc}/u.test(text)) throw new BadItem(`${what} contains a control character: ${JSON.stringify(text)}`)
   checkForm(what, text)
   if (Buffer.byteLength(text) > maxIdentifierBytes)
     throw new BadItem(`${what} is longer than ${maxIdentifierBytes} bytes: ${text.slice(0, 50)}…`)
 }
 
-/** Lines ends and tabs are text, other control characters are an accident. */
+/** Line ends and tabs are allowed. Other control characters are most likely a mistake. */
 function checkText(what: string, text: string): void {
   const found = /[^\P{Cc}\t\n\r\x80-\x9f]/u.exec(text)
-  if (found) throw new BadItem(`${what} has a control character: ${JSON.stringify(found[0])}`)
+  if (found) throw new BadItem(`${what} contains a control character: ${JSON.stringify(found[0])}`)
   checkForm(what, text)
 }
 
 function checkForm(what: string, text: string): void {
-  if (!text.isWellFormed()) throw new BadItem(`${what} has half of a surrogate pair: no text has that`)
+  if (!text.isWellFormed())
+    throw new BadItem(`${what} contains half a surrogate pair, which is not valid Unicode`)
 }

@@ -18,9 +18,9 @@ type Column =
   | { readonly kind: 'metadata'; readonly key: string; readonly language: string | null }
 
 /**
- * A folder with `manifest.csv`: an item a row.
+ * A folder with `manifest.csv`, which has one item per row.
  * @param folder without links
- * @throws ImportError for columns that aren't any, and for a file that is outside of the folder
+ * @throws ImportError for an unknown column, and for a manifest outside the folder
  */
 export async function openManifest(folder: string, options: SourceOptions): Promise<Candidates> {
   const file = await openListed(folder, manifestName).catch(error => {
@@ -40,12 +40,12 @@ export async function openManifest(folder: string, options: SourceOptions): Prom
   }
 }
 
-/** Without the byte-order marks that joining files and some editors leave at the ends of lines. */
+/** Removes byte-order marks at the ends of lines, where joined files and some editors have them. */
 async function* textOf(input: AsyncIterable<Buffer>): AsyncIterable<string> {
   for await (const { text } of readLines(input)) yield text.replace(/^\ufeff+|\ufeff+$/gm, '')
 }
 
-/** For the progress: rows are read ahead, and what takes long are their files. */
+/** The progress follows rows, not bytes: rows are read ahead, and most time goes into their files. */
 async function countLines(file: FileHandle): Promise<number> {
   let lines = 0
   for await (const chunk of file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Buffer>)
@@ -57,8 +57,8 @@ async function* flatten(batches: AsyncIterable<Row[]>): AsyncGenerator<Row> {
   for await (const rows of batches) yield* rows
 }
 
-/** Characters; none that is longer is a column. */
-const longestColumn = 400
+/** Characters of a column's name that are looked at. */
+const maxColumnName = 400
 const maxColumns = 1_000
 
 /** @throws ImportError */
@@ -66,23 +66,23 @@ export function readHeader({ line, cells }: Row): Column[] {
   if (cells.length > maxColumns)
     throw new ImportError(`line ${line}: there are more than ${maxColumns} columns`)
   const columns = cells.map((cell): Column => {
-    const name = cell.slice(0, longestColumn).trim()
+    const name = cell.slice(0, maxColumnName).trim()
     const own = ownColumns.find(one => one === name)
     if (own) return { kind: own }
     const [, key = name, language = ''] = /^(.*?)\[(.*)\]$/.exec(name) ?? []
     if (!isKey(key))
       throw new ImportError(
-        `line ${line}: ${JSON.stringify(name)} is no column; there are ${ownColumns.join(', ')}, and metadata as ` +
-          'schema.element, schema.element.qualifier, or either with a language behind it, such as dc.title[de]' +
-          (name.includes(';') ? '; save it with commas between the columns, not semicolons' : ''),
+        `line ${line}: ${JSON.stringify(name)} is not a column; use ${ownColumns.join(', ')}, or metadata as ` +
+          'schema.element or schema.element.qualifier, with a language if needed, such as dc.title[de]' +
+          (name.includes(';') ? '; separate the columns with commas, not semicolons' : ''),
       )
     return { kind: 'metadata', key, language: language || null }
   })
   const texts = new Set<string>()
   const double = columns.findIndex(one => texts.size === texts.add(JSON.stringify(one)).size)
-  if (double >= 0) throw new ImportError(`line ${line}: two columns are called ${cells[double]?.trim()}`)
+  if (double >= 0) throw new ImportError(`line ${line}: two columns are named ${cells[double]?.trim()}`)
   if (!columns.some(({ kind }) => kind === 'identifier'))
-    throw new ImportError(`line ${line}: there is no column identifier; it tells the items apart`)
+    throw new ImportError(`line ${line}: the column identifier is missing`)
   return columns
 }
 
@@ -108,7 +108,7 @@ async function* readItems(
     }
   } catch (error) {
     if (!(error instanceof ImportError)) throw error
-    // Where a quote has no end, nobody can say what the lines after it are.
+    // Without the end of a quote, the lines after it can't be told apart.
     const reason = `${error.message}; nothing after it was read`
     count++
     batch.push(Promise.resolve({ kind: 'bad', where: manifestName, reason }))
@@ -142,7 +142,7 @@ async function readItem(
   options: SourceOptions,
 ): Promise<FoundItem> {
   if (cells.length !== columns.length)
-    throw new BadItem(`it has ${cells.length} cells, and there are ${columns.length} columns`)
+    throw new BadItem(`it has ${cells.length} cells for ${columns.length} columns`)
   if (cells.reduce((length, cell) => length + cell.length, 0) > maxDescription)
     throw new BadItem('it is longer than 1 MB')
   const metadata = createMetadata()
@@ -164,7 +164,7 @@ async function readItem(
   })
 }
 
-/** What stands between `|`. */
+/** The parts between `|`. */
 const listed = (cell: string): string[] =>
   cell
     .split('|')

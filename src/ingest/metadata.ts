@@ -2,12 +2,11 @@ import { parseXml, withoutSections } from '../lib/xml.ts'
 import type { Metadata, MetadataValue } from '../model/items.ts'
 import { BadItem } from './item.ts'
 
-/** Of all of an item's metadata as JSON, which is how a store keeps them. */
+/** All metadata of an item as JSON, which is how a store keeps it. */
 const maxBytes = 1024 * 1024
 
 /**
- * Puts values together by key, in the order in which they come.
- * @throws BadItem as soon as they are too much, before the rest is read
+ * Collects values by key, in their order. `add` throws a BadItem as soon as there are too many.
  */
 export function createMetadata(): {
   add(key: string, value: MetadataValue): void
@@ -25,14 +24,14 @@ export function createMetadata(): {
       const values = known ?? []
       const added: MetadataValue = { value: text, language: language?.trim() || null }
       bytes += bytesOf(added) + (known ? 0 : bytesOf(key) + 2)
-      if (bytes > maxBytes) throw new BadItem('its metadata are longer than 1 MB, all of them together')
+      if (bytes > maxBytes) throw new BadItem('its metadata is larger than 1 MB in total')
       values.push(added)
       all[key] = values
     },
   }
 }
 
-/** schema.element[.qualifier], each of what DSpace's registry takes. */
+/** schema.element[.qualifier], with the characters that DSpace's registry accepts. */
 export const isKey = (text: string): boolean => /^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){1,2}$/.test(text)
 
 export interface KeyedValue extends MetadataValue {
@@ -41,20 +40,20 @@ export interface KeyedValue extends MetadataValue {
 
 /**
  * `dublin_core.xml`, or one of `metadata_<schema>.xml`: `dcvalue` elements with `element`, `qualifier` and `language`.
- * @param fallback the schema where the file names none
+ * @param fallback the schema if the file names none
  * @throws BadItem
  */
 export function parseMetadata(xml: string, fallback: string): KeyedValue[] {
   const encoding = /^<\?xml[^>]*\sencoding\s*=\s*["']([^"']*)/.exec(xml)?.[1]
   if (encoding !== undefined && !/^(utf-8|us-ascii)$/i.test(encoding))
-    throw new BadItem(`it says that it is ${encoding}; convert it to UTF-8`)
-  refuseUnsound(xml)
+    throw new BadItem(`it is declared as ${encoding}; convert it to UTF-8`)
+  refuseUnsafe(xml)
   const document = parseXml(xml, why => {
-    throw new BadItem(`it is not well-formed XML: ${plain(why)}`)
+    throw new BadItem(`it is not well-formed XML: ${oneLine(why)}`)
   })
   const root = document.documentElement
   if (root.nodeName !== 'dublin_core')
-    throw new BadItem(`its outermost element is <${root.nodeName}>, not <dublin_core>`)
+    throw new BadItem(`its root element is <${root.nodeName}>, not <dublin_core>`)
   const schema = root.getAttribute('schema') || fallback
   return elementsIn(root).map(element => toValue(element, schema))
 }
@@ -62,34 +61,34 @@ export function parseMetadata(xml: string, fallback: string): KeyedValue[] {
 const maxNamespaces = 100
 
 /**
- * What the parser lets pass, or takes the square of its length to read.
+ * Refuses what the parser accepts although it isn't well-formed, and what takes it quadratic time.
  * @throws BadItem
  */
-function refuseUnsound(xml: string): void {
+function refuseUnsafe(xml: string): void {
   const text = withoutSections(xml, why => {
     throw new BadItem(`it is not well-formed XML: ${why}`)
   })
-  // Not one of DSpace's files has one, and what it may hold (entities, other files) has hurt many readers.
-  if (text.includes('<!')) throw new BadItem('it has a document type; leave the <!DOCTYPE …> out')
+  // DSpace writes none, and what it may contain (entities, references to other files) is a known way to attack parsers.
+  if (text.includes('<!')) throw new BadItem('it has a document type declaration; remove <!DOCTYPE …>')
   if (text.split('xmlns').length > maxNamespaces)
-    throw new BadItem('it has more namespaces than metadata need')
-  // XML 1.0 §2.4: where it begins nothing, it must be written as &amp;.
+    throw new BadItem(`it declares more than ${maxNamespaces} namespaces`)
+  // XML 1.0 §2.4: an ampersand that begins no reference must be written as &amp;.
   const found = /&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);).{0,20}/.exec(text)
   if (found) throw new BadItem(`it is not well-formed XML: ${JSON.stringify(found[0])}; write & as &amp;`)
 }
 
 function toValue(element: Element, schema: string): KeyedValue {
   if (element.nodeName !== 'dcvalue')
-    throw new BadItem(`<${element.nodeName}> in <dublin_core>; only <dcvalue> has a place there`)
+    throw new BadItem(`<dublin_core> contains <${element.nodeName}>; only <dcvalue> is allowed`)
   const [inner] = elementsIn(element)
-  if (inner) throw new BadItem(`<${inner.nodeName}> in <dcvalue>; write < as &lt;`)
+  if (inner) throw new BadItem(`<dcvalue> contains <${inner.nodeName}>; write < as &lt;`)
   const qualifier = element.getAttribute('qualifier')?.trim() ?? ''
   const parts = [schema, element.getAttribute('element')?.trim() ?? '']
   if (qualifier !== '' && qualifier !== 'none') parts.push(qualifier)
   const key = parts.join('.')
   if (!isKey(key))
     throw new BadItem(
-      `${JSON.stringify(key)} is no metadata field: schema, element and qualifier are of letters, digits, _ and -`,
+      `${JSON.stringify(key)} is not a metadata field; schema, element and qualifier consist of letters, digits, _ and -`,
     )
   return { key, value: element.textContent ?? '', language: element.getAttribute('language') || null }
 }
@@ -101,8 +100,8 @@ function elementsIn(parent: Element): Element[] {
   return found
 }
 
-/** The parser's words in one line, without its own name in front. */
-const plain = (why: string) =>
+/** The parser's message in one line, without the parser's name. */
+const oneLine = (why: string) =>
   why
     .replace(/^\[xmldom \w+\]\s*/, '')
     .replace(/\s+/g, ' ')

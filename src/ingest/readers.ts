@@ -2,21 +2,21 @@ import type { ReaderRule, Readers } from '../model/readers.ts'
 import { BadItem } from './item.ts'
 
 /**
- * Who may read an item or a file, as a line of text: `anonymous`, `eperson`, `admin` or `group:<name>`, then, behind a
- * space or a tab, `from:YYYY-MM-DD` and `until:YYYY-MM-DD` if wanted. Whatever is not understood makes the item bad:
- * nothing is ever open to other people than it was meant to be.
+ * Who may read an item or a file, as a line of text: `anonymous`, `eperson`, `admin` or `group:<name>`, optionally followed
+ * by a space or tab and `from:YYYY-MM-DD` or `until:YYYY-MM-DD`. Anything else makes the item bad, so that nothing is
+ * readable by people it wasn't meant for.
  */
 export type KnownGroups = ReadonlySet<string>
 
 /**
  * @param lines one rule each
- * @returns no rule at all where only administrators may read
+ * @returns an empty list if only administrators may read
  * @throws BadItem
  */
 export const parseReaders = (lines: readonly string[], groups: KnownGroups): Readers =>
   lines.flatMap(line => parseRule(line, groups))
 
-/** Characters: more than any group's name and two days. What is longer costs the square of its length to look through. */
+/** In characters: more than the longest group name and two days. Matching takes quadratic time. */
 export const maxRuleLength = 1_000
 
 function parseRule(line: string, groups: KnownGroups): Readers {
@@ -27,16 +27,16 @@ function parseRule(line: string, groups: KnownGroups): Readers {
     const [whole, before = '', word, day = ''] = /^(.*?)\s+(from|until):(\S*)$/.exec(rest) ?? []
     if (whole === undefined) break
     const name = word === 'from' ? 'from' : 'until'
-    if (days[name] !== undefined) throw new BadItem(`${JSON.stringify(line)} says ${name}: twice`)
+    if (days[name] !== undefined) throw new BadItem(`${JSON.stringify(line)} has ${name}: twice`)
     days[name] = parseDay(day)
     rest = before
   }
   if (days.from !== undefined && days.until !== undefined && days.from > days.until)
-    throw new BadItem(`${JSON.stringify(line)} ends before it begins`)
+    throw new BadItem(`${JSON.stringify(line)} ends before it begins; from: must not be after until:`)
   const reader = parseReader(rest, groups)
   if (reader !== 'admin') return [{ reader, ...days }]
   if (days.from !== undefined || days.until !== undefined)
-    throw new BadItem('administrators may always read: admin takes no days')
+    throw new BadItem('admin takes no from: or until:; administrators may always read')
   return []
 }
 
@@ -45,8 +45,8 @@ function parseReader(text: string, groups: KnownGroups): ReaderRule['reader'] | 
   const group = /^group:\s*(.+)$/.exec(text)?.[1]
   if (group === undefined)
     throw new BadItem(
-      `${JSON.stringify(text)} is no rule: write anonymous, eperson, admin or group:<name> in lower case, ` +
-        'then from:YYYY-MM-DD and until:YYYY-MM-DD (without a blank in them) if wanted',
+      `${JSON.stringify(text)} is not a rule; write anonymous, eperson, admin or group:<name> in lower case, ` +
+        'optionally followed by from:YYYY-MM-DD and until:YYYY-MM-DD (no space after the colon)',
     )
   return groupReader(group, groups)
 }
@@ -65,11 +65,11 @@ export function groupReader(group: string, groups: KnownGroups): `group:${string
 
 const shellWord = (text: string) => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
-/** @throws BadItem when it is none, such as 30 February */
+/** @throws BadItem for a day that doesn't exist, such as 30 February */
 export function parseDay(text: string): string {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
-  // Date moves days that a month has not into the next one.
+  // Date turns 30 February into 1 or 2 March.
   if (Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== text)
-    throw new BadItem(`${JSON.stringify(text)} is no day; write YYYY-MM-DD`)
+    throw new BadItem(`${JSON.stringify(text)} is not a date; write YYYY-MM-DD`)
   return text
 }

@@ -1,20 +1,20 @@
 import { lstat, opendir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { orUndefined } from '../files/layout.ts'
+import { unlessMissing } from '../files/layout.ts'
 
-/** Names of a folder that are compared: a source may have folders of any size, and any number of names that are wrong. */
+/** Compared per missing file: a source may have large folders and many missing files. */
 const maxNames = 1_000
 
 /**
- * Why there is no such file, where that can be seen: names from Windows, of another case, or with white space that an
- * editor doesn't show.
+ * Explains why a file is missing if a similar name exists: with backslashes, in another case or Unicode form, or with
+ * white space that an editor doesn't show.
  * @param path in the folder, without `..`
  * @returns '' or a clause that begins with a semicolon
  */
 export async function hintFor(folder: string, path: string): Promise<string> {
   if (path.includes('\\')) {
     const withSlashes = path.replaceAll('\\', '/')
-    const found = await orUndefined(lstat(join(folder, withSlashes)))
+    const found = await unlessMissing(lstat(join(folder, withSlashes)))
     return found ? `; write ${withSlashes}` : '; separate folders with /, not \\'
   }
   const full = join(folder, path)
@@ -31,7 +31,7 @@ export async function hintFor(folder: string, path: string): Promise<string> {
 const simplify = (name: string) => name.normalize('NFC').trim().toLowerCase()
 
 async function findSimilar(folder: string, wanted: string): Promise<string | undefined> {
-  const entries = await orUndefined(opendir(folder))
+  const entries = await unlessMissing(opendir(folder))
   if (!entries) return undefined
   let count = 0
   for await (const { name } of entries) {
@@ -41,7 +41,7 @@ async function findSimilar(folder: string, wanted: string): Promise<string | und
   return undefined
 }
 
-/** In quotes, with code points for white space that looks like none or like a space. */
+/** In quotes, with escapes for white space other than plain spaces. */
 export const visible = (text: string): string =>
   JSON.stringify(text).replace(
     /[^\S ]/gu,

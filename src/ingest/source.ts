@@ -7,7 +7,7 @@ import { manifestName, openManifest } from './manifest.ts'
 
 /**
  * A folder with `manifest.csv`, or one of DSpace's item folders.
- * @throws ImportError when it is neither
+ * @throws ImportError if it is neither
  */
 export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
   const given = statSync(path, { throwIfNoEntry: false })
@@ -17,7 +17,7 @@ export async function openItems(path: string, options: SourceOptions): Promise<C
       `${path} is a file; give the folder that holds ${manifestName} or DSpace's item folders`,
     )
   const folder = realpathSync(path)
-  // A link that leads nowhere is there, too: whatever is beside it is not what was meant.
+  // A dangling link counts: the folder was meant to have a manifest.
   const manifest = lstatSync(join(folder, manifestName), { throwIfNoEntry: false })
   if (manifest) {
     const other =
@@ -27,16 +27,16 @@ export async function openItems(path: string, options: SourceOptions): Promise<C
       )
     if (other)
       throw new ImportError(
-        `${path} has ${manifestName} and the item folder ${other.name}; keep them in folders of their own`,
+        `${path} has both ${manifestName} and the item folder ${other.name}; put them into separate folders`,
       )
     return openManifest(folder, options)
   }
   if (existsSync(join(folder, 'dublin_core.xml')))
-    throw new ImportError(`${path} is an item's folder itself; give the folder that it is in`)
+    throw new ImportError(`${path} is itself an item folder; give the folder that contains it`)
   try {
     return await openArchive(folder, basename(resolve(path)), options)
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
-    throw syscall === undefined ? error : new ImportError(`${path} can't be read (${code})`, { cause: error })
+    throw syscall === undefined ? error : new ImportError(`can't read ${path} (${code})`, { cause: error })
   }
 }

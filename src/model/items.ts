@@ -15,7 +15,7 @@ export interface NewItem {
   /** The item's external identifier, such as a handle; at most 500 bytes. */
   readonly identifier: string
   readonly metadata: Metadata
-  /** Handles of the collections that it is in, the owning one first. */
+  /** Handles of its collections, the owning one first. */
   readonly collections: readonly string[]
   /**
    * null: an existing item keeps its readers (D7), and a new one is for administrators only. Their text has at most

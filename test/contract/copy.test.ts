@@ -565,7 +565,7 @@ test('D2 the folder of files goes with the copy, and what was copied clears away
     // CARREL_DATABASE_URL was forgotten.
     const ingested = await carrel(old.dataFolder, ['ingest', later])
     assert.equal(ingested.code, 0)
-    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleared away: [^\n]*\n$/)
+    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleaned up: [^\n]*\n$/)
   }
   for (const words of [['verify'], ['clean']])
     assert.equal((await carrel(now.dataFolder, ['files', ...words], { env })).code, 0)

@@ -18,14 +18,14 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Sources that a stranger has made, and commands that were given the wrong store. */
+/** Sources from somebody else, and commands on the wrong store. */
 
 const good = { 'dublin_core.xml': dublinCore({ title: 'x' }) }
 
-/** A process that may use so much, which is a multiple of what it needs. */
+/** A limit that is a multiple of what the process needs. */
 const littleMemory = { NODE_OPTIONS: '--max-old-space-size=160' }
 
-test('a short list of many files ends neither the run nor its memory', async t => {
+test('a short list of many files exhausts no memory and stops nothing', async t => {
   const service = await startService(t)
   const folder = temporaryFolder(t)
   for (const name of ['a', 'b'])
@@ -49,11 +49,11 @@ test('a short list of many files ends neither the run nor its memory', async t =
     const reasons = report.failures.map((one: { reason: string }) => one.reason.replace('contents: ', ''))
     const most = 'it has more than 10,000 files'
     assert.deepEqual(reasons.slice(0, 2), [most, most])
-    assert.match(reasons[2], /^two files of the bundle ORIGINAL are called a;/)
+    assert.match(reasons[2], /^the bundle ORIGINAL has two files named a;/)
   }
 })
 
-test('an item with more readers than a store can tell apart is bad, and the others go in', async t => {
+test('an item with more readers than a store can keep is bad, and the others are added', async t => {
   const service = await startService(t)
   const groups = Array.from({ length: 40 }, (_, at) => `A group with a name of some length, number ${at}`)
   await service.storage.accounts.ensureGroups(groups)
@@ -70,9 +70,10 @@ test('an item with more readers than a store can tell apart is bad, and the othe
   writeFiles(join(source, 'none'), good)
   const report = await ingest(service.dataFolder, source)
   assertCounts(report, { added: 2, failed: 2 })
-  for (const { reason } of report.failures) assert.match(reason, /more than 2000 bytes to say; make a group/)
+  for (const { reason } of report.failures)
+    assert.match(reason, /more than 2000 bytes; put the readers into one group/)
 
-  // Whoever else puts items is told as clearly, and up to there any engine takes them.
+  // Every engine accepts readers up to the limit, and refuses longer ones by name.
   const { repository } = service.storage
   const withReaders = (length: number, own: boolean) => {
     const readers = [{ reader: `group:${'x'.repeat(length - '[{"reader":"group:"}]'.length)}` }]
@@ -94,7 +95,7 @@ test('an item with more readers than a store can tell apart is bad, and the othe
   }
 })
 
-test('metadata are counted together, from however many files they come', async t => {
+test('the limit of metadata counts all files of an item together', async t => {
   const service = await startService(t)
   const source = temporaryFolder(t)
   const part = (schema: string) => dublinCore({ title: 'x'.repeat(300_000) }, schema)
@@ -107,11 +108,11 @@ test('metadata are counted together, from however many files they come', async t
   const report = await ingest(service.dataFolder, source)
   assertCounts(report, { added: 1, failed: 2 })
   const [metadata, many] = report.failures
-  assert.match(metadata?.reason ?? '', /metadata are longer than 1 MB, all of them together/)
+  assert.match(metadata?.reason ?? '', /metadata is larger than 1 MB in total/)
   assert.match(many?.reason ?? '', /more than 1,000 collections/)
 })
 
-test('manifest.csv is read from the folder only, whatever it is a link to', async t => {
+test('manifest.csv is read from the folder only, whatever it links to', async t => {
   const service = await startService(t)
   const folder = temporaryFolder(t)
   writeFiles(folder, {
@@ -120,11 +121,11 @@ test('manifest.csv is read from the folder only, whatever it is a link to', asyn
   })
   const source = join(folder, 'links')
   for (const [target, says] of [
-    [join(folder, 'secret.csv'), /manifest\.csv is a link that leads out of the folder/],
-    ['../secret.csv', /manifest\.csv is a link that leads out of the folder/],
-    [folder, /manifest\.csv is a link that leads out of the folder/],
-    ['item', /manifest\.csv is no file/],
-    ['/dev/zero', /manifest\.csv is a link that leads out of the folder/],
+    [join(folder, 'secret.csv'), /manifest\.csv is a link to a place outside the folder/],
+    ['../secret.csv', /manifest\.csv is a link to a place outside the folder/],
+    [folder, /manifest\.csv is a link to a place outside the folder/],
+    ['item', /manifest\.csv is not a file/],
+    ['/dev/zero', /manifest\.csv is a link to a place outside the folder/],
     ['not-there', /there is no file manifest\.csv/],
   ] as [string, RegExp][]) {
     symlinkSync(target, join(source, 'manifest.csv'))
@@ -138,7 +139,7 @@ test('manifest.csv is read from the folder only, whatever it is a link to', asyn
   assert.equal((await itemsIn(service)).size, 0)
 })
 
-test('--add-only leaves every item that is there as it is', async t => {
+test('--add-only changes no existing item', async t => {
   const service = await startService(t)
   const folder = temporaryFolder(t)
   const own = writeFiles(join(folder, 'own'), {
@@ -157,14 +158,14 @@ test('--add-only leaves every item that is there as it is', async t => {
     const report = await ingest(service.dataFolder, strange, '--add-only', ...more)
     assertCounts(report, { added: 1, failed: 1 })
     assert.deepEqual(report.failures, [
-      { item: 'one', reason: 'there is an item 10673/1 already, which --add-only leaves as it is' },
+      { item: 'one', reason: 'the item 10673/1 already exists, and --add-only changes no existing item' },
     ])
     assert.deepEqual(report.changes, [])
   }
   const after = await itemsIn(service)
   assert.deepEqual(after.get('10673/1'), before.get('10673/1'))
   assert.equal(after.get('strange/two')?.title, 'New')
-  // What a run that was ended has put in is the same, and the next one goes on.
+  // What an interrupted run has added is unchanged, and the next run continues.
   assertCounts(await ingest(service.dataFolder, own, '--add-only'), { unchanged: 1 })
 })
 
@@ -182,7 +183,7 @@ test('--dry-run names the items that would be changed, and so does the report', 
     `${changes.map(one => `It would change ${one}\n`).join('')}Readers: 3 kept.\nIt would be: 0 added, 2 changed, 1 unchanged, 0 failed. Nothing was written.\n`,
   )
   assert.deepEqual((await ingest(service.dataFolder, source)).changes, changes)
-  // A thousand of them, and how many more.
+  // A thousand of them, and the number of the rest.
   const rows = (title: string) => Array.from({ length: 1_002 }, (_, at) => `row-${at},${title}`)
   const table = join(temporaryFolder(t), 'table')
   const write = (title: string) =>
@@ -194,7 +195,7 @@ test('--dry-run names the items that would be changed, and so does the report', 
   assert.equal((await ingest(service.dataFolder, table, '--dry-run')).changes.length, 1_000)
 })
 
-test('a command on another store clears away nothing of this one, and says so', async t => {
+test('a command on another store removes no files of this one, and says so', async t => {
   const service = await startService(t)
   const files = service.config.filesFolder
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 3)
@@ -204,7 +205,7 @@ test('a command on another store clears away nothing of this one, and says so', 
   assert.equal(readFileSync(join(files, 'store'), 'utf8'), `${id}\n`)
 
   const env = { CARREL_FILES: files }
-  // A new store, as it is where CARREL_DATABASE_URL was forgotten, or CARREL_DATA is another.
+  // A new store, as when CARREL_DATABASE_URL was forgotten or CARREL_DATA is wrong.
   const other = temporaryFolder(t)
   await carrel(other, ['group', 'add', 'Readers'])
   const more = writeFiles(join(temporaryFolder(t), 'more'), {
@@ -218,12 +219,12 @@ test('a command on another store clears away nothing of this one, and says so', 
     assert.deepEqual([cleaned.code, cleaned.stdout], [1, ''])
     assert.match(
       withoutBar(cleaned.stderr),
-      /^carrel: no files were cleared away: \S+ belongs to another store,[^\n]* set CARREL_FILES, and CARREL_DATABASE_URL or CARREL_DATA[^\n]*\n$/,
+      /^carrel: no files were cleaned up: \S+ belongs to another store; set CARREL_FILES to [^\n]* CARREL_DATABASE_URL or CARREL_DATA to [^\n]*\n$/,
     )
     const ingested = await carrel(other, ['ingest', more], { env })
     assert.equal(ingested.code, 0, ingested.stderr)
     assert.match(ingested.stdout, round === 0 ? /^1 added/m : /^0 added, 0 changed, 1 unchanged/m)
-    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleared away: [^\n]*\n$/)
+    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleaned up: [^\n]*\n$/)
     assert.deepEqual(
       filesIn(files).filter(path => contents.includes(path)),
       contents,

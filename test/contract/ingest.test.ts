@@ -19,7 +19,7 @@ import { startService, temporaryFolder } from '../support/service/service.ts'
 const sha256 = (content: string) => createHash('sha256').update(content).digest('hex')
 const pathOf = (hash: string) => join(hash.slice(0, 2), hash.slice(2, 4), hash)
 
-test("DSpace's item folders go in with metadata, files, bundles, permissions, handle and collections", async t => {
+test("DSpace's item folders are added with metadata, files, bundles, permissions, handle and collections", async t => {
   const service = await startService(t)
   await service.storage.accounts.ensureGroups(['Campus', 'Staff of the archive'])
   const source = writeFiles(join(temporaryFolder(t), 'letters'), {
@@ -69,7 +69,7 @@ test("DSpace's item folders go in with metadata, files, bundles, permissions, ha
     'local.shelf': [{ value: 'B 12', language: null }],
   })
   assert.deepEqual(one.collections, ['10673/2', '10673/3'])
-  // Who says nothing opens nothing.
+  // Without a rule, administrators only.
   assert.deepEqual(one.readers, [])
   assert.deepEqual(
     one.bitstreams.map(({ name, bundle, description, mimeType, size, sha256: hash }) => [
@@ -111,7 +111,7 @@ test("DSpace's item folders go in with metadata, files, bundles, permissions, ha
   assert.equal(readFileSync(join(folder, pathOf(sha256('license'))), 'utf8'), 'license')
 })
 
-test('a folder with manifest.csv goes in, an item a row', async t => {
+test('a folder with manifest.csv is added, one item per row', async t => {
   const service = await startService(t)
   await service.storage.accounts.ensureGroups(['Campus'])
   const source = writeFiles(join(temporaryFolder(t), 'posters'), {
@@ -158,7 +158,7 @@ test('a folder with manifest.csv goes in, an item a row', async t => {
   assert.deepEqual(items.get('p-3')?.readers, [])
 })
 
-test('a bad item is reported with the mend, and the others go in', async t => {
+test('a bad item is reported with what would be right, and the others are added', async t => {
   const service = await startService(t)
   const folder = temporaryFolder(t)
   writeFiles(folder, { secret: 'of somebody else' })
@@ -173,21 +173,21 @@ test('a bad item is reported with the mend, and the others go in', async t => {
     ['control', { 'dublin_core.xml': dublinCore({ title: 'a\u0001b' }) }, /control character/],
     ['nul', { 'dublin_core.xml': dublinCore({ title: 'a&#0;b' }) }, /control character/],
     ['missing', { ...good, contents: 'a.pdf\n' }, /contents: there is no file a\.pdf/],
-    ['unlisted', { ...good, 'a.pdf': 'x' }, /there is a\.pdf and no file contents/],
-    ['out', { ...good, contents: '../secret\n' }, /leads out of the folder/],
-    ['absolute', { ...good, contents: `${folder}/secret\n` }, /leads out of the folder/],
-    ['linked', { ...good, contents: 'link\n' }, /link that leads out/],
-    ['linked-inside', { ...good, contents: 'sub/link\n', 'sub/x': '' }, /link that leads out/],
-    ['linked-core', {}, /dublin_core\.xml: .*link that leads out/],
-    ['folder', { ...good, contents: 'sub\n', 'sub/x': '' }, /sub is no file/],
-    ['twice', { ...good, contents: 'a\nsub/a\n', a: '1', 'sub/a': '2' }, /two files of the bundle ORIGINAL/],
+    ['unlisted', { ...good, 'a.pdf': 'x' }, /it has a\.pdf but no contents file/],
+    ['out', { ...good, contents: '../secret\n' }, /is outside the folder/],
+    ['absolute', { ...good, contents: `${folder}/secret\n` }, /is outside the folder/],
+    ['linked', { ...good, contents: 'link\n' }, /link to a place outside/],
+    ['linked-inside', { ...good, contents: 'sub/link\n', 'sub/x': '' }, /link to a place outside/],
+    ['linked-core', {}, /dublin_core\.xml: .*link to a place outside/],
+    ['folder', { ...good, contents: 'sub\n', 'sub/x': '' }, /sub is not a file/],
+    ['twice', { ...good, contents: 'a\nsub/a\n', a: '1', 'sub/a': '2' }, /the bundle ORIGINAL has two files/],
     ['registered', { ...good, contents: '-r -s 1 -f a.tif\n' }, /registered files .* not supported/],
     ['group', { ...good, contents: "a\tpermissions:-r 'Nobody'\n", a: '' }, /`carrel group add Nobody`/],
-    ['readers', { ...good, readers: 'eperson from:2027-02-30\n' }, /readers: .*"2027-02-30" is no day/],
+    ['readers', { ...good, readers: 'eperson from:2027-02-30\n' }, /readers: .*"2027-02-30" is not a date/],
     ['no-readers', { ...good, readers: '\n' }, /readers: it is empty/],
     ['long', { ...good, handle: 'é'.repeat(251) }, /longer than 500 bytes/],
     ['no-handle', { ...good, handle: '\n' }, /handle: it is empty/],
-    ['z-same-handle', { ...good, handle: 'good/1' }, /another item before has the identifier good\/1/],
+    ['z-same-handle', { ...good, handle: 'good/1' }, /an earlier item has the same identifier good\/1/],
   ]
   const source = join(folder, 'source')
   for (const [name, files] of bad) writeFiles(join(source, name), files)
@@ -211,7 +211,7 @@ test('a bad item is reported with the mend, and the others go in', async t => {
   assert.deepEqual([...(await itemsIn(service)).keys()], ['good/1'])
 })
 
-test('a bad row of the manifest is named by its line, and the others go in', async t => {
+test('a bad row of the manifest is reported by its line, and the others are added', async t => {
   const service = await startService(t)
   const source = writeFiles(join(temporaryFolder(t), 'rows'), {
     'manifest.csv': [
@@ -234,18 +234,18 @@ test('a bad row of the manifest is named by its line, and the others go in', asy
   assertCounts(report, { added: 2, failed: 7 })
   const reasons = report.failures.map(({ item, reason }) => `${item}: ${reason}`).join('\n')
   for (const reason of [
-    /^manifest\.csv, line 3: it has 2 cells, and there are 4 columns$/m,
+    /^manifest\.csv, line 3: it has 2 cells for 4 columns$/m,
     /^manifest\.csv, line 4: there is no file 2\.txt$/m,
     /^manifest\.csv, line 5: the identifier is empty$/m,
-    /^manifest\.csv, line 6: another item before has the identifier a too$/m,
-    /^manifest\.csv, line 7: .* leads out of the folder/m,
-    /^manifest\.csv, line 8: "everybody" is no rule/m,
+    /^manifest\.csv, line 6: an earlier item has the same identifier a$/m,
+    /^manifest\.csv, line 7: .* is outside the folder/m,
+    /^manifest\.csv, line 8: "everybody" is not a rule/m,
     /^manifest\.csv: line \d+: .*; nothing after it was read$/m,
   ])
     assert.match(reasons, reason)
 })
 
-test('what is no source, or is asked for the wrong way, is refused whole', async t => {
+test('what is not a source, and wrong usage, are refused before anything is added', async t => {
   const dataFolder = temporaryFolder(t)
   // The first command on a new store says so (D6); these are on one that exists.
   await carrel(dataFolder, ['group', 'add', 'Readers'])
@@ -265,9 +265,9 @@ test('what is no source, or is asked for the wrong way, is refused whole', async
   for (const [args, code, message] of [
     [['not-there'], 1, /there is no folder/],
     [['file'], 1, /file is a file; give the folder that holds manifest\.csv/],
-    [['columns'], 1, /manifest\.csv: line 1: "title" is no column; there are identifier, files/],
+    [['columns'], 1, /manifest\.csv: line 1: "title" is not a column; use identifier, files/],
     [['nothing'], 1, /manifest\.csv: it is empty/],
-    [['item'], 1, /is an item's folder itself/],
+    [['item'], 1, /item is itself an item folder; give the folder that contains it/],
     [
       ['plain'],
       1,
@@ -278,12 +278,12 @@ test('what is no source, or is asked for the wrong way, is refused whole', async
     [['blank'], 1, /blank has "manifest\.csv\\ufeff"; rename it to manifest\.csv/],
     [['header'], 1, /manifest\.csv: there are no rows after the line that names the columns/],
     [['.', '--read', 'everybody'], 2, /--read takes anonymous, eperson, admin or group:<name>/],
-    [['.', '--read', 'group:Nobody'], 1, /`carrel group add Nobody`/],
-    [['.', '--read', 'eperson', '--from', '2027-02-30'], 2, /--from: "2027-02-30" is no day/],
+    [['.', '--read', 'group:Nobody'], 1, /add it with .carrel group add Nobody./],
+    [['.', '--read', 'eperson', '--from', '2027-02-30'], 2, /--from: "2027-02-30" is not a date/],
     [
       ['.', '--read', 'eperson', '--from', '2027-02-03', '--until', '2027-02-02'],
       2,
-      /--until is before --from/,
+      /--until must not be before --from/,
     ],
     [
       ['.', '--read', 'admin', '--from', '2027-02-03'],
@@ -299,7 +299,7 @@ test('what is no source, or is asked for the wrong way, is refused whole', async
   }
 })
 
-test('the same again changes nothing, and what has changed changes', async t => {
+test('a repeated ingest changes only what has changed in the source', async t => {
   const service = await startService(t)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 7)
   assertCounts(await ingest(service.dataFolder, source), { added: 7 })
@@ -312,7 +312,7 @@ test('the same again changes nothing, and what has changed changes', async t => 
     'letter-0002/scan.txt': 'scanned again',
     'letter-0003/contents': 'scan.txt\n',
   })
-  // Touched, and the same: it is read again, and nothing of it is another.
+  // Touched only: the file is read again, and the item stays unchanged.
   utimesSync(join(source, 'letter-0004/scan.txt'), 1, 1)
   rmSync(join(source, 'letter-0006'), { recursive: true })
   assertCounts(await ingest(service.dataFolder, source, '--dry-run'), { changed: 4, unchanged: 2 })
@@ -331,7 +331,7 @@ test('the same again changes nothing, and what has changed changes', async t => 
   )
   assert.equal(after.get('letters/letter-0003')?.bitstreams.length, 1)
   assert.deepEqual(...both('0006'))
-  // Other readers are another item, also where they come from the command line.
+  // Other readers on the command line change the items.
   assertCounts(await ingest(service.dataFolder, source, '--read', 'eperson'), { changed: 6 })
   assertCounts(await ingest(service.dataFolder, source, '--read', 'eperson'), { unchanged: 6 })
 })
@@ -354,7 +354,7 @@ test('--dry-run says what would happen and what is wrong, and writes nothing', a
   )
 })
 
-test('files verify names contents that are missing or damaged, and what mends them', async t => {
+test('files verify names contents that are missing or damaged, and an ingest restores them', async t => {
   const service = await startService(t)
   const folder = service.config.filesFolder
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 3)
@@ -393,13 +393,13 @@ test('files verify names contents that are missing or damaged, and what mends th
     shown.stdout,
     new RegExp(`^missing: ${missing} of letters/letter-0000, ORIGINAL/scan\\.txt$`, 'm'),
   )
-  assert.match(shown.stdout, /1 missing, 2 damaged; bring them back from a backup/)
+  assert.match(shown.stdout, /1 missing, 2 damaged; restore them from a backup/)
   for (const at of [0, 1, 2]) utimesSync(join(source, `letter-000${at}/scan.txt`), 1, 1)
   assertCounts(await ingest(service.dataFolder, source), { unchanged: 3 })
   assert.deepEqual(await verify(), { code: 0, checked: 7, missing: [], damaged: [] })
 })
 
-test('an item that is deleted is gone with its bitstreams, and can come again', async t => {
+test('a deleted item is gone with its bitstreams, and can be added again', async t => {
   const service = await startService(t)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 2)
   await ingest(service.dataFolder, source)
@@ -437,7 +437,7 @@ test('each item that is added, changed or deleted is in the audit trail', async 
   )
 })
 
-test('item show says what an item is, by its identifier or its uuid, and who may read it', async t => {
+test('item show prints an item by its identifier or UUID, and who may read it', async t => {
   const service = await startService(t)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 1)
   await ingest(service.dataFolder, source, '--read', 'eperson', '--until', '2099-12-31')
@@ -454,7 +454,7 @@ test('item show says what an item is, by its identifier or its uuid, and who may
   assert.equal((await show('nothing')).code, 1)
 })
 
-test('a folder with a manifest and an item folder is refused, as one of them would be passed over', async t => {
+test('a folder with a manifest and an item folder is refused, because one of them would be ignored', async t => {
   const service = await startService(t)
   const source = writeFiles(join(temporaryFolder(t), 'both'), {
     'manifest.csv': 'identifier\na\n',
@@ -462,10 +462,10 @@ test('a folder with a manifest and an item folder is refused, as one of them wou
   })
   const finished = await carrel(service.dataFolder, ['ingest', source])
   assert.equal(finished.code, 1)
-  assert.match(finished.stderr, /has manifest\.csv and the item folder one/)
+  assert.match(finished.stderr, /has both manifest\.csv and the item folder one/)
 })
 
-test('names with white space at their ends are named, or go in without it', async t => {
+test('names that end in white space are reported, or used without it', async t => {
   const service = await startService(t)
   const source = writeFiles(join(temporaryFolder(t), 'letters'), {
     'blank /dublin_core.xml': dublinCore({ title: 'x' }),

@@ -204,12 +204,12 @@ test('D8 item access changes an item and the files that share its readers, and a
   ])
 })
 
-test('D8 item access refuses what is no rule, no group, no item and no file', async t => {
+test('D8 item access refuses what is not a rule, no group, no item and no file', async t => {
   const service = await startService(t)
   await putItem(service, 'a', everybody, [{ name: 'a.txt' }])
   for (const [args, code, message] of [
-    [['a', 'everybody'], 2, /"everybody" is no rule/],
-    [['a', 'anonymous', 'from:2027-02-30'], 2, /"2027-02-30" is no day/],
+    [['a', 'everybody'], 2, /"everybody" is not a rule/],
+    [['a', 'anonymous', 'from:2027-02-30'], 2, /"2027-02-30" is not a date/],
     [['a', 'group:Nobody'], 1, /there is no group "Nobody"; add it with `carrel group add Nobody`/],
     [['b', 'anonymous'], 1, /there is no item b; `carrel item list` lists/],
     [['a', 'anonymous', '--file', 'a.txt'], 2, /--file takes a bundle and a name/],
@@ -251,7 +251,7 @@ test('D8 item list prints identifier, title, number of files and readers, all or
   for (const limit of ['0', '-1', 'x', '1.5']) {
     const misused = await carrel(service.dataFolder, ['item', 'list', `--limit=${limit}`])
     assert.equal(misused.code, 2, limit)
-    assert.match(misused.stderr, /--limit takes a whole number from 1/)
+    assert.match(misused.stderr, /--limit takes a positive whole number/)
   }
 })
 

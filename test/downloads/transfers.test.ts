@@ -7,7 +7,7 @@ import { Problem } from '../../src/http/problems.ts'
 import { sendPieces } from '../../src/http/send-pieces.ts'
 import { openSocket } from '../support/clients/raw.ts'
 
-test('F1 of one connection there is one transfer at a time, in the order of its requests, also when one fails', async () => {
+test('F1 a connection has one transfer at a time, in the order of its requests, even if one fails', async () => {
   const transfers = createTransfers()
   const socket = new Socket()
   const said: string[] = []
@@ -27,7 +27,7 @@ test('F1 of one connection there is one transfer at a time, in the order of its 
   assert.deepEqual(said, ['first begins', 'another connection', 'second'])
 })
 
-test('E2 beyond 2,000 transfers the next one is 503 with Retry-After, until one has ended', async () => {
+test('E2 with 2,000 transfers running, the next one is 503 with Retry-After until one ends', async () => {
   const transfers = createTransfers()
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const running = Array.from({ length: 2_000 }, () => transfers.run(new Socket(), () => released))
@@ -42,7 +42,7 @@ test('E2 beyond 2,000 transfers the next one is 503 with Retry-After, until one 
   assert.equal(await transfers.run(new Socket(), async () => 'goes on'), 'goes on')
 })
 
-test('F1 a client that takes nothing for as long as is waited for is cut off, and its pieces end', async t => {
+test('F1 a client that reads nothing until the stall timeout is disconnected, and its transfer ends', async t => {
   const app = Fastify()
   let ended = false
   async function* pieces() {
@@ -61,6 +61,6 @@ test('F1 a client that takes nothing for as long as is waited for is cut off, an
   socket.pause()
   socket.write('GET / HTTP/1.1\r\nHost: service.test\r\n\r\n')
   while (!ended) await new Promise(resolve => setTimeout(resolve, 20))
-  // What had been sent is read, and then the connection is gone.
+  // Reads what was sent, until the connection ends.
   await new Promise(resolve => socket.once('close', resolve).resume())
 })

@@ -19,11 +19,11 @@ import { carrelProgram, fill, smallDisk, startCommand } from '../support/service
 import { carrel, cleanEnvironment, run } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** An ingest that is broken off, and what goes on beside one: nothing is lost, nothing is there twice. */
+/** Interrupted and concurrent ingests: nothing is lost and nothing is added twice. */
 
 const count = 240
 
-/** Every letter is there once, with its three files, and their contents are right. */
+/** Asserts that every letter is there once, with its three files and their contents. */
 async function assertWhole(service: Service, text: (at: number) => string): Promise<void> {
   const items = await itemsIn(service)
   assert.equal(items.size, count)
@@ -41,10 +41,10 @@ async function assertWhole(service: Service, text: (at: number) => string): Prom
   }
   const { code, stdout, stderr } = await carrel(service.dataFolder, ['files', 'verify'])
   assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, new RegExp(`^${2 * count + 1} files read .*: all as they should be\\.\\n$`))
+  assert.match(stdout, new RegExp(`^${2 * count + 1} files read .*: all intact\\.\\n$`))
 }
 
-/** All contents have been where they are for years; they may move away at any time. */
+/** Makes all contents old. A sweep may move them meanwhile. */
 function ageAll(folder: string): void {
   if (!existsSync(folder)) return
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
@@ -57,7 +57,7 @@ function ageAll(folder: string): void {
 const contentsIn = (folder: string) =>
   existsSync(folder) ? filesIn(folder).filter(path => !/^(incoming|orphans)/.test(path)) : []
 
-test('an ingest that is killed again and again goes on with the same command, and all is there once', async t => {
+test('an ingest that is killed again and again continues when repeated, and adds everything once', async t => {
   const service = await startService(t)
   const folder = service.config.filesFolder
   const text = (at: number) => `letter ${at}`
@@ -75,7 +75,7 @@ test('an ingest that is killed again and again goes on with the same command, an
     command.kill()
     await command.ended
     sizes.push((await itemsIn(service)).size)
-    // What is in the repository is whole at any time.
+    // The repository is consistent at any time.
     const verified = await carrel(service.dataFolder, ['files', 'verify'])
     assert.equal(verified.code, 0, verified.stdout)
   }
@@ -89,7 +89,7 @@ test('an ingest that is killed again and again goes on with the same command, an
   assertCounts(report, { added: count - (sizes.at(-1) ?? 0), unchanged: sizes.at(-1) ?? 0 })
   await assertWhole(service, text)
 
-  // What the killed ones have left is cleared away when it is old.
+  // What the killed runs have left is removed when it is old.
   for (let round = 0; round < 2; round++) {
     for (const path of filesIn(folder)) utimesSync(join(folder, path), 1, 1)
     assert.equal((await carrel(service.dataFolder, ['files', 'clean'])).code, 0)
@@ -98,7 +98,7 @@ test('an ingest that is killed again and again goes on with the same command, an
   await assertWhole(service, text)
 })
 
-test('sweeps that take everything for old lose nothing of what is ingested beside them', async t => {
+test('sweeps that consider everything old lose nothing of a concurrent ingest', async t => {
   const service = await startService(t)
   const folder = service.config.filesFolder
   const { repository } = service.storage
@@ -110,7 +110,7 @@ test('sweeps that take everything for old lose nothing of what is ingested besid
       ageAll(folder)
       const { setAside, deleted } = await sweep(folder, repository)
       swept += setAside + deleted
-      // Others have their turn.
+      // Lets the ingests run.
       await nextTurn()
     }
   })
@@ -127,7 +127,7 @@ test('sweeps that take everything for old lose nothing of what is ingested besid
   await assertWhole(service, at => `changed again ${at}`)
 })
 
-test('two ingests of the same folder at once put every item there once', async t => {
+test('two concurrent ingests of the same folder add every item once', async t => {
   const service = await startService(t)
   const text = (at: number) => `letter ${at}`
   const source = writeLetters(join(temporaryFolder(t), 'letters'), count, text)
@@ -156,11 +156,11 @@ testOnce(
     assert.equal(full.code, 1)
     assert.match(withoutBar(full.stderr), /^carrel: .*the disk is full.*\n$/)
     disk.free()
-    assert.match((await command('files', 'verify')).stdout, /all as they should be/)
+    assert.match((await command('files', 'verify')).stdout, /all intact/)
     assert.match((await command('ingest', source)).stdout, /added, 0 changed, [\d,]+ unchanged, 0 failed/)
     assert.match(
       (await command('files', 'verify')).stdout,
-      new RegExp(`^${2 * count + 1} files read .*: all as they should`),
+      new RegExp(`^${2 * count + 1} files read .*: all intact`),
     )
     assert.match(
       (await command('ingest', source)).stdout,

@@ -39,7 +39,7 @@ function prepare(t: TestContext) {
   return { files, source, store, read }
 }
 
-test('a file is kept under its SHA-256, for its owner only, and nothing is left of writing it', async t => {
+test('a file is kept under its SHA-256, readable by its owner only, and no temporary file is left', async t => {
   const { files, source, store, read } = prepare(t)
   const large = Buffer.alloc(3 * 1024 * 1024 + 1, 'large')
   for (const content of [Buffer.from(''), Buffer.from('small'), large]) {
@@ -55,7 +55,7 @@ test('a file is kept under its SHA-256, for its owner only, and nothing is left 
   assert.equal(await read(sha256('nothing')), undefined)
 })
 
-test('the same content is written once, also when it is kept many times at once', async t => {
+test('the same content is written once, even if it is kept many times at once', async t => {
   const { files, source, store } = prepare(t)
   const path = source('the same')
   await Promise.all(Array.from({ length: 20 }, () => store.keep(path)))
@@ -82,7 +82,7 @@ test('a damaged content is written again', async t => {
     }
 })
 
-test('a content among the orphans is delivered from there, and kept again it is back in its place', async t => {
+test('a content among the orphans is delivered from there, and moves back when it is kept again', async t => {
   const { files, source, store, read } = prepare(t)
   const hash = sha256('an orphan')
   const content = await store.keep(source('an orphan'))
@@ -97,15 +97,15 @@ test('a content among the orphans is delivered from there, and kept again it is 
     assert.equal(await read(hash), 'an orphan')
     await restoreOrphan()
     assert.deepEqual(filesIn(files), [pathOf(hash)])
-    // It would not be back for long otherwise.
+    // Otherwise the next sweep would set it aside again.
     assert.ok(Date.now() - statSync(place).mtimeMs < 60_000)
   }
-  // On its way to be deleted when a sweep was killed.
+  // As a sweep leaves it that was killed before the deletion.
   renameSync(place, `${orphan}.3f0c`)
   assert.equal(await read(hash), 'an orphan')
 })
 
-test('a content is held when it is there in its whole size', async t => {
+test('a content is held if it is there with the right size', async t => {
   const { files, source, store } = prepare(t)
   const content = await store.keep(source('whole'))
   assert.equal(await store.holds(content), true)
@@ -115,7 +115,7 @@ test('a content is held when it is there in its whole size', async t => {
   assert.equal(await store.holds(content), false)
 })
 
-test('a file that is not there, or can not be read, is not kept, and leaves nothing', async t => {
+test('a file that is missing or unreadable is not kept, and leaves nothing', async t => {
   const { files, store } = prepare(t)
   mkdirSync(files)
   await assert.rejects(store.keep(join(files, 'nothing')), { code: 'ENOENT' })

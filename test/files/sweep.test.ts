@@ -13,14 +13,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileStore } from '../../src/files/file-store.ts'
 import { graceMilliseconds } from '../../src/files/layout.ts'
-import { claim, OtherStore } from '../../src/files/owner.ts'
+import { claimFolder, OtherStore } from '../../src/files/owner.ts'
 import { sweep } from '../../src/files/sweep.ts'
 import type { Content } from '../../src/model/items.ts'
 import { filesIn } from '../support/data/archives.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 const hour = graceMilliseconds + 1_000
-/** What a store says that has these contents. */
+/** A store with these contents. */
 const storeWith = (id: string, ...contents: readonly Content[]) => ({
   storeId: () => id,
   contents: () => contents,
@@ -30,13 +30,13 @@ const storeWith = (id: string, ...contents: readonly Content[]) => ({
 
 const none = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
 
-/** A folder of files, and which of them are referred to: what the store would say. */
+/** A folder of files, and the contents that the store refers to. */
 async function prepare(t: TestContext, ...texts: string[]) {
   const folder = temporaryFolder(t)
   const files = join(folder, 'files')
   const store = createFileStore(files)
   const own = storeWith('a store')
-  await claim(files, own)
+  await claimFolder(files, own)
   const keep = (text: string) => {
     writeFileSync(join(folder, text), text)
     return store.keep(join(folder, text))
@@ -44,11 +44,11 @@ async function prepare(t: TestContext, ...texts: string[]) {
   const contents = []
   for (const text of texts) contents.push(await keep(text))
   const referred = new Set<string>()
-  /** Done while the store is asked, by the number of the question. */
+  /** Runs during a query to the store, by the number of the query. */
   const meanwhile: (() => Promise<unknown> | unknown)[] = []
   const contentsInUse = async (names: readonly string[]) => {
     const answer = new Set(names.filter(name => referred.has(name)))
-    // After the answer was made up: what is done now is what the asker doesn't know.
+    // After the result is fixed, so that the sweep doesn't see the change.
     await meanwhile.shift()?.()
     return answer
   }
@@ -78,7 +78,7 @@ test('a content that nothing refers to is set aside after an hour, and deleted a
   assert.equal(filesIn(files).length, 1)
 })
 
-test('a content that is referred to again is brought back, whenever that is', async t => {
+test('a content that is referred to again is moved back at any step', async t => {
   const { files, contents, referred, meanwhile, run } = await prepare(t, 'wanted again')
   const { sha256 } = contents[0] as { sha256: string }
   const refer = () => referred.add(sha256)
@@ -88,7 +88,7 @@ test('a content that is referred to again is brought back, whenever that is', as
   meanwhile.push(refer)
   assert.deepEqual(await run(hour), none)
   assert.ok(inPlace())
-  // While it waits.
+  // While it is in `orphans/`.
   referred.clear()
   assert.deepEqual(await run(hour), { ...none, setAside: 1 })
   refer()
@@ -102,8 +102,8 @@ test('a content that is referred to again is brought back, whenever that is', as
   assert.ok(inPlace())
 })
 
-test('a content that is kept again in the middle of a sweep is never lost', async t => {
-  // After each of the questions that the store is asked, none of whose answers says that it is referred to.
+test('a content that is kept again during a sweep is never lost', async t => {
+  // After each query to the store; no result says that the content is referred to.
   for (const [place, questions] of [
     ['orphans', 0],
     ['orphans', 1],
@@ -119,7 +119,7 @@ test('a content that is kept again in the middle of a sweep is never lost', asyn
       await run(hour)
       path = join(files, 'orphans', sha256)
     }
-    // Old by the clock that whoever keeps it has, too.
+    // Old by the clock of the process that keeps it, too.
     utimesSync(path, 1, 1)
     for (let before = 0; before < questions; before++) meanwhile.push(() => {})
     meanwhile.push(() => keep('kept again'))
@@ -131,11 +131,11 @@ test('a content that is kept again in the middle of a sweep is never lost', asyn
   }
 })
 
-test('a sweep goes on with what a killed one has left', async t => {
+test('a sweep continues what a killed one has left', async t => {
   const { files, contents, referred, run, isThere } = await prepare(t, 'doomed', 'wanted')
   const [doomed, wanted] = contents.map(({ sha256 }) => sha256) as [string, string]
   await run(hour)
-  // As it stands between the last question and the deletion.
+  // The state between the last query and the deletion.
   for (const name of [doomed, wanted])
     renameSync(join(files, 'orphans', name), join(files, 'orphans', `${name}.5a1e`))
   referred.add(wanted)
@@ -145,7 +145,7 @@ test('a sweep goes on with what a killed one has left', async t => {
   assert.equal(filesIn(files).length, 1)
 })
 
-test('half-written files go after an hour, and nothing else is touched', async t => {
+test('half-written files are removed after an hour, and nothing else is', async t => {
   const { files, contents, referred, run } = await prepare(t, 'wanted')
   referred.add(contents[0]?.sha256 ?? '')
   writeFileSync(join(files, 'incoming/half'), 'ha')
@@ -159,13 +159,13 @@ test('half-written files go after an hour, and nothing else is touched', async t
   )
 })
 
-test('there is nothing to sweep where nothing was ever kept', async t => {
+test('a sweep of a missing folder does nothing', async t => {
   const files = join(temporaryFolder(t), 'not', 'there')
   assert.deepEqual(await sweep(files, storeWith('a store')), none)
   assert.ok(!existsSync(join(files, '..')))
 })
 
-test('a store clears away nothing in a folder that belongs to another, however old', async t => {
+test('a store removes nothing in a folder that belongs to another, however old', async t => {
   const { files, contents, run, isThere } = await prepare(t, 'of a store')
   const [content] = contents
   assert.ok(content)
@@ -181,15 +181,15 @@ test('a store clears away nothing in a folder that belongs to another, however o
   assert.deepEqual(await run(hour), { ...none, setAside: 1 })
 })
 
-test('a folder without an owner belongs to whom it is empty for, or who knows its contents', async t => {
+test('a folder without an owner goes to a store if it is empty or the store knows its contents', async t => {
   const { files, contents } = await prepare(t, 'of a store')
   const [content] = contents
   assert.ok(content)
   rmSync(join(files, 'store'))
-  assert.equal(await claim(files, storeWith('another')), false)
-  assert.equal(await claim(files, storeWith('another', { sha256: 'f'.repeat(64), size: 1 })), false)
+  assert.equal(await claimFolder(files, storeWith('another')), false)
+  assert.equal(await claimFolder(files, storeWith('another', { sha256: 'f'.repeat(64), size: 1 })), false)
   await assert.rejects(sweep(files, storeWith('another')), OtherStore)
-  assert.equal(await claim(files, storeWith('a store', content)), true)
-  assert.equal(await claim(files, storeWith('another', content)), false)
-  assert.equal(await claim(files, storeWith('a store')), true)
+  assert.equal(await claimFolder(files, storeWith('a store', content)), true)
+  assert.equal(await claimFolder(files, storeWith('another', content)), false)
+  assert.equal(await claimFolder(files, storeWith('a store')), true)
 })

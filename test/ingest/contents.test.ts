@@ -12,7 +12,7 @@ const file = (path: string, rest: Partial<ListedFile> = {}): ListedFile => ({
   ...rest,
 })
 
-test('a file a line, its fields behind tabs', () => {
+test('a line names a file, with its fields after tabs', () => {
   for (const [text, expected] of [
     ['', []],
     ['\n  \n', []],
@@ -48,7 +48,7 @@ test('a file a line, its fields behind tabs', () => {
     assert.deepEqual(parseContents(text, groups), expected, text)
 })
 
-test('the primary file comes first, the others as they are listed', () => {
+test('the primary file comes first, the others in their order', () => {
   const text = 'a.pdf\nb.pdf\tprimary:false\nc.pdf\tprimary:true\nd.pdf\n'
   assert.deepEqual(
     parseContents(text, groups).map(({ path }) => path),
@@ -56,12 +56,12 @@ test('the primary file comes first, the others as they are listed', () => {
   )
 })
 
-test('a line that is not understood is named, so that nothing is opened by a slip', () => {
+test('a line that is not understood is named, so that a mistake opens nothing', () => {
   for (const [text, message] of [
     ['a.pdf\n-r -s 1 -f images/a.tif', /^line 2: registered files/],
     ['  -r -s 1 -f a.tif\tbundle:X', /^line 1: registered files/],
-    ['a.pdf\tpermission:-r Campus', /^line 1: "permission:-r Campus" is no field/],
-    ['a.pdf\tsomething', /is no field/],
+    ['a.pdf\tpermission:-r Campus', /^line 1: "permission:-r Campus" is not a field/],
+    ['a.pdf\tsomething', /is not a field/],
     ["a.pdf\tpermissions:-r 'Nobody'", /there is no group "Nobody"/],
     ["a.pdf\tpermissions:-r 'campus'", /there is no group "campus"/],
     ["a.pdf\tpermissions:'Campus'", /permissions: takes -r/],
@@ -71,8 +71,8 @@ test('a line that is not understood is named, so that nothing is opened by a sli
     ["a.pdf\tpermissions:-r 'Campus' -r 'MIT Users'", /permissions: takes -r/],
     ['a.pdf\tpermissions:', /permissions: takes -r/],
     [`a.pdf\tpermissions:-r a${' '.repeat(900_000)}'`, /longer than 1000 characters/],
-    ['a.pdf\treaders:', /is no rule/],
-    ['a.pdf\treaders:everybody', /is no rule/],
+    ['a.pdf\treaders:', /is not a rule/],
+    ['a.pdf\treaders:everybody', /is not a rule/],
     ['a.pdf\tprimary:yes', /primary: takes true or false/],
     [`a.pdf${'\treaders:anonymous'.repeat(101)}`, /^line 1: it has more than 100 fields/],
     [`a.pdf${'\treaders:anonymous'.repeat(50_000)}`, /^line 1: it has more than 100 fields/],
@@ -85,7 +85,7 @@ test('a line that is not understood is named, so that nothing is opened by a sli
     )
 })
 
-test('as many files and fields as there may be are read', () => {
+test('the largest allowed numbers of files and fields are read', () => {
   assert.equal(parseContents('a\n'.repeat(10_000), groups).length, 10_000)
   const [file] = parseContents(`a.pdf${'\treaders:eperson'.repeat(100)}`, groups)
   assert.equal(file?.readers?.length, 100)

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/service/service.ts'
 
 const header = (...cells: string[]) => readHeader({ line: 1, cells })
 
-test('columns of the manifest are its own four and metadata, with a language if wanted', () => {
+test('columns of the manifest are four fixed ones and metadata, optionally with a language', () => {
   assert.deepEqual(
     header(
       'identifier',
@@ -33,19 +33,19 @@ test('columns of the manifest are its own four and metadata, with a language if 
   )
 })
 
-test('a column that is none stops the run, and the message lists those that are', () => {
+test('an unknown column stops the run, and the message lists the known ones', () => {
   for (const [cells, message] of [
     [
       ['identifier', 'title'],
-      /^line 1: "title" is no column; there are identifier, files, readers, collections, and metadata as schema\.element/,
+      /^line 1: "title" is not a column; use identifier, files, readers, collections, or metadata as schema\.element/,
     ],
-    [['identifier', 'Files'], /"Files" is no column/],
-    [['identifier', ''], /"" is no column/],
-    [['identifier', 'dc.title.'], /is no column/],
-    [['identifier', 'dc.title[de'], /is no column/],
-    [['identifier', 'dc.title', 'dc.title[]'], /two columns are called dc\.title\[\]/],
-    [['identifier', 'files', ' files'], /two columns are called files/],
-    [['files', 'dc.title'], /there is no column identifier/],
+    [['identifier', 'Files'], /"Files" is not a column/],
+    [['identifier', ''], /"" is not a column/],
+    [['identifier', 'dc.title.'], /is not a column/],
+    [['identifier', 'dc.title[de'], /is not a column/],
+    [['identifier', 'dc.title', 'dc.title[]'], /two columns are named dc\.title\[\]/],
+    [['identifier', 'files', ' files'], /two columns are named files/],
+    [['files', 'dc.title'], /^line 1: the column identifier is missing$/],
     [
       ['identifier', ...Array.from({ length: 1_000 }, (_, at) => `dc.a${at}`)],
       /^line 1: there are more than 1000 columns/,
@@ -58,7 +58,7 @@ test('a column that is none stops the run, and the message lists those that are'
     )
 })
 
-/** What is read of a folder, with the share that the progress shows after each batch. */
+/** What is read from a folder, and the progress after each batch. */
 async function read(t: TestContext, files: Files) {
   const folder = realpathSync(writeFiles(temporaryFolder(t), files))
   const batches: { candidates: readonly Candidate[]; share: number }[] = []
@@ -74,7 +74,7 @@ test('the progress of a manifest follows its rows, not what was read ahead of th
   assert.deepEqual(shares, [100 / 240, 200 / 240, 1])
 })
 
-test('rows before a quote in the wrong place are read, and the place is named', async t => {
+test('rows before a misplaced quote are read, and its line is named', async t => {
   const { found, shares } = await read(t, {
     'manifest.csv': 'identifier,dc.title\na,1\n\nb,2\n"c"x,3\nd,4\n',
   })
@@ -88,7 +88,7 @@ test('rows before a quote in the wrong place are read, and the place is named', 
   assert.deepEqual([found.length, shares], [3, [1]])
 })
 
-test('white space and byte-order marks around cells count for nothing', async t => {
+test('white space and byte-order marks around cells are ignored', async t => {
   const { found } = await read(t, {
     'manifest.csv':
       '\ufeff"identifier" ,dc.title , "files"\ufeff\r\n' +

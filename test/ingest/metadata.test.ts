@@ -32,7 +32,7 @@ test('a dcvalue is a value under schema, element and qualifier', () => {
     assert.deepEqual(parseMetadata(inRoot(xml), 'dc'), [{ key, value, language }], xml)
 })
 
-test('the schema is the one that the file names, or else its own', () => {
+test('the schema is the one in the file, or else the one in its name', () => {
   const value = '<dcvalue element="date" qualifier="end">1900</dcvalue>'
   for (const [xml, fallback, key] of [
     [inRoot(value), 'dc', 'dc.date.end'],
@@ -43,7 +43,7 @@ test('the schema is the one that the file names, or else its own', () => {
     assert.equal(parseMetadata(xml, fallback)[0]?.key, key, xml)
 })
 
-test('XML that is not well-formed, or brings more than metadata, is refused', () => {
+test('XML that is not well-formed, or contains more than metadata, is refused', () => {
   for (const [xml, message] of [
     ['', /not well-formed|no element/],
     ['text', /not well-formed|no element/],
@@ -58,8 +58,8 @@ test('XML that is not well-formed, or brings more than metadata, is refused', ()
     ],
     ['<?xml version="1.0" encoding="ISO-8859-1"?><dublin_core/>', /ISO-8859-1; convert it to UTF-8/],
     [`<dublin_core>${'<![CDATA['.repeat(100_000)}</dublin_core>`, /<!\[CDATA\[ is not closed by \]\]>/],
-    [`<dublin_core>${'<a xmlns:b="c">'.repeat(30_000)}`, /more namespaces than metadata need/],
-    // Hidden from whoever takes the comment in the instruction, or in the attribute, for one.
+    [`<dublin_core>${'<a xmlns:b="c">'.repeat(30_000)}`, /declares more than 100 namespaces/],
+    // A reader that takes the text in the instruction or attribute for a comment misses the declaration.
     [`<?x <!-- ?><!DOCTYPE dublin_core><?y --> ?>${inRoot('')}`, /document type/],
     [`<?x <!-- ?><!DOCTYPE a [<!ENTITY b "c">]><?y --> ?>${inRoot('')}`, /document type/],
     [inRoot('<!DOCTYPE a>', ' b="<!--"').replace('</', '<x y="-->"/></'), /not well-formed/],
@@ -70,12 +70,12 @@ test('XML that is not well-formed, or brings more than metadata, is refused', ()
     [`${inRoot('')}</a>`, /not well-formed/],
     [inRoot('<a>'.repeat(2_000) + '</a>'.repeat(2_000)), /nested more than 1000 deep/],
     ['<metadata/>', /<metadata>, not <dublin_core>/],
-    [inRoot('<title>A</title>'), /<title> in <dublin_core>/],
-    [inRoot('<dcvalue element="title">A <i>b</i></dcvalue>'), /<i> in <dcvalue>/],
-    [inRoot('<dcvalue>A</dcvalue>'), /"dc\." is no metadata field/],
-    [inRoot('<dcvalue element="ti tle">A</dcvalue>'), /is no metadata field/],
-    [inRoot('<dcvalue element="title" qualifier="a.b">A</dcvalue>'), /is no metadata field/],
-    [inRoot('<dcvalue element="title">A</dcvalue>', ' schema="d c"'), /is no metadata field/],
+    [inRoot('<title>A</title>'), /<dublin_core> contains <title>/],
+    [inRoot('<dcvalue element="title">A <i>b</i></dcvalue>'), /<dcvalue> contains <i>/],
+    [inRoot('<dcvalue>A</dcvalue>'), /"dc\." is not a metadata field/],
+    [inRoot('<dcvalue element="ti tle">A</dcvalue>'), /is not a metadata field/],
+    [inRoot('<dcvalue element="title" qualifier="a.b">A</dcvalue>'), /is not a metadata field/],
+    [inRoot('<dcvalue element="title">A</dcvalue>', ' schema="d c"'), /is not a metadata field/],
   ] as [string, RegExp][])
     assert.throws(
       () => parseMetadata(xml, 'dc'),
@@ -84,7 +84,7 @@ test('XML that is not well-formed, or brings more than metadata, is refused', ()
     )
 })
 
-test('values keep their order, lose the white space around them, and are passed over when nothing is left', () => {
+test('values keep their order and lose the white space around them; empty ones are skipped', () => {
   const metadata = createMetadata()
   metadata.add('dc.title', { value: '\n  One\n two ', language: 'en' })
   metadata.add('dc.type', { value: ' \n', language: null })
@@ -97,7 +97,7 @@ test('values keep their order, lose the white space around them, and are passed 
   })
 })
 
-test('metadata are at most 1 MB as JSON, and what is beyond is refused as it comes', () => {
+test('metadata is at most 1 MB as JSON, and refused as soon as it is larger', () => {
   const metadata = createMetadata()
   let added = 0
   assert.throws(
@@ -105,9 +105,9 @@ test('metadata are at most 1 MB as JSON, and what is beyond is refused as it com
       for (; added < 100; added++)
         metadata.add(`dc.a${added % 3}`, { value: 'é"'.repeat(10_000), language: null })
     },
-    error => error instanceof BadItem && /longer than 1 MB/.test(error.message),
+    error => error instanceof BadItem && /larger than 1 MB/.test(error.message),
   )
-  // Of each, 40,000 bytes and what stands around them.
+  // Each has 40,000 bytes and the JSON around them.
   assert.equal(added, 26)
   const bytes = Buffer.byteLength(JSON.stringify(metadata.all))
   assert.ok(bytes <= 1024 * 1024 && bytes > 1_040_000, `${bytes}`)

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/service/service.ts'
 const listed = (...paths: string[]) =>
   paths.map(path => ({ path, bundle: 'ORIGINAL', description: null, readers: null }))
 
-/** A source with a file, a secret beside it, and what happens between finding the file and keeping it. */
+/** Finds a file in a source, lets something happen, and keeps the file. A secret is beside the source. */
 async function keepAfter(
   t: TestContext,
   path: string,
@@ -29,7 +29,7 @@ async function keepAfter(
   return keepFile(createFileStore(join(folder, 'files')), file)
 }
 
-test('names that differ in what is hard to see are named', async t => {
+test('a missing file is reported with the name that looks the same', async t => {
   const folder = realpathSync(
     writeFiles(temporaryFolder(t), {
       'blank.txt ': '',
@@ -61,11 +61,11 @@ test('names that differ in what is hard to see are named', async t => {
       error => error instanceof BadItem && error.message === message,
       path,
     )
-  // On Linux a name may have one.
+  // On Linux a name may contain one.
   assert.equal((await findFiles(folder, listed('back\\slash.txt')))[0]?.name, 'back\\slash.txt')
 })
 
-test('a file that is what it was is kept', async t => {
+test('an unchanged file is kept', async t => {
   assert.deepEqual(await keepAfter(t, 'sub/a.txt', () => {}), {
     sha256: createHash('sha256').update('mine').digest('hex'),
     size: 4,
@@ -125,33 +125,34 @@ for (const [what, path, meanwhile] of [
   test(`a file that becomes ${what} after it was found is not read`, { timeout: 60_000 }, async t => {
     await assert.rejects(
       keepAfter(t, path, meanwhile),
-      error => error instanceof BadItem && /can't be read|become something else/.test(error.message),
+      error =>
+        error instanceof BadItem && /can't read|was replaced while it was being read/.test(error.message),
     )
   })
 
-test('a FIFO is not waited for where it is opened', { timeout: 60_000 }, async t => {
+test('opening a FIFO does not wait for a writer', { timeout: 60_000 }, async t => {
   const folder = realpathSync(temporaryFolder(t))
   const path = join(folder, 'fifo')
   assert.equal(spawnSync('mkfifo', [path]).status, 0)
-  await assert.rejects(openFound({ folder, path }), /become something else/)
+  await assert.rejects(openFound({ folder, path }), /was replaced while it was being read/)
 })
 
-test('a list that names a file twice, or more than an item may have, is refused before any is looked for', async t => {
-  // Were one looked for, it would not be there.
+test('a list with a duplicate or too many files is refused before any is looked for', async t => {
+  // The files don't exist; looking for one would give another message.
   const folder = join(temporaryFolder(t), 'not-there')
   const refused = (paths: string[], message: RegExp) =>
     assert.rejects(
       findFiles(folder, listed(...paths)),
       error => error instanceof BadItem && message.test(error.message),
     )
-  await refused(['a', 'b', 'a'], /two files of the bundle ORIGINAL are called a;/)
-  await refused(['x/a', 'y/a'], /two files of the bundle ORIGINAL are called a;/)
+  await refused(['a', 'b', 'a'], /the bundle ORIGINAL has two files named a;/)
+  await refused(['x/a', 'y/a'], /the bundle ORIGINAL has two files named a;/)
   const many = Array.from({ length: maxFiles + 1 }, (_, at) => `${at}`)
   await refused(many, /more than 10,000 files/)
   await refused(many.slice(1), /there is no file 1$/)
 })
 
-test('the files of an item are looked for one after the other', async t => {
+test('the files of an item are looked for sequentially', async t => {
   const names = Array.from({ length: 200 }, (_, at) => `${at}.txt`)
   const folder = writeFiles(temporaryFolder(t), Object.fromEntries(names.map(name => [name, name])))
   const underWay = () => process.getActiveResourcesInfo().filter(kind => kind === 'FSReqPromise').length

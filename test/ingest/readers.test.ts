@@ -6,7 +6,7 @@ import type { Readers } from '../../src/model/readers.ts'
 
 const groups = new Set(['Campus', 'My Group', 'a from b', "Ruth's", 'until:dawn'])
 
-test('a rule is a reader, and its first and last day in either order', () => {
+test('a rule is a reader, with its first and last day in either order', () => {
   for (const [lines, expected] of [
     [['anonymous'], [{ reader: 'anonymous' }]],
     [['eperson'], [{ reader: 'eperson' }]],
@@ -33,29 +33,29 @@ test('a rule is a reader, and its first and last day in either order', () => {
     assert.deepEqual(parseReaders(lines, groups), expected, lines.join(' and '))
 })
 
-test('what is not understood is never passed over', () => {
+test('what is not understood is never ignored', () => {
   for (const [line, message] of [
-    ['', /is no rule/],
-    ['Anonymous', /is no rule/],
-    ['anonymous eperson', /is no rule/],
-    ['eperson,group:Campus', /is no rule/],
-    ['group:', /is no rule/],
-    ['Campus', /is no rule/],
-    ['anonymous from', /is no rule/],
-    ['anonymous from: 2027-01-01', /is no rule|is no day/],
-    ['anonymous since:2027-01-01', /is no rule/],
-    ['from:2027-01-01', /is no rule/],
+    ['', /is not a rule/],
+    ['Anonymous', /is not a rule/],
+    ['anonymous eperson', /is not a rule/],
+    ['eperson,group:Campus', /is not a rule/],
+    ['group:', /is not a rule/],
+    ['Campus', /is not a rule/],
+    ['anonymous from', /is not a rule/],
+    ['anonymous from: 2027-01-01', /is not a rule|is not a date/],
+    ['anonymous since:2027-01-01', /is not a rule/],
+    ['from:2027-01-01', /is not a rule/],
     ['group:campus', /there is no group "campus"; add it with `carrel group add campus`/],
     ['group:Their Group', /`carrel group add 'Their Group'`/],
     ["group:Ann's", /`carrel group add 'Ann'\\''s'`/],
-    ['eperson from:2027-02-30', /"2027-02-30" is no day/],
-    ['eperson from:27-02-03', /is no day/],
-    ['eperson until:2027-13-01', /is no day/],
-    ['eperson until:2027-01-01T00:00:00Z', /is no day/],
-    ['eperson until:', /is no day/],
+    ['eperson from:2027-02-30', /"2027-02-30" is not a date/],
+    ['eperson from:27-02-03', /is not a date/],
+    ['eperson until:2027-13-01', /is not a date/],
+    ['eperson until:2027-01-01T00:00:00Z', /is not a date/],
+    ['eperson until:', /is not a date/],
     ['eperson from:2027-01-01 from:2028-01-01', /from: twice/],
     ['eperson from:2027-01-02 until:2027-01-01', /ends before it begins/],
-    ['admin from:2027-01-01', /admin takes no days/],
+    ['admin from:2027-01-01', /admin takes no from: or until:/],
     [`group:a${' '.repeat(900_000)}b`, /longer than 1000 characters/],
   ] as [string, RegExp][])
     assert.throws(
@@ -65,7 +65,7 @@ test('what is not understood is never passed over', () => {
     )
 })
 
-test('a day is one that its month has', () => {
+test('a day must exist in its month', () => {
   for (const day of ['2024-02-29', '2000-02-29', '1999-12-31', '0001-01-01', '9999-12-31'])
     assert.equal(parseDay(day), day)
   for (const day of [

@@ -7,9 +7,9 @@ import { list } from '../clients/listings.ts'
 import { carrel, type Finished } from '../service/process.ts'
 import type { Service } from '../service/service.ts'
 
-/** Sources of an ingest as they lie on disk, and what came of them. */
+/** Sources of an ingest on disk, and the resulting items. */
 
-/** Paths and what is in the files; folders come into being with them. */
+/** File contents by path. Folders are created as needed. */
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
 export function writeFiles(folder: string, files: Files): string {
@@ -42,7 +42,7 @@ export function writeLetters(folder: string, count: number, text = (at: number) 
   return folder
 }
 
-/** `carrel ingest` with a report that can be read; `stderr` has no more than what was wrong. */
+/** Runs `carrel ingest --json`. `stderr` is without the progress. */
 export async function ingest(
   dataFolder: string,
   folder: string,
@@ -53,7 +53,7 @@ export async function ingest(
   return { ...(JSON.parse(stdout) as IngestReport), code, stderr: withoutBar(stderr) }
 }
 
-/** A slow machine shows progress before: that is no part of what went wrong. */
+/** Removes the progress, which is shown if the machine is slow. */
 export const withoutBar = (stderr: string): string =>
   stderr.replace(/^(ingesting|cleaning|reading) \[.*\n/gm, '')
 
@@ -95,7 +95,7 @@ export async function itemsIn(service: Service): Promise<ReadonlyMap<string, Hel
   return new Map(items.map(item => [item.identifier, item]))
 }
 
-/** What is in the folder of files, as paths; but for `store`, which says whose it is. */
+/** The paths in the folder of files, without the owner file `store`. */
 export const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
