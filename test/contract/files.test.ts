@@ -435,8 +435,13 @@ test('B3 F1 a short-lived token made while acting ends with the session of who a
     403,
     'access-denied',
   )
-  // No chaining (B2).
-  const chained = await stranger.get(by(readers, await admin.shortLivedToken(acting)), acting)
+  // The same person again is no chain (B5), another one is (B2).
+  const again = await stranger.get(by(readers, await admin.shortLivedToken(acting)), acting)
+  assert.equal(again.status, 200)
+  const { uuid: other } = await service.addEperson('other@example.org')
+  const chained = await stranger.get(by(readers, await admin.shortLivedToken(acting)), {
+    'x-on-behalf-of': other,
+  })
   await assertProblem(chained, 403, 'on-behalf-of-refused')
   const token = await admin.shortLivedToken(acting)
   await admin.post('/api/authn/logout')
