@@ -32,7 +32,7 @@ async function start(t: TestContext, env: Readonly<Record<string, string>> = {})
   return { service, open, shared, readers, closed, ruth, max, stranger: service.client() }
 }
 
-test('F1 a file is read by those whom it names, others get 401 or 403, and an unknown one is 404', async t => {
+test('F1 a file is readable by its readers, others get 401 or 403, and an unknown one is 404', async t => {
   const { open, shared, readers, closed, ruth, max, stranger } = await start(t)
   for (const method of ['GET', 'HEAD'])
     for (const [path, statuses] of [
@@ -59,7 +59,7 @@ test('F1 a file is read by those whom it names, others get 401 or 403, and an un
   await assertProblem(allowed, 405, 'method-not-allowed')
 })
 
-test('F1 a short-lived token in the address opens a file, whoever asks; a login token there is none', async t => {
+test('F1 a short-lived token in the URL opens a file for any client; a login token in the URL does not count', async t => {
   const { readers, ruth, max, stranger } = await start(t)
   const by = (token: string | undefined) => `${readers}?authentication-token=${token}`
   const response = await stranger.get(by(await ruth.shortLivedToken()))
@@ -68,16 +68,16 @@ test('F1 a short-lived token in the address opens a file, whoever asks; a login 
   assert.equal(response.headers.get('referrer-policy'), 'no-referrer')
   await assertProblem(await stranger.get(by(await max.shortLivedToken())), 403, 'access-denied')
   await assertUnauthorized(await stranger.get(by(ruth.token)))
-  // If both are there the header decides (T10).
+  // If both are present, the header counts (T10).
   const short = await ruth.shortLivedToken()
   await assertProblem(await max.get(by(short)), 403, 'access-denied')
 })
 
-test('F1 T9 a short-lived token without a scheme opens a file, as the Python client sends it, and nothing else', async t => {
+test('F1 T9 a short-lived token without a scheme opens a file, as the Python client sends it, but nothing else', async t => {
   const { service, readers, ruth, stranger } = await start(t)
   const short = await ruth.shortLivedToken()
   assert.equal(await (await stranger.get(readers, { authorization: short })).text(), text)
-  // A login token is none without its scheme, and a short-lived one none with it (T5).
+  // A login token is invalid without its scheme, and a short-lived one with it (T5).
   await assertUnauthorized(await stranger.get(readers, { authorization: ruth.token ?? '' }))
   await assertUnauthorized(
     await stranger.get(readers, { authorization: `Bearer ${await ruth.shortLivedToken()}` }),
@@ -91,13 +91,13 @@ test('F1 T9 a short-lived token without a scheme opens a file, as the Python cli
     401,
     'authentication-required',
   )
-  // Two headers are none.
+  // Two headers are refused.
   const line = `Authorization: ${await ruth.shortLivedToken()}`
   const twice = await exchange(service.address, head(`GET ${readers} HTTP/1.1`, line, line))
   assert.equal(twice?.status, 401)
 })
 
-test('F1 Q11 an embargo ends by itself, and campus opens to its addresses only', async t => {
+test('F1 Q11 an embargo ends by itself, and Campus may read from its addresses only', async t => {
   const env = withSpecialGroups(t, { ip: [{ group: 'Campus', ranges: ['10.0.0.0/8'] }] })
   const service = await startService(t, { env })
   const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
@@ -119,12 +119,12 @@ test('F1 Q11 an embargo ends by itself, and campus opens to its addresses only',
     (await service.client().get(contentOf(one), from(address))).headers.get(name)
   assert.equal(await shown(over, '192.0.2.1'), 'private, no-cache', 'may be kept, and is asked for anew')
   assert.equal(await shown(campus, '10.1.2.3'), 'private, no-store')
-  // A page of another site can't have its visitor's network look.
+  // A page of another site can't read it through a visitor's network.
   assert.equal(await shown(campus, '10.1.2.3', 'cross-origin-resource-policy'), 'same-site')
   assert.equal(await shown(over, '10.1.2.3', 'cross-origin-resource-policy'), null)
 })
 
-test('F2 an answer says what the file is: strong entity tag, length, type, name, and that parts can be had', async t => {
+test('F2 a response describes the file: strong entity tag, length, type, name, and that ranges are accepted', async t => {
   const { open, stranger } = await start(t)
   const etag = `"${createHash('sha256').update(text).digest('hex')}"`
   for (const method of ['GET', 'HEAD']) {
@@ -157,7 +157,7 @@ test('F2 an answer says what the file is: strong entity tag, length, type, name,
   }
 })
 
-test('F2 Range gives the bytes that it names, one part or several, and If-Range only of the same file', async t => {
+test('F2 Range gives the named bytes in one part or several, with If-Range only if the file is the same', async t => {
   const service = await startService(t)
   const content = randomBytes(10_000)
   const { bitstreams } = await putItem(service, 'test/1', everybody, [{ name: 'a.bin', content }])
@@ -241,7 +241,7 @@ test('F2 Range gives the bytes that it names, one part or several, and If-Range 
   )
 })
 
-test('F2 an empty file is sent, and has no part', async t => {
+test('F2 an empty file is sent, and has no ranges', async t => {
   const service = await startService(t)
   const { bitstreams } = await putItem(service, 'test/1', everybody, [{ name: 'empty', content: '' }])
   const path = service.address + contentOf(bitstreams[0] ?? { uuid: '' })
@@ -250,7 +250,7 @@ test('F2 an empty file is sent, and has no part', async t => {
   assert.equal((await fetch(path, { headers: { range: 'bytes=0-' } })).status, 416)
 })
 
-test('F2 names are told by RFC 8187, and what could run is saved, never shown', async t => {
+test('F2 names are encoded as in RFC 8187, and active content is saved, never shown', async t => {
   const service = await startService(t)
   const files = [
     [
@@ -295,7 +295,7 @@ const leaseIn = (response: Response): string => {
   return set.split(';')[0] ?? ''
 }
 
-test('F3 the first answer carries a cookie that resumes a broken transfer after the token has died', async t => {
+test('F3 the first response sets a cookie that resumes a broken transfer after the token has expired', async t => {
   const { service, readers, ruth, max, stranger } = await start(t)
   const path = `${readers}?authentication-token=${await ruth.shortLivedToken()}`
   const first = await stranger.get(path, { range: 'bytes=0-9' })
@@ -313,7 +313,7 @@ test('F3 the first answer carries a cookie that resumes a broken transfer after 
   assert.equal(rest.status, 206)
   assert.equal(text.slice(0, 10) + (await rest.text()), text)
   assert.equal((await stranger.request(readers, { method: 'HEAD', headers: { cookie } })).status, 200)
-  // Whoever is logged in as somebody else is that somebody.
+  // A valid token takes precedence over the cookie.
   await assertProblem(await max.get(readers, { cookie }), 403, 'access-denied')
   // Under the other prefix the cookie has the other path (P1).
   const other = await stranger.get(`/server${readers}?authentication-token=${await ruth.shortLivedToken()}`)
@@ -322,7 +322,7 @@ test('F3 the first answer carries a cookie that resumes a broken transfer after 
   await assertUnauthorized(await stranger.get(readers, { cookie }))
 })
 
-test('F3 over https the cookie is for https only', async t => {
+test('F3 over https the cookie is Secure', async t => {
   const { readers, ruth, stranger } = await start(t, { CARREL_BASE_URL: 'https://repo.example.edu/server' })
   const response = await stranger.get(`${readers}?authentication-token=${await ruth.shortLivedToken()}`)
   assert.match(
@@ -346,7 +346,7 @@ test('F3 a lease opens its one bitstream and nothing else', async t => {
   // And no other token is a lease.
   for (const other of [ruth.token ?? '', await ruth.shortLivedToken(), `${token}x`, '', 'a.b.c'])
     await assertUnauthorized(await stranger.get(readers, { cookie: `CARREL-LEASE=${other}` }))
-  // One that was planted doesn't hide the right one.
+  // A planted cookie doesn't hide the right one.
   assert.equal((await stranger.get(readers, { cookie: `CARREL-LEASE=x; ${cookie}` })).status, 200)
   const again = await startService(t, { dataFolder: service.dataFolder })
   assert.equal((await again.client().get(readers, { cookie })).status, 200, 'on every node')
@@ -373,7 +373,7 @@ test('F3 a lease ends with its session, and after its time', async t => {
   await assertUnauthorized(await short.stranger.get(short.readers, { cookie }))
 })
 
-test('B4 F1 a download is in the trail once, with who acted, as whom, and why', async t => {
+test('B4 F1 a download is in the audit trail once, with the actor, the eperson and the reason', async t => {
   const { service, open, readers, ruth, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
   const boss = await service.addEperson('boss@example.org', { admin: true })
   const admin = service.client()
@@ -382,7 +382,7 @@ test('B4 F1 a download is in the trail once, with who acted, as whom, and why', 
   const acting = { 'x-on-behalf-of': uuid, 'x-on-behalf-of-reason': 'Ticket 42' }
   const bitstream = readers.split('/')[4]
 
-  // Neither a look at it, nor what is open to everybody, nor what was refused.
+  // Not HEAD, public files or refused requests.
   await ruth.request(readers, { method: 'HEAD' })
   await stranger.get(open)
   await stranger.get(readers)
@@ -409,19 +409,19 @@ test('B4 F1 a download is in the trail once, with who acted, as whom, and why', 
   }
   const asRuth = { ...asAdmin, actor: uuid, actor_email: 'ruth@example.org', reason: null }
   assert.deepEqual(await events(), [asAdmin, asRuth, asAdmin])
-  // Ruth sees the same of herself, but not from where somebody else acted.
+  // Ruth sees the same about herself, but not the address of another actor.
   assert.deepEqual(await events(ruth), [
     { ...asAdmin, client_ip: null },
     asRuth,
     { ...asAdmin, client_ip: null },
   ])
 
-  // What was begun on behalf of somebody ends with the session of who acts.
+  // A lease of an acting administrator ends with the administrator's session.
   await admin.post('/api/authn/logout')
   await assertUnauthorized(await stranger.get(readers, { cookie }))
 })
 
-test('B3 F1 a short-lived token made while acting ends with the session of who acts, and gives no rights of theirs', async t => {
+test('B3 F1 a short-lived token made while acting ends with the session of the actor, and gives none of their rights', async t => {
   const { service, closed, readers, ruth, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
   await service.addEperson('boss@example.org', { admin: true })
   const admin = service.client()
@@ -435,7 +435,7 @@ test('B3 F1 a short-lived token made while acting ends with the session of who a
     403,
     'access-denied',
   )
-  // The same person again is no chain (B5), another one is (B2).
+  // The same eperson again is accepted (B5), another one is refused (B2).
   const again = await stranger.get(by(readers, await admin.shortLivedToken(acting)), acting)
   assert.equal(again.status, 200)
   const { uuid: other } = await service.addEperson('other@example.org')
@@ -448,7 +448,7 @@ test('B3 F1 a short-lived token made while acting ends with the session of who a
   await assertUnauthorized(await stranger.get(by(readers, token)))
 })
 
-test('B4 Q11 everybody sees the events about themselves, counts those, and no others', async t => {
+test('B4 Q11 epersons see and count the events about themselves, and no others', async t => {
   const { service, ruth, max, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
   await service.addEperson('boss@example.org', { admin: true })
   const admin = service.client()
@@ -472,7 +472,7 @@ test('B4 Q11 everybody sees the events about themselves, counts those, and no ot
   await assertUnauthorized(await stranger.get('/api/query/v4/events'))
 })
 
-test('B1 B2 what was made while acting ends when the one is no administrator, the other is one, or nobody may act', async t => {
+test('B1 B2 a token made while acting ends when the actor is no longer an administrator, the eperson becomes one, or acting is switched off', async t => {
   const allowed = { CARREL_LOGIN_ON_BEHALF_OF: 'true' }
   const { service, readers, ruth, stranger } = await start(t, allowed)
   const { accounts } = service.storage
@@ -509,7 +509,7 @@ test('B1 B2 what was made while acting ends when the one is no administrator, th
   await assertEnded(before, off.client())
 })
 
-test('O3 whoever acts as somebody does not log that somebody out', async t => {
+test('O3 a logout while acting does not log the eperson out', async t => {
   const { service, ruth, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
   await service.addEperson('boss@example.org', { admin: true })
   const admin = service.client()
@@ -522,7 +522,7 @@ test('O3 whoever acts as somebody does not log that somebody out', async t => {
   assert.ok(await admin.isLoggedIn())
 })
 
-test('F3 a lease is of the content that it began with', async t => {
+test('F3 a lease is bound to the content that it began with', async t => {
   const { service, ruth, stranger } = await start(t)
   const put = async (content: string) => {
     const { bitstreams } = await putItem(service, 'test/2', anyEperson, [{ name: 'a.txt', content }])
@@ -536,7 +536,7 @@ test('F3 a lease is of the content that it began with', async t => {
   assert.equal(await (await ruth.get(path, { cookie })).text(), 'two')
 })
 
-test('F1 of requests that are sent ahead on one connection, one has its file open at a time', async t => {
+test('F1 of pipelined requests on one connection, one has its file open at a time', async t => {
   const { service } = await start(t)
   const content = randomBytes(4 * 1024 * 1024)
   const { bitstreams } = await putItem(service, 'test/2', everybody, [{ name: 'large.bin', content }])
@@ -546,7 +546,7 @@ test('F1 of requests that are sent ahead on one connection, one has its file ope
   socket.on('error', () => {})
   socket.write(`GET ${path} HTTP/1.1\r\nHost: service.test\r\n\r\n`.repeat(300))
   await until(() => openIn(service.config.filesFolder) > 0)
-  // What was sent ahead has been read by the time that a later request is answered.
+  // The pipelined requests have been read when a later request is answered.
   for (let n = 0; n < 10; n++) await service.client().get('/api')
   assert.equal(openIn(service.config.filesFolder), 1)
   socket.destroy()

@@ -21,9 +21,9 @@ import { test, testOn } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Files on their way to clients that break off, dawdle or go away, and from a service that stops (F1–F3, D4). */
+/** Transfers to clients that disconnect or stall, and from a service that stops (F1–F3, D4). */
 
-/** A test of what the store has no part in. */
+/** A test that doesn't depend on the engine. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 const email = 'ruth@example.org'
@@ -31,19 +31,19 @@ const megabyte = 1024 ** 2
 
 interface World {
   readonly served: Served
-  /** One that every eperson may read, */
+  /** A file that every eperson may read. */
   readonly shared: string
-  /** and the same open to everybody. */
+  /** The same content, public. */
   readonly open: string
   readonly content: Buffer
   readonly sha256: string
-  /** Where its content lies. */
+  /** The path of its content. */
   readonly file: string
   /** Another process on the same store. */
   again(): Promise<Served>
 }
 
-/** A service in a process of its own, with a file of so many bytes. */
+/** A service in its own process, with a file of this size. */
 async function start(
   t: TestContext,
   size: number,
@@ -70,7 +70,7 @@ async function start(
   return { served: await again(), shared, open, content, sha256, file, again }
 }
 
-/** Nothing was left open, nothing went wrong unseen (an unhandled rejection ends the process), and it ends as it should. */
+/** Asserts that no file is open, and that the process ends regularly. An unhandled rejection would have ended it. */
 async function assertUnharmed(served: Served, sha256: string): Promise<void> {
   await until(() => openOn(served.pid, sha256) === 0)
   assert.equal(await served.stop(), 0)
@@ -84,8 +84,8 @@ const leaseIn = ({ headers }: IncomingMessage): string => {
 }
 
 /**
- * Begins with a short-lived token, and after that has died goes on with the lease alone, cut again and again.
- * @param between what happens after the nth cut @returns the service that came last
+ * Begins with a short-lived token, and continues with the lease after it has expired. Cut again and again.
+ * @param between runs after the nth cut @returns the last service
  */
 async function transferInPieces(
   { served: first, shared, content }: World,
@@ -113,7 +113,7 @@ async function transferInPieces(
     const answer = await begin(served.address + shared, { ...headers, range: `bytes=${from}-` })
     assert.equal(answer.statusCode, 206)
     assert.equal(answer.headers['content-range'], `bytes ${from}-${content.length - 1}/${content.length}`)
-    // So that about as much is left for each of those that follow.
+    // Leaves about as much for each of the following cuts.
     const most = Math.max(1, Math.floor((2 * (content.length - from)) / (cuts - n + 2)))
     received.push(await cutAfter(answer, randomInt(most)))
     served = await between(n, served)
@@ -127,12 +127,12 @@ async function transferInPieces(
   return served
 }
 
-test('F3 a transfer that is cut 50 times ends with the right bytes, by the lease alone', async t => {
+test('F3 a transfer that is cut 50 times is completed with the lease alone', async t => {
   const world = await start(t, 24 * megabyte)
   await assertUnharmed(await transferInPieces(world, 50), world.sha256)
 })
 
-test('F3 D4 a transfer goes on where it was when the service was killed and started anew', async t => {
+test('F3 D4 a transfer can be resumed after the service was killed and restarted', async t => {
   const world = await start(t, 24 * megabyte)
   const last = await transferInPieces(world, 50, async (n, served) => {
     if (n % 10 !== 0) return served
@@ -145,7 +145,7 @@ test('F3 D4 a transfer goes on where it was when the service was killed and star
   await assertUnharmed(last, world.sha256)
 })
 
-test('F3 after logout what is under way goes on to its end, and nothing is resumed', async t => {
+test('F3 after logout a running transfer continues to its end, and none can be resumed', async t => {
   const { served, shared, content, sha256 } = await start(t, 24 * megabyte)
   const ruth = new Client(served.address)
   await ruth.login(email)
@@ -168,7 +168,7 @@ test('F3 after logout what is under way goes on to its end, and nothing is resum
   await assertUnharmed(served, sha256)
 })
 
-test('F2 clients that go away at any moment leave no file open and nothing unhandled', async t => {
+test('F2 clients that disconnect at any moment leave no file open and no unhandled error', async t => {
   const { served, shared, open, content, sha256 } = await start(t, 24 * megabyte)
   const ruth = new Client(served.address)
   await ruth.login(email)
@@ -188,7 +188,7 @@ test('F2 clients that go away at any moment leave no file open and nothing unhan
   await assertUnharmed(served, sha256)
 })
 
-/** Asks, and is gone so many turns of the event loop later, whatever was answered by then. */
+/** Sends a request and disconnects this many turns of the event loop later. */
 async function leaveEarly({ address }: Served, path: string, headers: object, turns: number): Promise<void> {
   const socket = openSocket(address)
   socket.on('error', () => {})
@@ -198,18 +198,18 @@ async function leaveEarly({ address }: Served, path: string, headers: object, tu
   socket.resetAndDestroy()
 }
 
-/** 50 parts, as many as count. */
+/** 50 ranges, the maximum. */
 const manyRanges = (size: number) =>
   Array.from({ length: 50 }, (_, n) => {
     const from = Math.floor((size / 50) * n)
     return `${from}-${from + Math.floor(size / 50) - 1}`
   })
 
-onceTest('F2 clients that read nothing cost next to no memory, whatever parts they ask for', async t => {
+onceTest('F2 clients that read nothing take little memory, whatever ranges they ask for', async t => {
   const size = 64 * megabyte
   const { served, open, content, sha256 } = await start(t, size)
   const many = `bytes=${manyRanges(size).join()}`
-  // What is needed once is there.
+  // Allocates what is needed once.
   for (const range of ['bytes=0-', many])
     assert.ok(await finish(await begin(served.address + open, { range })))
   const before = residentOf(served.pid)
@@ -261,7 +261,7 @@ onceTest('D4 on SIGTERM a client that takes nothing is not waited for without en
   assert.equal(await finish(underWay), undefined, 'what breaks off does not look whole')
 })
 
-/** Nobody listens there any more. */
+/** Whether nothing listens there. */
 const isRefused = ({ address }: Served) =>
   new Promise<boolean>(resolve => {
     const socket = openSocket(address)
@@ -279,7 +279,7 @@ onceTest('F2 a file that becomes shorter while it is sent breaks the connection 
     await untilHeldUp(served.pid)
     truncateSync(file, size - 1000)
     assert.equal(await finish(underWay), undefined, 'it does not look whole')
-    // From then on it is a fault of the service, and no part of the file is sent.
+    // Now it is a fault of the service, and no part of the file is sent.
     const refused = await begin(served.address + open, { range: 'bytes=0-9' })
     assert.equal(refused.statusCode, 500)
     assert.ok(!(await finish(refused))?.includes(content.subarray(0, 10)))

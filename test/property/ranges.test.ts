@@ -6,7 +6,7 @@ import { readRanges } from '../../src/downloads/ranges.ts'
 import { contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Any header Range over any small file, held against RFC 9110 §14 as it is written. */
+/** Any Range header on any small file, compared with RFC 9110 §14. */
 
 type Expected =
   /** The field is ignored, and the whole file sent. */
@@ -14,7 +14,7 @@ type Expected =
   | { readonly kind: 'unsatisfiable' }
   | { readonly kind: 'parts'; readonly parts: readonly (readonly [first: bigint, last: bigint])[] }
 
-/** What this service takes at most; a server may ignore what asks for too much (§14.2). */
+/** This service's maximum. A server may ignore excessive ranges (§14.2). */
 const maxParts = 50
 
 /**
@@ -74,7 +74,7 @@ const spec = fc.oneof(
   { weight: 8, arbitrary: fc.tuple(position, position).map(([first, last]) => `${first}-${last}`) },
   fc.constantFrom('', ' ', '-', '--', '5', 'first-last', '\t3-4 '),
 )
-/** Such as are likely to be right. */
+/** Mostly valid headers. */
 const rightSpec = fc.oneof(
   fc.tuple(fc.nat(40), fc.nat(40)).map(([first, more]) => `${first}-${first + more}`),
   fc.nat(40).map(first => `${first}-`),
@@ -100,7 +100,7 @@ const header = fc.oneof(
 )
 const sizes = [0, 1, 2, 10, 33, 64]
 
-test('F2 any header Range is read as RFC 9110 has it', () => {
+test('F2 any Range header is parsed as RFC 9110 says', () => {
   fc.assert(
     fc.property(header, fc.oneof(fc.constantFrom(...sizes), fc.nat(5_000)), (text, size) => {
       const wanted = expected(text, size)
@@ -136,9 +136,9 @@ async function withFiles(service: Service) {
   })
 }
 
-test('F2 any header Range is answered with exactly the bytes that it names, in order', async t => {
+test('F2 any Range header is answered with exactly the named bytes, in order', async t => {
   const files = await withFiles(await startService(t))
-  // What can be sent as a header at all.
+  // Only what can be sent in a header.
   const sendable = header.filter(text => /^[\t\x20-\x7e\x80-\xff]*$/.test(text))
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...files), sendable, async ({ content, url }, text) => {
