@@ -11,7 +11,7 @@ import {
   writeFiles,
   writeLetters,
 } from '../support/data/archives.ts'
-import { everybody, putItem } from '../support/data/repository.ts'
+import { contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
@@ -41,7 +41,7 @@ async function eventsIn(service: Service): Promise<string[]> {
     .map(({ event, object }) => `${event} ${object}`)
 }
 
-test('D7 an ingest without --read keeps the readers of items and files that are there', async t => {
+test('D7 an ingest without --read keeps the readers of existing items and files', async t => {
   const service = await startService(t)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 4)
   const first = await ingest(service.dataFolder, source, '--read', 'anonymous')
@@ -74,7 +74,7 @@ test('D7 an ingest without --read keeps the readers of items and files that are 
   assert.equal(after.get('letters/letter-0002')?.bitstreams.length, 4)
 })
 
-test('D7 --read changes items and files that are there, where the source names no readers', async t => {
+test('D7 --read changes existing items and files that the source names no readers for', async t => {
   const service = await startService(t)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 2)
   writeFiles(source, { 'letter-0001/contents': 'scan.txt\nnotes.txt\treaders:eperson\nlicense.txt\n' })
@@ -95,7 +95,7 @@ test('D7 --read changes items and files that are there, where the source names n
   assert.deepEqual(readersOf(items.get('letters/letter-0001')), [[], [], eperson, []])
 })
 
-test('D7 what the source says of readers counts, and what it stops saying is kept', async t => {
+test('D7 readers that the source names count, and those that it no longer names are kept', async t => {
   const service = await startService(t)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 1)
   const letter = async () => readersOf((await itemsIn(service)).get('letters/letter-0000'))
@@ -204,7 +204,35 @@ test('D8 item access changes an item and the files that share its readers, and a
   ])
 })
 
-test('D8 item access refuses what is not a rule, no group, no item and no file', async t => {
+test('D8 F1 item access takes effect at once in a running service, in lists, totals and downloads', async t => {
+  const service = await startService(t)
+  const { files } = await putItem(service, 'a', [], [{ name: 'a.txt' }, { name: 'b.txt' }])
+  const [one, other] = ['a.txt', 'b.txt'].map(name => contentOf(files.get(name) ?? { uuid: '' }))
+  const client = service.client()
+  const seen = async () => {
+    const items = await client.get('/api/query/v4/items?include_total=true')
+    const bitstreams = await client.get('/api/query/v4/bitstreams?include_total=true')
+    return [
+      items.headers.get('x-records'),
+      bitstreams.headers.get('x-records'),
+      ((await bitstreams.json()) as unknown[]).length,
+      (await client.get(one ?? '')).status,
+      (await client.get(other ?? '')).status,
+    ]
+  }
+  assert.deepEqual(await seen(), ['0', '0', 0, 401, 401])
+  const access = async (...args: string[]) =>
+    assert.equal((await carrel(service.dataFolder, ['item', 'access', 'a', ...args])).code, 0)
+  await access('eperson', '--file', 'ORIGINAL/b.txt')
+  await access('anonymous')
+  assert.deepEqual(await seen(), ['1', '1', 1, 200, 401])
+  await access('anonymous', '--file', 'ORIGINAL/b.txt')
+  assert.deepEqual(await seen(), ['1', '2', 2, 200, 200])
+  await access('eperson')
+  assert.deepEqual(await seen(), ['0', '0', 0, 401, 401])
+})
+
+test('D8 item access refuses an invalid rule, and a group, item or file that does not exist', async t => {
   const service = await startService(t)
   await putItem(service, 'a', everybody, [{ name: 'a.txt' }])
   for (const [args, code, message] of [
@@ -224,7 +252,7 @@ test('D8 item access refuses what is not a rule, no group, no item and no file',
   assert.deepEqual(readersOf((await itemsIn(service)).get('a')), [anonymous, anonymous])
 })
 
-test('D8 item list prints identifier, title, number of files and readers, all or as many as asked for', async t => {
+test('D8 item list prints identifier, title, number of files and readers of all items or up to a limit', async t => {
   const service = await startService(t)
   const list = async (...args: string[]) => {
     const { code, stdout, stderr } = await carrel(service.dataFolder, ['item', 'list', ...args])
@@ -255,7 +283,7 @@ test('D8 item list prints identifier, title, number of files and readers, all or
   }
 })
 
-test('D8 item list goes through more items than are in memory at once', async t => {
+test('D8 item list pages through more items than it holds in memory', async t => {
   const service = await startService(t)
   const items = Array.from({ length: 2_001 }, (_, at) => ({
     identifier: `item/${String(at).padStart(5, '0')}`,
