@@ -3,11 +3,11 @@ import { canonicalCollation } from '../import/collation.ts'
 import { fieldTypes } from '../import/types.ts'
 import type { FieldType } from '../model/entities.ts'
 
-/** The options of `carrel import` that name fields. Each may be given several times; commander hands over what it has so far. */
+/** The options of `carrel import` that name fields. Each can be repeated; commander passes in what was parsed so far. */
 
 /**
  * Names as in the header of a CSV file (RFC 4180): separated by commas, in double quotes where a name has a comma.
- * @throws InvalidArgumentError for a name that is empty, there twice, or badly quoted
+ * @throws InvalidArgumentError for a name that is empty, repeated, or badly quoted
  */
 export function addKey(text: string, known: readonly string[] = []): readonly string[] {
   if (!/^("(""|[^"])*"|[^",][^,]*)(,("(""|[^"])*"|[^",][^,]*))*$/.test(text))
@@ -50,7 +50,7 @@ export function addCollation(
   return new Map([...known, [field, collation]])
 }
 
-/** What comes after the last `=` is the value: names of fields may have one, types and language tags don't. */
+/** The value follows the last `=`: names of fields may have one, types and language tags can't. */
 function assignment(
   text: string,
   known: ReadonlyMap<string, unknown>,

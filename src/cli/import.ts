@@ -52,7 +52,7 @@ const run = (file: string, options: Options): Promise<void> =>
   withStoreOrNew(async ({ accounts, entities }) => {
     const interruption = new AbortController()
     const interrupt = () => interruption.abort(new Failure('interrupted; nothing was imported'))
-    // Once: a second signal doesn't wait.
+    // Only the first signal: a second one ends the process at once.
     process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
     const read = await entityRule(options.read, accounts)
     const progress = showProgress()
@@ -97,7 +97,7 @@ function describe({ entity, read, records, fields, milliseconds }: ImportReport)
   ].join('\n')
 }
 
-/** A few values of another kind change how a whole field sorts. */
+/** Few values may change how a whole field sorts. */
 const reasonForJson = ({ name, mix }: Field & Findings): string[] =>
   mix === undefined
     ? []

@@ -3,16 +3,16 @@ import type { Database } from '../lib/sqlite.ts'
 import type { Field } from '../model/entities.ts'
 import { ImportError } from './source.ts'
 
-/** A field of the key. */
+/** One field of the key. */
 export interface KeyField {
   readonly field: Field
   /** Its column in the staging table. */
   readonly column: string
-  /** What it is sorted by, as SQL. */
+  /** The value that it is sorted by, as SQL. */
   readonly order: string
 }
 
-/** @throws ImportError naming the line of a key that is null or there twice, or the field that can't be of a key */
+/** @throws ImportError naming the line of a key that is null or not unique, or a field that can't be part of a key */
 export function checkKey(db: Database, key: readonly KeyField[]): void {
   const isNull = key.map(({ column }) => `${column} IS NULL`)
   const missing = db.get<{ line: number; json: string }>(

@@ -1,8 +1,8 @@
 import { ImportError } from './source.ts'
 
-/** Collations of text (docs/decisions/0015): ICU's, as Node has them. */
+/** Collations of text: those of Node's ICU (docs/decisions/0015). */
 
-/** The root collation, by the name of a language that changes nothing in it. */
+/** ECMA-402 has no name for the root collation. English changes nothing in it. */
 const asLanguage = (tag: string) => tag.replace(/^und(?=-|$)/, 'en')
 
 /**
@@ -18,25 +18,26 @@ export function canonicalCollation(tag: string): string | undefined {
   }
   if (canonical === undefined) return undefined
   const language = asLanguage(canonical)
-  // What it doesn't know, a collator replaces by the language of the machine: the order would depend on that.
+  // A collator replaces an unknown language with that of the machine, and the order would depend on it.
   if (Intl.Collator.supportedLocalesOf(language).length === 0) return undefined
   const asked = new Intl.Locale(language).collation
   const { collation } = new Intl.Collator(language).resolvedOptions()
   return asked === undefined || asked === collation ? canonical : undefined
 }
 
-/** Distinct values of a field wait in memory while they are sorted; no more than this. */
+/** Limits of what is held in memory to sort the distinct values of a field. */
 const maxDistinct = 5_000_000
 const maxCharacters = 256 * 1024 * 1024
 
-/** The place of a record without a value. */
+/** Marks a record without a value. */
 export const noPlace = 0xffff_ffff
 
 /**
- * @param values texts by the number of the record, in the order of their code points; records without one are left out
- * @param count how many records there are
- * @returns for each record the place of its text among the distinct texts. Those that the collation takes for equal stay
- *   in the order of their code points: every text has a place of its own, as without a collation (Q6).
+ * @param values the texts in the order of their code points, each with the position of its record; records without a text
+ *   are left out
+ * @param count the number of records
+ * @returns for each record, the place of its text among the distinct texts. Texts that the collation treats as equal keep the
+ *   order of their code points, so that each distinct text has a place of its own, as without a collation (Q6).
  */
 export function collatedPlaces(
   values: Iterable<readonly [record: number, text: string]>,

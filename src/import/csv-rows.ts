@@ -2,14 +2,14 @@ import { CsvError, parse } from 'csv-parse'
 import { maxLineBytes } from './lines.ts'
 import { ImportError } from './source.ts'
 
-/** The rows of a CSV file (RFC 4180), some at a time, each with the number of its first line. */
+/** A row of a CSV file (RFC 4180), with the number of its first line. */
 export interface Row {
   readonly line: number
   readonly cells: readonly string[]
 }
 
 /**
- * @param lenient rows may have more or fewer cells than the first, and blanks around quoted cells count for nothing
+ * @param lenient rows may have more or fewer cells than the first, and blanks around quoted cells are ignored
  * @throws ImportError naming the line, after the rows before it
  */
 export async function* csvRows(text: AsyncIterable<string>, lenient = false): AsyncIterable<Row[]> {
@@ -20,20 +20,20 @@ export async function* csvRows(text: AsyncIterable<string>, lenient = false): As
     skip_empty_lines: true,
     relax_column_count: lenient,
     trim: lenient,
-    // Without an end, a quoted cell would take the rest of the file into memory.
+    // A quoted cell that never ends would otherwise read the rest of the file into memory.
     max_record_size: maxLineBytes,
-    // Kept here, not in the stream: a stream that fails drops what was not taken from it.
+    // Collected here and not read from the stream: a stream that fails drops what it has buffered.
     on_record: (cells: string[], { lines }) => {
       columns ??= cells.length
       rows.push({ line, cells })
-      // `lines` is where the record ended: quoted cells may hold line ends.
+      // `lines` is the line that the record ends on: quoted cells may contain line breaks.
       line = lines + 1
       return null
     },
   })
-  // Each call is told of its own failure.
+  // Each call gets its own error.
   parser.on('error', () => {}).resume()
-  const done = (call: (told: (error?: Error | null) => void) => unknown) =>
+  const done = (call: (callback: (error?: Error | null) => void) => unknown) =>
     new Promise<void>((resolve, reject) => call(error => (error ? reject(error) : resolve())))
   const take = () => {
     const taken = rows
@@ -42,10 +42,10 @@ export async function* csvRows(text: AsyncIterable<string>, lenient = false): As
   }
   try {
     for await (const part of text) {
-      await done(told => parser.write(part, told))
+      await done(callback => parser.write(part, told))
       yield take()
     }
-    await done(told => parser.end(told))
+    await done(callback => parser.end(told))
     yield take()
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
@@ -65,7 +65,7 @@ function explain(error: CsvError, columns: number | undefined): string {
   if (code === 'CSV_QUOTE_NOT_CLOSED')
     return 'the file ends within a quoted cell; is the closing double quote missing?'
   if (code === 'INVALID_OPENING_QUOTE')
-    return 'a double quote inside of a cell that does not begin with one; write the whole cell in double quotes and double those inside'
+    return 'a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside'
   if (code === 'CSV_INVALID_CLOSING_QUOTE')
     return 'text after the closing double quote of a cell; double the quotes that belong to the text'
   if (code === 'CSV_MAX_RECORD_SIZE') return 'a row longer than 16 MB; is a closing double quote missing?'

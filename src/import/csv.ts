@@ -6,10 +6,10 @@ import { readLines } from './lines.ts'
 import { ImportError, type Source } from './source.ts'
 
 /**
- * CSV (RFC 4180, with byte-order mark and any line end). Cells have no types, so the file is read twice: once to find
- * what all the values of each column are, once to make the records. An empty cell is null.
+ * CSV (RFC 4180; a byte-order mark and any line ending are accepted). Cells have no types, so the file is read twice: first
+ * to find the type of each column, then to make the records. An empty cell is null.
  * @param types columns whose type is given
- * @param progress called with the share of both readings together
+ * @param progress called with the share that is done of both readings together
  */
 export async function* readCsv(
   source: Source,
@@ -40,9 +40,9 @@ export async function* readCsv(
 }
 
 /**
- * The names of the columns, also of a file without rows.
- * @param key a column of this name is there on purpose
- * @throws ImportError for a file whose cells are separated by something else
+ * The names of the columns, even if the file has no rows.
+ * @param key names that the operator gave: a column with such a name is intended
+ * @throws ImportError for a file whose cells are separated by something other than commas
  */
 export async function csvColumns(source: Source, key: readonly string[]): Promise<string[]> {
   for await (const [header] of readRows(source)) {
@@ -52,7 +52,7 @@ export async function csvColumns(source: Source, key: readonly string[]): Promis
     const separator = /[;\t]/.exec(only)?.[0]
     if (names.length === 1 && separator !== undefined && !key.includes(only))
       throw new ImportError(
-        `line ${header.line}: there is one column, ${JSON.stringify(only)}; its cells seem to be separated by ${separator === ';' ? 'semicolons' : 'tabs'}: separate them by commas, for instance by saving the table as CSV (comma delimited)`,
+        `line ${header.line}: there is one column, ${JSON.stringify(only)}; its cells seem to be separated by ${separator === ';' ? 'semicolons' : 'tabs'}: separate them by commas, for example by saving the table as CSV (comma delimited)`,
       )
     return names
   }
@@ -61,7 +61,7 @@ export async function csvColumns(source: Source, key: readonly string[]): Promis
 
 interface Column {
   readonly name: string
-  /** The type was given: values don't change it. */
+  /** Whether the operator gave the type; values don't change it then. */
   readonly declared: boolean
   kind: 'unknown' | FieldType
 }
@@ -88,7 +88,7 @@ function narrow(column: Column | undefined, cell: string): void {
   }
 }
 
-/** Only what JSON would print the same way is a number: 007 and +1 are texts, and so is everything that looks like a date. */
+/** A cell is a number only if JSON would print it the same way: 007 and +1 are text, and so are dates. */
 function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
   if (/^-?(0|[1-9]\d*)$/.test(cell)) return 'integer'
   if (/^-?(0|[1-9]\d*)\.\d+$/.test(cell)) return 'number'
@@ -96,7 +96,7 @@ function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
   return 'text'
 }
 
-/** A cell that is not of its column's declared type stays text: it is refused where all values are checked. */
+/** A cell that doesn't fit the declared type of its column stays text, and is refused when the record is staged. */
 function toValue({ name, kind, declared }: Column, cell: string, line: number): unknown {
   if (cell === '') return null
   if (declared && kind === 'json') return parseCell(name, cell, line)

@@ -15,13 +15,13 @@ export interface ImportOptions {
   readonly key: Entity['key']
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
-  /** Types of fields, where they aren't found by looking at the values. */
+  /** Declared types of fields; the others are determined from the values. */
   readonly types?: ReadonlyMap<string, FieldType>
   /** Collations of text fields, as `canonicalCollation` returns them. */
   readonly collations?: ReadonlyMap<string, string>
   /** Who did it, for the audit trail. */
   readonly event: AuditEvent
-  /** Ends the import, with the signal's reason, as long as nothing has changed. */
+  /** Aborts the import with the signal's reason, unless everything is written already. */
   readonly signal?: AbortSignal
 }
 
@@ -35,13 +35,13 @@ export interface ImportReport {
   readonly milliseconds: number
 }
 
-/** What the import is doing, with the share of it that is done: each step ends with 1. */
+/** The step that the import is at, and the share of the step that is done. Each step ends with 1. */
 export type Progress = (step: 'reading' | 'sorting' | 'writing', share: number) => void
 
 /**
  * Replaces the records of an entity with those of a file, whole or not at all (D2).
  * @param path NDJSON, a JSON array or CSV, gzip or not; `-`: standard input
- * @throws ImportError naming the line that is wrong; nothing has changed then
+ * @throws ImportError naming the line that is wrong; then nothing has changed
  */
 export async function importFile(
   path: string,
@@ -86,7 +86,7 @@ export async function importRecords(
     }
     progress('reading', 1)
     progress('sorting', 0)
-    // Sorting takes the thread for itself; signals come in before and after.
+    // Sorting blocks the thread: signals are only handled before and after it.
     await turn()
     signal?.throwIfAborted()
     const staged = staging.finish([key].flat())
@@ -110,7 +110,7 @@ export async function importRecords(
       milliseconds: Math.round(performance.now() - start),
     }
   } catch (error) {
-    // An engine may fail in its own way when what it writes ends.
+    // Engines may wrap the error that the records were aborted with.
     if (!isWritten) signal?.throwIfAborted()
     throw error
   } finally {
@@ -118,10 +118,10 @@ export async function importRecords(
   }
 }
 
-/** How many records are written between two reports. */
+/** Records between two reports of progress. */
 const reportStep = 1_000
 
-/** What is written: the records, and then the ranks of each field, all of which count the same. */
+/** For progress, all records together count as much as the ranks of one field, which are written after them. */
 function* recordsWith(written: (share: number) => void, { count, fields, records }: Staged) {
   let n = 0
   for (const record of records()) {
@@ -149,7 +149,7 @@ async function* readerOf(
   else yield* readNdjson(source.open(read))
 }
 
-/** @throws ImportError for a name that no entity of an operator can have */
+/** @throws ImportError for a name that an imported or exposed entity can't have */
 export function checkName(name: string): void {
   if (!/^[a-z][a-z0-9_-]{0,62}$/.test(name))
     throw new ImportError(

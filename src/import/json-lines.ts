@@ -3,13 +3,13 @@ import { parseExact } from '../lib/json.ts'
 import { badEncoding, maxLineBytes, readLines } from './lines.ts'
 import { ImportError } from './source.ts'
 
-/** A record as it was read, and the line it began on, counted from 1. */
+/** A record, and the line that it begins on, counted from 1. */
 export interface ReadRecord {
   readonly line: number
   readonly record: Readonly<Record<string, unknown>>
 }
 
-/** NDJSON (https://github.com/ndjson/ndjson-spec): a JSON object a line; empty lines are passed over. */
+/** NDJSON (https://github.com/ndjson/ndjson-spec): one JSON object per line; empty lines are skipped. */
 export async function* readNdjson(chunks: AsyncIterable<Buffer>): AsyncIterable<ReadRecord[]> {
   for await (const { first, text } of readLines(chunks)) {
     const records: ReadRecord[] = []
@@ -25,22 +25,33 @@ export function parseRecord(json: string, line: number): Record<string, unknown>
   try {
     value = parseExact(json)
   } catch (error) {
-    const why = (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
     throw new ImportError(
-      `line ${line}: not valid JSON (${why}); expected one JSON object a line, or one array of objects`,
+      `line ${line}: not valid JSON (${reasonOf(error)}); expected one JSON object per line, or one array of objects`,
+      { cause: error },
     )
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ImportError(`line ${line}: not a JSON object but ${JSON.stringify(value)?.slice(0, 60)}`)
+    throw new ImportError(
+      `line ${line}: not a JSON object but ${JSON.stringify(value)?.slice(0, 60)}; every record is an object, in braces`,
+    )
   return value as Record<string, unknown>
 }
 
+/** The parser counts lines from the beginning of the record: they would be mistaken for lines of the file. */
+const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error))
+    .replace(
+      / in JSON at position (\d+).*$/,
+      (_, position) => ` at character ${Number(position) + 1} of the record`,
+    )
+    .replace(/\s+/g, ' ')
+
 /**
- * A JSON array of objects, of any size: the elements are cut out byte by byte and parsed one at a time. Strings are
- * stepped over, brackets counted; whether each piece is valid is the parser's business.
+ * A JSON array of objects, of any size. The bytes of each element are found by counting brackets outside of strings, and
+ * then parsed; only the parser decides whether they are valid.
  */
 export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncIterable<ReadRecord[]> {
-  let state = 'before' as 'before' | 'between' | 'element' | 'behind'
+  let state = 'before' as 'before' | 'between' | 'element' | 'after'
   let depth = 0
   let inString = false
   let escaped = false
@@ -76,11 +87,11 @@ export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncIterab
         elements++
         state = 'between'
       } else if (byte <= 0x20 || (state === 'before' && (byte === 0xef || byte === 0xbb || byte === 0xbf))) {
-        // White space, or the byte-order mark.
+        // White space and the byte-order mark mean nothing here.
       } else if (state === 'before' && byte === 0x5b) state = 'between'
       else if (state === 'between' && byte === 0x2c && commas < elements) commas++
       else if (state === 'between' && byte === 0x5d && (elements === 0 || commas === elements - 1))
-        state = 'behind'
+        state = 'after'
       else if (state === 'between' && byte === 0x7b && commas === elements) {
         state = 'element'
         depth = 1
@@ -88,15 +99,16 @@ export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncIterab
         from = at
       } else
         throw new ImportError(
-          `line ${line}: unexpected ${JSON.stringify(String.fromCharCode(byte))}; expected one array of objects`,
+          `line ${line}: unexpected ${JSON.stringify(String.fromCharCode(byte))}; expected one array of objects, separated by commas`,
         )
     }
     if (state === 'element') {
       pieces.push(chunk.subarray(from))
       held += chunk.length - from
-      if (held > maxLineBytes) throw new ImportError(`line ${startLine}: a record longer than 16 MB`)
+      if (held > maxLineBytes)
+        throw new ImportError(`line ${startLine}: a record longer than 16 MB; is a closing brace missing?`)
     }
     yield records
   }
-  if (state !== 'behind') throw new ImportError(`line ${line}: the array does not end; is the file cut off?`)
+  if (state !== 'after') throw new ImportError(`line ${line}: the array does not end; is the file cut off?`)
 }

@@ -1,16 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import { ImportError } from './source.ts'
 
-/** A line longer than this is more likely a missing line end. */
+/** In a longer line, a line break is probably missing. */
 export const maxLineBytes = 16 * 1024 * 1024
 
-/** Whole lines as they come: text with line ends in it, and the number of its first line, counted from 1. */
+/** Some whole lines: their text, and the number of the first one, counted from 1. */
 export interface Lines {
   readonly first: number
   readonly text: string
 }
 
-/** @throws ImportError naming the first line that is not UTF-8, or one without an end */
+/** @throws ImportError naming the first line that is not UTF-8, or a line that is too long */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncIterable<Lines> {
   let rest: Buffer<ArrayBufferLike> = Buffer.alloc(0)
   let first = 1
@@ -25,7 +25,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncIterable<L
     if (end === 0) {
       rest = Buffer.concat([rest, chunk])
       if (rest.length > maxLineBytes)
-        throw new ImportError(`line ${first}: longer than 16 MB; is a line end missing?`)
+        throw new ImportError(`line ${first}: longer than 16 MB; is a line break missing?`)
       continue
     }
     yield take(Buffer.concat([rest, chunk.subarray(0, end)]))
@@ -41,5 +41,7 @@ export function badEncoding(bytes: Buffer, firstLine: number): ImportError {
     if (end < 0 || !isUtf8(bytes.subarray(from, end))) break
     from = end + 1
   }
-  return new ImportError(`line ${line}: not UTF-8; convert the file first, for instance with iconv`)
+  return new ImportError(
+    `line ${line}: not UTF-8; convert the file first, for example with \`iconv -f latin1 -t utf-8\``,
+  )
 }

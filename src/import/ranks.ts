@@ -2,15 +2,15 @@ import type { Database } from '../lib/sqlite.ts'
 import { noPlace } from './collation.ts'
 
 /**
- * @param expression what the field is sorted by
- * @param numbers of the records, by the order they came in
- * @returns by the number of the record, the place of its value among the distinct values, nulls last
+ * @param expression the value that the field is sorted by, as SQL
+ * @param numbers the number of each record, in the order of the file
+ * @returns for each record number, the position of the value among the distinct values, nulls last
  */
 export function ranksOf(db: Database, expression: string, numbers: Uint32Array): Uint32Array {
   const ranks = new Uint32Array(numbers.length).fill(noPlace)
   let rank = -1
   let last: unknown
-  // Comparing neighbours here takes half of the time of SQLite's dense_rank().
+  // Comparing neighbours here takes half the time of SQLite's dense_rank().
   for (const [at, value] of db.iterate(
     `SELECT at, x FROM (SELECT at, ${expression} x FROM staged) WHERE x IS NOT NULL ORDER BY x`,
   ) as IterableIterator<[number, unknown]>) {

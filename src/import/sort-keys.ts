@@ -16,8 +16,8 @@ export function sortable(value: unknown): SortKey {
 }
 
 /**
- * Whether SQLite can't hold the value: numbers with more digits than a double, and text with half of a surrogate pair,
- * which UTF-8 has no bytes for. A field with such values is sorted by `sortableBytes`, more slowly.
+ * Whether SQLite can't hold the value: numbers with more digits than a double, and text with an unpaired surrogate,
+ * which UTF-8 can't encode. A field with such values is sorted by `sortableBytes`, more slowly.
  */
 export const needsBytes = (value: unknown): boolean =>
   typeof value === 'string' ? !value.isWellFormed() : exactText(value) !== undefined
@@ -48,11 +48,11 @@ export function decimalKey(number: string): string {
   const power =
     digits.length - fraction.length + Math.max(-maxExponent, Math.min(maxExponent, Number(exponent)))
   const key = `${String(power + 2 * maxExponent).padStart(exponentDigits, '0')}${digits.replace(/0+$/, '')}`
-  // Of two negative numbers the one with the greater magnitude comes first; ':' sorts after every digit.
+  // Of two negative numbers, the one with the greater magnitude comes first; ':' sorts after every digit.
   return sign === '' ? `2${key}` : `0${key.replace(/\d/g, digit => String(9 - Number(digit)))}:`
 }
 
-/** UTF-8 that also holds half of a surrogate pair (https://simonsapin.github.io/wtf-8/): it sorts by code point. */
+/** UTF-8 extended to unpaired surrogates (https://simonsapin.github.io/wtf-8/), which sorts by code point. */
 function codePoints(text: string): Uint8Array {
   if (text.isWellFormed()) return Buffer.from(text)
   const bytes: number[] = []

@@ -4,20 +4,20 @@ import { basename, join } from 'node:path'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
-/** A problem with what is imported; the message names the line and what would be right. */
+/** The import can't be done; the message names the line where there is one, and says what would be right. */
 export class ImportError extends Error {}
 
 export type Format = 'ndjson' | 'json' | 'csv'
 
-/** Bytes to import, unpacked, that can be read more than once. */
+/** The unpacked bytes of a file. They can be read more than once. */
 export interface Source {
   readonly format: Format
-  /** @param progress called with the share of the file that was read, 0 to 1 */
+  /** @param progress called with the share of the file that has been read, 0 to 1 */
   open(progress?: (share: number) => void): AsyncIterable<Buffer>
   close(): Promise<void>
 }
 
-/** Open until it is closed: whatever happens to its name, the same bytes are read each time. */
+/** An open file: even if another file takes its name, the same bytes are read each time. */
 interface OpenFile {
   readonly name: string
   readonly handle: FileHandle
@@ -26,8 +26,8 @@ interface OpenFile {
 
 /**
  * @param path a file, or `-` for standard input
- * @param signal ends the wait for an input that is still being written
- * @throws ImportError when it can't be read
+ * @param signal stops waiting for an input that is still being written
+ * @throws ImportError if it can't be read
  */
 export async function openSource(
   path: string,
@@ -63,8 +63,8 @@ async function openInput(
 }
 
 /**
- * A pipe can be read once: what is read more than once waits in a file. It loses its name at once, so that it is gone with
- * this process, however that ends.
+ * A pipe can be read only once, so its content is kept in a file. The file loses its name at once and disappears with the
+ * process, however that ends.
  */
 async function spool(
   input: Readable,
@@ -75,7 +75,7 @@ async function spool(
   const file = join(scratchFolder, `import-${process.pid}.input`)
   const handle = await openFile(file, 'w+')
   const forget = () => {
-    // Where an open file can't be removed, it is removed when it is closed.
+    // Some systems can't remove an open file; there it is removed after it is closed.
     try {
       rmSync(file, { force: true })
     } catch {}
@@ -108,10 +108,10 @@ async function openFile(path: string, flags: 'r' | 'w+'): Promise<FileHandle> {
 const codeOf = (error: unknown): string =>
   error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)
 
-/** Bytes that are read at once. */
+/** Bytes per read. */
 const chunkSize = 256 * 1024
 
-/** @param seen called with how many bytes of the file were read, before unpacking */
+/** @param seen called with the number of bytes read so far, before unpacking */
 async function* read({ name, handle }: OpenFile, seen: (bytes: number) => void): AsyncIterable<Buffer> {
   async function* chunks() {
     for (let at = 0; ; ) {
@@ -119,7 +119,7 @@ async function* read({ name, handle }: OpenFile, seen: (bytes: number) => void):
       if (bytesRead === 0) return
       at += bytesRead
       yield buffer.subarray(0, bytesRead)
-      // The next piece is asked for when this one was taken.
+      // The generator resumes when this chunk has been taken.
       seen(at)
     }
   }
@@ -139,7 +139,7 @@ async function* read({ name, handle }: OpenFile, seen: (bytes: number) => void):
 }
 
 async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  // An error on the way comes out of the last stream; the callback has nothing left to do.
+  // The last stream emits the errors of all; the callback has nothing to do.
   const output = pipeline(Readable.from(chunks), createGunzip(), () => {})
   try {
     yield* output as AsyncIterable<Buffer>
@@ -148,7 +148,7 @@ async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   }
 }
 
-/** RFC 1952 §2.3.1: the two bytes that every gzip file begins with. */
+/** Every gzip file begins with these two bytes (RFC 1952 §2.3.1). */
 async function isGzip(handle: FileHandle): Promise<boolean> {
   const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0)
   return buffer[0] === 0x1f && buffer[1] === 0x8b
@@ -165,7 +165,7 @@ async function firstCharacter(chunks: AsyncIterable<Buffer>): Promise<string> {
   return ''
 }
 
-/** The name says whether it is CSV. Between the kinds of JSON, and where the name says nothing, the first character does. */
+/** The ending of the name decides for CSV. Otherwise the first character decides, and then the ending. */
 function formatOf(path: string, start: string): Format {
   if (/\.csv(\.gz)?$/i.test(path)) return 'csv'
   if (start === '[') return 'json'

@@ -12,18 +12,18 @@ import { ImportError } from './source.ts'
 import { type FieldStatistics, fieldOf, fits, instant, kindOf, type Mix, mixOf, textForm } from './types.ts'
 
 /**
- * Where records wait until all of them are read: a throw-away SQLite file with a column for each field, because only
- * then are types and orders known. SQLite sorts what is larger than memory, and compares text by code point (Q6).
- * Nothing here is the storage engine's: it works out numbers and ranks for whichever engine takes the records.
+ * Holds the records until all of them are read, because types and orders aren't known before. It is a temporary SQLite
+ * file with a column for each field: SQLite can sort more than fits into memory, and compares text by code point (Q6). It is
+ * not part of a storage engine; it computes record numbers and ranks for any of them.
  */
 export interface Staging {
   /** @throws ImportError naming the line of a value that its field may not hold */
   add(records: readonly ReadRecord[]): void
-  /** Fields that should be there even if no record has them. */
+  /** Adds fields that the entity has even if no record does. */
   declare(names: readonly string[]): void
   /**
-   * All records are in: numbers them in the order of the key.
-   * @throws ImportError when the key is missing, null, of a wrong type or not unique
+   * Numbers the records in the order of the key, once all of them are added.
+   * @throws ImportError if the key is missing, null, of a wrong type or not unique, or if a declaration doesn't fit
    */
   finish(key: readonly string[]): Staged
   close(): void
@@ -46,7 +46,7 @@ export interface Findings {
   readonly mix?: Mix
 }
 
-/** What the operator says of fields, by their names. */
+/** What the operator declares, by the names of the fields. */
 export interface Declarations {
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
@@ -67,12 +67,12 @@ function openStaging(file: string): Database {
     db.close()
     throw error
   } finally {
-    // Nobody else opens it: without a name it is gone with this process, however that ends.
+    // A file without a name disappears with the process, however that ends.
     forget(file)
   }
 }
 
-/** Where an open file can't be removed, it is removed when it is closed. */
+/** Some systems can't remove an open file; there it is removed after it is closed. */
 function forget(file: string): void {
   for (const name of [file, `${file}-journal`])
     try {
@@ -80,7 +80,7 @@ function forget(file: string): void {
     } catch {}
 }
 
-/** SQLite's own limit is 2,000 columns; two are ours. */
+/** SQLite's own limit is 2,000 columns, and the table has some besides those of the fields. */
 const maxFields = 1_900
 /** Names that a message lists. */
 const maxNames = 50
@@ -89,11 +89,11 @@ export function createStaging(file: string, { types, collations }: Declarations)
   const db = openStaging(file)
   const statistics: FieldStatistics[] = []
   const places = new Map<string, number>()
-  /** Of fields with a collation, for each record in the order they came in. */
+  /** For fields with a collation: the place of each record's text, in the order of the file. */
   const collated = new Map<number, Uint32Array>()
   let count = 0
   let insert = insertStatement(0)
-  // Orders that SQLite has no words for.
+  // Orders that SQL alone can't express.
   db.define('instant', text => (text === null ? null : instant(String(text))))
   db.define('bytes', (json, place) => sortableBytes(sortedValue(String(json), Number(place))))
   db.define('collated', (place, at) => {
@@ -101,14 +101,14 @@ export function createStaging(file: string, { types, collations }: Declarations)
     return found === noPlace ? null : found
   })
 
-  /** What the field of a record is sorted by, in JavaScript. */
+  /** The value that a record is sorted by, as JavaScript. */
   function sortedValue(json: string, place: number): unknown {
     const field = statistics[place]
     const value = (parseExact(json) as Record<string, unknown>)[field?.name ?? '']
     return field?.declared === 'text' && value !== null && value !== undefined ? textForm(value) : value
   }
 
-  /** What a field is sorted by, as SQL. */
+  /** The value that a field is sorted by, as SQL. */
   function sortExpression(place: number): string {
     const field = statistics[place]
     if (collated.has(place)) return `collated(${place}, at)`
@@ -124,7 +124,7 @@ export function createStaging(file: string, { types, collations }: Declarations)
       throw new ImportError(
         `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
       )
-    // The records before this one don't have it.
+    // The field is missing in all records so far.
     statistics.push({
       name,
       declared: types.get(name),
@@ -176,7 +176,7 @@ export function createStaging(file: string, { types, collations }: Declarations)
     count++
   }
 
-  /** @throws ImportError when the field isn't text */
+  /** @throws ImportError if the field isn't text */
   function collate(name: string, collation: string): void {
     const place = knownPlace(name, 'the field')
     const field = statistics[place] as FieldStatistics
@@ -188,7 +188,7 @@ export function createStaging(file: string, { types, collations }: Declarations)
     collated.set(place, collatedPlaces(textsOf(place, field), count, { name, collation }))
   }
 
-  /** The texts of a field in the order of their code points, each with the number that its record came in by. */
+  /** The texts of a field in the order of their code points, each with the position of its record in the file. */
   function* textsOf(place: number, { needsBytes: fromJson }: FieldStatistics): Iterable<[number, string]> {
     const sql = `SELECT at, ${fromJson ? 'json' : `c${place}`} FROM staged WHERE c${place} IS NOT NULL
       ORDER BY ${sortExpression(place)}`
@@ -230,7 +230,7 @@ export function createStaging(file: string, { types, collations }: Declarations)
             yield json as string
         },
         ranks: place => {
-          // A key of one field has no equals: its ranks are the numbers.
+          // The values of a single key field are unique: their ranks are the record numbers.
           if (keyPlaces.length === 1 && place === keyPlaces[0]) return numbers.map((_, n) => n)
           return ranksOf(db, sortExpression(place), numbers)
         },

@@ -1,28 +1,28 @@
 import { exactText } from '../lib/json.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 
-/** What the values of a field have in common (D2): its type is what they all are, unless the operator says it. */
+/** What is known of a field's values (D2). They determine its type unless the operator declared one. */
 export interface FieldStatistics {
   readonly name: string
-  /** The type that the operator gave the field; undefined: found by looking at every value. */
+  /** The declared type; undefined: the type is determined from the values. */
   readonly declared: FieldType | undefined
   readonly collation: string | undefined
-  /** Kinds of values, each with the first line that has one, in the order of these lines. */
+  /** The kinds of values, each with the first line that has one, in the order of these lines. */
   readonly kinds: Map<FieldType, number>
   /** Records in which the field is null or missing. */
   nulls: number
-  /** Some value can't be sorted as SQLite holds it. */
+  /** Whether SQLite can't hold some value exactly (`needsBytes` in sort-keys.ts). */
   needsBytes: boolean
 }
 
-/** What an operator can declare. */
+/** The types that can be declared. */
 export const fieldTypes: readonly FieldType[] = ['text', 'integer', 'number', 'boolean', 'date-time', 'json']
 
 /** RFC 3339 §5.6, with a time zone; T and Z in either case, and a space for T as the RFC allows. */
 const dateTime =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
-/** Of the right form, and of a day that its month has. */
+/** Whether the text has the right form, and a day that exists in its month. */
 function isDateTime(text: string): boolean {
   if (text.length < 20 || !dateTime.test(text)) return false
   const day = Number(text.slice(8, 10))
@@ -45,11 +45,11 @@ export function kindOf(value: unknown): FieldType | undefined {
   return 'json'
 }
 
-/** Whether a field that was declared to be of a type may hold values of this kind. Text and JSON hold anything. */
+/** Whether a field of a declared type may hold a value of this kind. Text and JSON hold any. */
 export const fits = (kind: FieldType, type: FieldType): boolean =>
   kind === type || type === 'text' || type === 'json' || (type === 'number' && kind === 'integer')
 
-/** The value as a field declared as text sorts it: text as it is, everything else by its JSON. */
+/** What a value sorts by in a field declared as text: text by itself, everything else by its JSON. */
 export const textForm = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)
 
@@ -67,7 +67,7 @@ function typeOf(kinds: readonly FieldType[]): FieldType {
   return 'json'
 }
 
-/** Where a field got values of kinds that have no type in common. */
+/** The lines that make a field JSON: their values have no other type in common. */
 export interface Mix {
   readonly line: number
   readonly kind: FieldType
@@ -75,7 +75,7 @@ export interface Mix {
   readonly earlier: { readonly line: number; readonly kind: FieldType }
 }
 
-/** @returns why a field of different values is JSON; undefined where it has one type, or a declared one */
+/** @returns undefined if all values have a type in common, or the type was declared */
 export function mixOf({ declared, kinds }: FieldStatistics): Mix | undefined {
   if (declared !== undefined) return undefined
   const met = [...kinds].map(([kind, line]) => ({ kind, line }))
