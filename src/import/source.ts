@@ -1,5 +1,5 @@
-import { createReadStream, rmSync, statSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { createReadStream, rmSync } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -54,8 +54,9 @@ async function openInput(
   signal: AbortSignal | undefined,
 ): Promise<OpenFile> {
   if (path === '-') return spool(process.stdin, 'standard input', scratchFolder, signal)
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (!found) throw new ImportError(`there is no file ${path}`)
+  const found = await stat(path).catch(error => {
+    throw cannotOpen(path, error)
+  })
   if (found.isDirectory()) throw new ImportError(`${path} is a folder; give a file`)
   if (!found.isFile()) return spool(createReadStream(path), path, scratchFolder, signal)
   const handle = await openFile(path, 'r')
@@ -101,9 +102,15 @@ async function openFile(path: string, flags: 'r' | 'w+'): Promise<FileHandle> {
   try {
     return await open(path, flags, 0o600)
   } catch (error) {
-    throw new ImportError(`${path} can't be opened (${codeOf(error)})`, { cause: error })
+    throw cannotOpen(path, error)
   }
 }
+
+const cannotOpen = (path: string, cause: unknown): ImportError =>
+  new ImportError(
+    codeOf(cause) === 'ENOENT' ? `there is no file ${path}` : `${path} can't be opened (${codeOf(cause)})`,
+    { cause },
+  )
 
 const codeOf = (error: unknown): string =>
   error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)

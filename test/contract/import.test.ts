@@ -501,6 +501,7 @@ test('D1 D2 a failing import says why in one line and ends with 1, wrong use wit
     [args('-'), 1, /.+/, ''],
     [args('-'), 1, /damaged/, gzipSync(ndjson(books)).subarray(0, 60)],
     [args('/nothing/here.csv'), 1, /there is no file \/nothing\/here\.csv/, ''],
+    [args('/dev/null/here.csv'), 1, /\/dev\/null\/here\.csv can't be opened \(ENOTDIR\)/, ''],
     [args(dataFolder), 1, /is a folder/, ''],
     [
       args('-', '--read', 'everybody'),
