@@ -42,10 +42,10 @@ export async function* csvRows(text: AsyncIterable<string>, lenient = false): As
   }
   try {
     for await (const part of text) {
-      await done(callback => parser.write(part, told))
+      await done(callback => parser.write(part, callback))
       yield take()
     }
-    await done(callback => parser.end(told))
+    await done(callback => parser.end(callback))
     yield take()
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
