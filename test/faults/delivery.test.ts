@@ -285,6 +285,6 @@ onceTest('F2 a file that becomes shorter while it is sent breaks the connection 
     assert.ok(!(await finish(refused))?.includes(content.subarray(0, 10)))
     await until(() => openOn(served.pid, sha256) === 0)
     assert.equal(await served.stop(), 0)
-    assert.match(served.output.stdout + served.output.stderr, /an answer broke off/)
+    assert.match(served.output.stdout + served.output.stderr, /a response broke off/)
   }
 })
