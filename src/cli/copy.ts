@@ -1,44 +1,108 @@
+import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { toConfig } from '../config/config.ts'
+import { type Config, toConfig } from '../config/config.ts'
 import { settings } from '../config/settings.ts'
+import { OtherStore, takeOver } from '../files/owner.ts'
 import { openDump } from '../storage/copy/from-sqlite.ts'
 import { Failure, Misuse } from './failures.ts'
-import { say, table } from './output.ts'
+import { givenPath } from './given-path.ts'
+import { type Json, jsonOption, sayResult, table } from './output.ts'
 import { showProgress } from './progress.ts'
-import { commandEvent } from './store.ts'
+import { commandEvent, withStore } from './store.ts'
 
-/** `carrel copy`: moves an embedded store up to PostgreSQL, tokens and all. */
+interface Options extends Json {
+  readonly to?: string
+  readonly passwordFile?: string
+  readonly finish?: boolean
+}
+
+/** `carrel copy`: moves an embedded store to PostgreSQL, tokens included (docs/decisions/0016). */
 export function copyCommand(): Command {
   return new Command('copy')
     .description(
-      'Copy the embedded store of CARREL_DATA into an empty PostgreSQL database. Tokens stay valid.',
+      'Copy the embedded store of CARREL_DATA to an empty PostgreSQL database. The embedded store stays as it is.',
     )
-    .requiredOption('--to <url>', 'postgres://user:password@host:port/database')
-    .option('--json', 'print what was copied as JSON')
-    .action(async ({ to, json }: { to: string; json?: boolean }) => {
-      const config = toConfig(process.env)
-      if (config.database.kind !== 'embedded')
-        throw new Failure('copying goes from the embedded store; unset CARREL_DATABASE_URL')
-      const url = settings.CARREL_DATABASE_URL.read(to)
-      if (url === undefined) throw new Misuse('--to takes postgres://user:password@host:port/database')
-      const { copyToPostgres } = await import('../storage/copy/to-postgres.ts')
-      const dump = openDump(config.dataFolder)
-      const progress = showProgress()
-      try {
-        const loaded = await copyToPostgres(url, dump, commandEvent('store.copy'), progress.update)
-        progress.stop()
-        if (json) return say(JSON.stringify(loaded, null, 2))
-        say(
-          table(
-            ['COPIED', 'ROWS', 'SHA-256, SENT AND READ BACK'],
-            loaded.map(({ part, rows, sha256 }) => [part, rows, sha256]),
-          ),
-        )
-        say('\nSet CARREL_DATABASE_URL to the new database and start; tokens stay valid.')
-        if (config.tokenSecrets.length > 0) say('Keep CARREL_TOKEN_SECRET as it is.')
-      } finally {
-        progress.stop()
-        dump.close()
-      }
+    .option(
+      '--to <url>',
+      'the database, as postgres://user@host:port/database; its password comes from PGPASSWORD or a file',
+    )
+    .option('--password-file <file>', 'read the password from this file')
+    .option(
+      '--finish',
+      'with the settings of the copy: give it the folder of files, which belongs to the embedded store until then',
+    )
+    .option(...jsonOption)
+    .action(({ to, passwordFile, finish, json }: Options) => {
+      if ((to === undefined) === (finish !== true)) throw new Misuse('give either --to <url> or --finish')
+      if (to === undefined) return finishCopy(json)
+      return copyTo(readAddress(to, passwordFile), toConfig(process.env), json)
     })
 }
+
+/** @throws Misuse for a password too: everyone on the machine can see the arguments of a process */
+function readAddress(to: string, passwordFile: string | undefined): string {
+  const url = URL.parse(to)
+  if (!url || settings.CARREL_DATABASE_URL.read(to) === undefined)
+    throw new Misuse('--to takes postgres://user@host:port/database')
+  if (url.password !== '' || url.searchParams.has('password'))
+    throw new Misuse(
+      'other users of this machine can see a password on the command line; leave it out of --to, ' +
+        'and set PGPASSWORD or give --password-file',
+    )
+  if (passwordFile === undefined) return to
+  try {
+    const password = readFileSync(givenPath(passwordFile), 'utf8').replace(/\r?\n$/, '')
+    url.password = encodeURIComponent(password)
+  } catch (error) {
+    throw new Failure(`${passwordFile} can't be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  return url.href
+}
+
+async function copyTo(url: string, config: Config, json: boolean | undefined): Promise<void> {
+  if (config.database.kind !== 'embedded')
+    throw new Failure('only an embedded store can be copied; unset CARREL_DATABASE_URL')
+  const { copyToPostgres } = await import('../storage/copy/to-postgres.ts')
+  const dump = openDump(config.dataFolder)
+  const progress = showProgress()
+  try {
+    const parts = await copyToPostgres(url, dump, commandEvent('store.copy'), progress.update)
+    progress.stop()
+    sayResult(
+      json,
+      { parts },
+      `${table(
+        ['COPIED', 'ROWS', 'SHA-256, SENT AND READ BACK'],
+        parts.map(({ part, rows, sha256 }) => [part, rows, sha256]),
+      )}\n\n${nextSteps(config)}`,
+    )
+  } finally {
+    progress.stop()
+    dump.close()
+  }
+}
+
+const nextSteps = ({ filesFolder, tokenSecrets }: Config): string =>
+  [
+    'The embedded store was not changed. To switch to the copy:',
+    `  1. Set CARREL_DATABASE_URL to the new database, and CARREL_FILES to ${filesFolder}.`,
+    ...(tokenSecrets.length > 0 ? ['     Keep CARREL_TOKEN_SECRET as it is.'] : []),
+    '  2. Run `carrel copy --finish`, which gives the copy the folder of files.',
+    '  3. Start the service. Tokens stay valid.',
+  ].join('\n')
+
+const finishCopy = (json: boolean | undefined): Promise<void> =>
+  withStore(async ({ repository }, { database, filesFolder }) => {
+    if (database.kind === 'embedded')
+      throw new Failure(
+        '--finish is for the copy; set CARREL_DATABASE_URL to the database that was copied to',
+      )
+    if ((await repository.copiedFrom()) === null)
+      throw new Failure('the store of CARREL_DATABASE_URL was not made by `carrel copy`')
+    if (!(await takeOver(filesFolder, repository))) throw new OtherStore(filesFolder)
+    sayResult(
+      json,
+      { filesFolder, store: await repository.storeId() },
+      `${filesFolder} now belongs to the copy. The embedded store deletes nothing there any more.`,
+    )
+  })

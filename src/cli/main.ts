@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/file.ts'
-import { OtherStore } from '../files/owner.ts'
+import { OtherStore, UnfinishedCopy } from '../files/owner.ts'
 import { ImportError } from '../import/source.ts'
 import { systemReason } from '../lib/system-errors.ts'
 import { version } from '../lib/version.ts'
@@ -106,5 +106,6 @@ const known = [
   ExposeError,
   CopyError,
   OtherStore,
+  UnfinishedCopy,
   StoreUnavailable,
 ] as const

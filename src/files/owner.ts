@@ -22,23 +22,56 @@ export class OtherStore extends Error {
   }
 }
 
-type Store = Pick<Repository, 'storeId' | 'contents'>
+/** The folder still belongs to the store that this one is a copy of (docs/decisions/0016); nothing was done. */
+export class UnfinishedCopy extends Error {
+  constructor(folder: string) {
+    super(
+      `${folder} still belongs to the store that this one was copied from; run \`carrel copy --finish\` first`,
+    )
+  }
+}
+
+type Store = Pick<Repository, 'storeId' | 'contents' | 'copiedFrom'>
 
 /**
  * Records this store as the folder's owner if it has none, before files are added or removed. Only the owner knows which
  * contents are unreferenced; to any other store all of them would look so.
  * @returns whether the folder belongs to this store
  * @throws StoreUnavailable if the owner can't be recorded
+ * @throws UnfinishedCopy if the folder belongs to the store that this one is a copy of
  */
 export async function claimFolder(folder: string, store: Store): Promise<boolean> {
   const layout = layoutOf(folder)
   const id = await store.storeId()
   const owner = await unlessMissing(readFile(ownerFile(layout), 'utf8'))
-  if (owner !== undefined) return owner.trim() === id
+  if (owner !== undefined) {
+    if (owner.trim() === id) return true
+    if (owner.trim() === (await store.copiedFrom())) throw new UnfinishedCopy(folder)
+    return false
+  }
   // The owner file may be missing after a restore, or removed on purpose. Then the store that knows the contents gets it.
   if ((await holdsContents(layout)) && !(await holdsSomeOf(layout, store))) return false
   try {
     await writeOwner(layout, id)
+  } catch (error) {
+    throw toStoreUnavailable(error)
+  }
+  return true
+}
+
+/**
+ * Makes the folder of the store that this one is a copy of this store's. One rename decides: from then on the other store
+ * clears away nothing.
+ * @returns whether the folder is this store's
+ */
+export async function takeOver(folder: string, store: Store): Promise<boolean> {
+  try {
+    return await claimFolder(folder, store)
+  } catch (error) {
+    if (!(error instanceof UnfinishedCopy)) throw error
+  }
+  try {
+    await writeOwner(layoutOf(folder), await store.storeId())
   } catch (error) {
     throw toStoreUnavailable(error)
   }

@@ -42,7 +42,7 @@ export interface SweepReport {
  */
 export async function sweep(
   folder: string,
-  store: Pick<Repository, 'storeId' | 'contents' | 'contentsInUse'>,
+  store: Pick<Repository, 'storeId' | 'copiedFrom' | 'contents' | 'contentsInUse'>,
   progress: (share: number) => void = () => {},
   now: number = Date.now(),
 ): Promise<SweepReport> {

@@ -35,6 +35,8 @@ export interface Repository {
 
   /** The unique id of this store. A folder of files belongs to one store (docs/decisions/0012). */
   storeId(): Awaitable<string>
+  /** The id of the store that this one is a copy of; null when it is none. */
+  copiedFrom(): Awaitable<string | null>
 
   /** The distinct contents of bitstreams, by SHA-256, after this one. @param after '' for the first */
   contents(after: string, max: number): Awaitable<readonly Content[]>

@@ -23,6 +23,7 @@ const hour = graceMilliseconds + 1_000
 /** A store with these contents. */
 const storeWith = (id: string, ...contents: readonly Content[]) => ({
   storeId: () => id,
+  copiedFrom: () => null,
   contents: () => contents,
   contentsInUse: (names: readonly string[]) =>
     new Set(contents.map(({ sha256 }) => sha256).filter(sha256 => names.includes(sha256))),

@@ -84,7 +84,10 @@ test('rows before a misplaced quote are read, and its line is named', async t =>
   )
   const [, , bad] = found
   assert.ok(bad?.kind === 'bad')
-  assert.match(bad.reason, /^line 5: text after the closing double quote of a cell; .*; nothing after it was read$/)
+  assert.match(
+    bad.reason,
+    /^line 5: text after the closing double quote of a cell; .*; nothing after it was read$/,
+  )
   assert.deepEqual([found.length, shares], [3, [1]])
 })
 

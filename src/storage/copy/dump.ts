@@ -1,21 +1,19 @@
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 
-/** Everything that an embedded store holds, of one moment, to be carried over into another engine. */
+/** Everything that an embedded store holds at one moment, to be copied to another engine. */
 export interface Dump {
   readonly tables: readonly DumpedTable[]
-  /** The copy is this store from now on, to which the folder of files belongs. */
+  /** Of the store that is copied. The copy has an id of its own (docs/decisions/0016). */
   readonly storeId: string
   /** Oldest first. */
   readonly secrets: readonly { readonly secret: Uint8Array; readonly made: string }[]
   readonly entities: readonly DumpedEntity[]
-  /** Whether somebody has changed the store since: then the dump is not the whole of it. */
+  /** Whether the store has changed since, so that the dump is out of date. */
   hasChanged(): boolean
-  /** Makes what was dumped from another store, to which no folder of files belongs. */
-  becomeAnother(): void
   close(): void
 }
 
-/** A copy is not what it was made from; nothing of it was kept. */
+/** The copy can't be made, or differs from the store; nothing of it was kept. */
 export class CopyError extends Error {}
 
 export type DumpedValue = string | number | Uint8Array | null
@@ -23,9 +21,9 @@ export type DumpedValue = string | number | Uint8Array | null
 export interface DumpedTable {
   readonly name: (typeof tables)[number]['name']
   readonly columns: readonly string[]
-  /** Columns that say which row it is; rows come in their order. */
+  /** Columns that identify a row; rows come in their order. */
   readonly key: readonly string[]
-  /** Columns that hold 0 or 1 here. */
+  /** Columns that hold 0 or 1 in SQLite and a boolean in PostgreSQL. */
   readonly booleans: readonly string[]
   readonly count: number
   rows(): Iterable<readonly DumpedValue[]>
@@ -43,7 +41,7 @@ export interface DumpedEntity {
   close(): void
 }
 
-/** Every table of a store, in an order that references allow. */
+/** Every table of a store. A table comes after those that it refers to. */
 export const tables = [
   {
     name: 'eperson',
@@ -72,7 +70,7 @@ export const tables = [
     columns: 'id time event outcome eperson actor client_ip method object reason',
     booleans: [],
   },
-  // How many rows each has is counted anew, as they come.
+  // Without the counts of rows: triggers count them again as the rows arrive.
   { name: 'audience', key: ['id'], columns: 'id readers', booleans: [] },
   {
     name: 'item',

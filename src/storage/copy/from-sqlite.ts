@@ -1,19 +1,46 @@
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
-import { databaseFile, migrate } from '../sqlite/migrate.ts'
+import { databaseFile, requireStore } from '../sqlite/migrate.ts'
+import { migrations } from '../sqlite/migrations.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
 import { type Dump, type DumpedValue, tables } from './dump.ts'
 
-/** Opens the store in the folder. @throws StoreUnavailable when there is none, or it can't be read */
+/**
+ * Opens the store in the folder, read-only: nothing of it is changed, not even its schema.
+ * @throws StoreUnavailable when there is none, it can't be read, or it has another schema than this version of Carrel
+ */
 export function openDump(dataFolder: string): Dump {
-  migrate(dataFolder, false)
+  requireStore(dataFolder)
   const file = databaseFile(dataFolder)
   const db = openDatabase(file, { mode: 'read' })
+  try {
+    checkSchema(db, dataFolder)
+    return dump(db, dataFolder)
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function checkSchema(db: Database, dataFolder: string): void {
+  const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
+  if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
+  if (version === migrations.length) return
+  throw new StoreUnavailable(
+    `the store in ${dataFolder} has schema version ${version}, and this Carrel copies version ${migrations.length}; ${
+      version < migrations.length
+        ? 'any other command updates it, such as `carrel eperson list` (make a backup first)'
+        : 'use a newer Carrel'
+    }`,
+  )
+}
+
+function dump(db: Database, dataFolder: string): Dump {
   const dataVersion = () => db.get<{ data_version: number }>('PRAGMA data_version')?.data_version
   db.exec('BEGIN')
-  // The first read decides which moment it is.
+  // The first read fixes the moment that is copied.
   const counts = tables.map(
     ({ name }) => db.get<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)?.count ?? 0,
   )
@@ -68,14 +95,6 @@ export function openDump(dataFolder: string): Dump {
     hasChanged: () => {
       db.exec('COMMIT; BEGIN')
       return dataVersion() !== before
-    },
-    becomeAnother: () => {
-      const writing = openDatabase(file, { mode: 'write' })
-      try {
-        writing.run('UPDATE state SET store = ?', randomUUID())
-      } finally {
-        writing.close()
-      }
     },
     close: () => db.close(),
   }

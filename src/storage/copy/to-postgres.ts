@@ -7,23 +7,23 @@ import { migrate } from '../postgres/migrate.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
 import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './dump.ts'
 
-/** What was carried over and read back: of each part the rows, and the SHA-256 of all of them, the same on both sides. */
+/** A part that was copied and read back: its rows and their SHA-256, the same on both sides. */
 export interface Loaded {
   readonly part: string
   readonly rows: number
   readonly sha256: string
 }
 
-/** @param part what is at work @param share of it that is done, 0 to 1 */
+/** @param part the part that is being copied @param share how much of it is done, 0 to 1 */
 export type LoadProgress = (part: string, share: number) => void
 
-/** Rows that are read back at once. */
+/** Rows that are read back at a time. */
 const readStep = 10_000
 
 /**
- * Carries a whole embedded store into an empty database, in one transaction: whatever goes wrong, nothing is there.
- * @throws CopyError when the database is in use already, when what arrived is not what was sent, or when the store was
- *   changed meanwhile
+ * Copies a whole embedded store to an empty database, in one transaction: after a failure the database is still empty.
+ * @throws CopyError when the database is not empty, when what arrived is not what was sent, or when the store changed
+ *   during the copy
  */
 export async function copyToPostgres(
   url: string,
@@ -37,7 +37,7 @@ export async function copyToPostgres(
   try {
     await db.exec('BEGIN')
     await refuseUsed(db)
-    // What a new store is given at its start; this one brings its own.
+    // A new store has these; the copy brings its own.
     await db.exec('DELETE FROM carrel.epersongroup; DELETE FROM carrel.secret')
     const loaded: Loaded[] = []
     for (const table of dump.tables) loaded.push(await loadTable(db, table, progress))
@@ -50,29 +50,28 @@ export async function copyToPostgres(
     for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
     await continueSequences(db)
     if (dump.hasChanged())
-      throw new CopyError('the store was changed while it was copied; stop the service and copy again')
-    await recordEvent(db, event)
-    await db.run('UPDATE carrel.state SET store = $1', dump.storeId)
-    // Before the end: of two stores with one id either would clear away what only the other has. Where this fails
-    // behind it, neither clears anything (docs/deployment.md has the mend).
-    dump.becomeAnother()
+      throw new CopyError('the store changed while it was being copied; stop the service and copy again')
+    // The trail says which store this is a copy of; until the copy is finished, that one owns the folder of files.
+    await recordEvent(db, { ...event, object: dump.storeId })
     await db.exec('COMMIT')
     return loaded
   } finally {
-    // Without COMMIT everything is taken back.
+    // Without COMMIT, everything is rolled back.
     await db.close()
   }
 }
 
 async function refuseUsed(db: Connection): Promise<void> {
-  // Nodes that have started on it meanwhile wait here, and then see what was copied.
+  // Nodes that start on the database now wait here, and then see what was copied.
   await db.run('UPDATE carrel.state SET entities = entities + 1, secrets = secrets + 1')
   const [found] = await db.rows<{ used: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM carrel.eperson) OR EXISTS (SELECT 1 FROM carrel.entity)
        OR EXISTS (SELECT 1 FROM carrel.event) OR EXISTS (SELECT 1 FROM carrel.item) AS used`,
   )
   if (found?.used)
-    throw new CopyError('the database holds epersons, entities, items or events already; copy into a new one')
+    throw new CopyError(
+      'the database is not empty: it has epersons, entities, items or events; copy into a new database',
+    )
 }
 
 async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgress): Promise<Loaded> {
@@ -170,12 +169,12 @@ async function readBack(
 function same(part: string, sent: Omit<Loaded, 'part'>, arrived: Omit<Loaded, 'part'>): Loaded {
   if (sent.rows !== arrived.rows || sent.sha256 !== arrived.sha256)
     throw new CopyError(
-      `${part}: ${arrived.rows} of ${sent.rows} rows arrived, or not as they were sent; nothing was kept`,
+      `${part}: ${sent.rows} rows were sent and ${arrived.rows} arrived, or their contents differ; nothing was kept`,
     )
   return { part, ...arrived }
 }
 
-/** New stamps and ids go on behind those that were brought. */
+/** New stamps and ids continue after those that were copied. */
 async function continueSequences(db: Connection): Promise<void> {
   await db.exec(`
     UPDATE carrel.state SET audiences = coalesce((SELECT max(id) FROM carrel.audience), 0);
@@ -192,7 +191,9 @@ function copyValue(value: DumpedValue | boolean, isBoolean: boolean): string {
   if (value instanceof Uint8Array) return `\\\\x${Buffer.from(value).toString('hex')}`
   if (typeof value !== 'string') return String(value)
   if (value.includes('\0'))
-    throw new StoreUnavailable('a text with a NUL character can not be kept by PostgreSQL; change it first')
+    throw new StoreUnavailable(
+      'PostgreSQL cannot store text with a NUL character, and the store has one; remove it first',
+    )
   return value.replace(/[\\\t\n\r]/g, one => escapes[one] ?? one)
 }
 

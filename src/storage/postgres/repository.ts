@@ -73,6 +73,11 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
         : undefined,
     deleteItem: (identifier, event) => deleteItem(pool, identifier, event),
 
+    copiedFrom: async () => {
+      const sql = "SELECT object FROM carrel.event WHERE event = 'store.copy' ORDER BY id DESC LIMIT 1"
+      const [copied] = await pool.rows<{ object: string | null }>(sql)
+      return copied?.object ?? null
+    },
     storeId: async () => {
       const [row] = await pool.rows<{ store: string }>('SELECT store FROM carrel.state')
       if (!row) throw new Error('the store has lost its state row')

@@ -48,6 +48,16 @@ export function migrate(dataFolder: string, create: boolean): boolean {
   }
 }
 
+/**
+ * Refuses a folder without a store, and changes nothing.
+ * @throws StoreUnavailable when there is none, or its database is lost
+ */
+export function requireStore(dataFolder: string): void {
+  const size = statSync(databaseFile(dataFolder), { throwIfNoEntry: false })?.size
+  if (!size)
+    refuseNew(dataFolder, filesBesideDatabase(dataFolder), size === undefined ? 'missing' : 'empty', false)
+}
+
 /** What only a store that was created has: its records would be cleared away as nobody's if it began again (D6). */
 function filesBesideDatabase(dataFolder: string): readonly string[] {
   const names = (folder: string): readonly string[] =>

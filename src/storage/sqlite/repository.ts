@@ -63,6 +63,8 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
   setReaders: (change, event) => write('setReaders', change, event),
   deleteItem: (identifier, event) => write('deleteItem', identifier, event),
 
+  // `carrel copy` copies to PostgreSQL only.
+  copiedFrom: () => null,
   storeId: () => {
     const row = db.get<{ store: string }>('SELECT store FROM state')
     if (!row) throw new Error('the store has lost its state row')

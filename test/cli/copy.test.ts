@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { assertCounts, filesIn, ingest, withoutBar, writeLetters } from '../support/data/archives.ts'
+import { createDatabase, runSql } from '../support/service/databases.ts'
+import { carrel, type Finished } from '../support/service/process.ts'
+import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+
+/** `carrel copy`: what it leaves as it is, where the password comes from, and whose the folder of files is. */
+
+function assertDone({ code, stdout, stderr }: Finished): string {
+  assert.equal(code, 0, stdout + stderr)
+  assert.equal(withoutBar(stderr), '')
+  return stdout
+}
+
+function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says: RegExp): void {
+  assert.equal(code, expected, stdout + stderr)
+  assert.equal(stdout, '')
+  assert.match(withoutBar(stderr), /^carrel: [^\n]+\n$/)
+  assert.match(stderr, says)
+}
+
+function withoutPassword(address: string) {
+  const url = new URL(address)
+  const password = decodeURIComponent(url.password)
+  url.password = ''
+  return { to: url.href, password }
+}
+
+const copy = (dataFolder: string, url: string, ...more: readonly string[]) => {
+  const { to, password } = withoutPassword(url)
+  return carrel(dataFolder, ['copy', '--to', to, ...more], { env: { PGPASSWORD: password } })
+}
+
+/** Every file of the folder by its SHA-256, without those that SQLite makes for every reader. */
+const hashesOf = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile() && !/-(wal|shm)$/.test(entry.name))
+      .map(entry => join(entry.parentPath, entry.name))
+      .map(path => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]),
+  )
+
+/** An embedded store with two items that have files, stopped. */
+async function storeWithFiles(t: TestContext): Promise<Service> {
+  const service = await startService(t, { engine: 'sqlite' })
+  await service.addEperson('ruth@example.org')
+  await service.addRecords('letters', 'id', [{ id: 1 }])
+  assertCounts(await ingest(service.dataFolder, writeLetters(join(temporaryFolder(t), 'letters'), 2)), {
+    added: 2,
+  })
+  await service.stop()
+  return service
+}
+
+test('D2 copying changes nothing in the store that is copied, neither when it succeeds nor when it fails', async t => {
+  const { dataFolder } = await storeWithFiles(t)
+  const url = await createDatabase(t)
+  const before = hashesOf(dataFolder)
+  assertRefused(await copy(dataFolder, Object.assign(new URL(url), { port: '1' }).href), 1, /PostgreSQL/)
+  assert.deepEqual(hashesOf(dataFolder), before)
+  assertDone(await copy(dataFolder, url))
+  assert.deepEqual(hashesOf(dataFolder), before)
+  assertRefused(await copy(dataFolder, url), 1, /not empty.*new database/)
+  assert.deepEqual(hashesOf(dataFolder), before)
+})
+
+test('D2 a store of an older or a newer schema is not copied, and stays as it is', async t => {
+  const { dataFolder } = await storeWithFiles(t)
+  const url = await createDatabase(t)
+  const db = new DatabaseSync(join(dataFolder, 'carrel.db'))
+  const known = (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version
+  for (const [version, says] of [
+    [known - 1, /schema version \d+.*`carrel eperson list`/],
+    [known + 1, /schema version \d+.*use a newer Carrel/],
+    [0, /no embedded store.*CARREL_DATA/],
+  ] as const) {
+    db.exec(`PRAGMA user_version = ${version}`)
+    const before = hashesOf(dataFolder)
+    assertRefused(await copy(dataFolder, url), 1, says)
+    assert.deepEqual(hashesOf(dataFolder), before)
+  }
+  db.close()
+  assert.deepEqual(await runSql(url, "SELECT 1 FROM pg_namespace WHERE nspname = 'carrel'"), [])
+})
+
+test('D2 a password on the command line is refused; PGPASSWORD and --password-file are read', async t => {
+  const { dataFolder } = await storeWithFiles(t)
+  const [first, second] = [await createDatabase(t), await createDatabase(t)]
+  const { to, password } = withoutPassword(first)
+  for (const given of [first, `${to}?password=${password}`]) {
+    const refused = await carrel(dataFolder, ['copy', '--to', given])
+    assertRefused(refused, 2, /PGPASSWORD/)
+    assert.ok(!refused.stderr.includes(password), refused.stderr)
+  }
+  assertDone(await copy(dataFolder, first))
+  const file = join(temporaryFolder(t), 'password')
+  const { to: other } = withoutPassword(second)
+  const fromFile = () => carrel(dataFolder, ['copy', '--to', other, '--password-file', file])
+  assertRefused(await fromFile(), 1, /password can't be read \(ENOENT\)/)
+  writeFileSync(file, 'wrong %2F:@\n')
+  assertRefused(await fromFile(), 1, /password authentication failed/)
+  writeFileSync(file, `${password}\n`)
+  assertDone(await fromFile())
+})
+
+test('D2 until a copy is finished the folder of files stays with the embedded store, then it is the copy’s', async t => {
+  const old = await storeWithFiles(t)
+  const files = old.config.filesFolder
+  const url = await createDatabase(t)
+  const steps = assertDone(await copy(old.dataFolder, url))
+  for (const step of [`CARREL_FILES to ${files}.`, '`carrel copy --finish`'])
+    assert.ok(steps.includes(step), steps)
+  const env = { CARREL_DATABASE_URL: url, CARREL_FILES: files }
+  const now = temporaryFolder(t, 'sqlite')
+  const owner = () => readFileSync(join(files, 'store'), 'utf8')
+  const before = owner()
+  const contents = filesIn(files)
+
+  // The copy puts nothing into a folder where the embedded store would clear it away, and clears nothing away itself.
+  const later = writeLetters(join(temporaryFolder(t), 'later'), 2, at => `later ${at}`)
+  for (const args of [
+    ['ingest', later],
+    ['files', 'clean'],
+  ])
+    assertRefused(await carrel(now, args, { env }), 1, /still belongs.*`carrel copy --finish`/)
+  assert.deepEqual(filesIn(files), contents)
+  assert.equal(owner(), before)
+  assertDone(await carrel(now, ['files', 'verify'], { env }))
+  // Whoever stays with the embedded store can.
+  assertDone(await carrel(old.dataFolder, ['files', 'clean']))
+
+  // Twice, as after a command that was killed before it could say so.
+  for (let round = 0; round < 2; round++) {
+    assert.match(assertDone(await carrel(now, ['copy', '--finish'], { env })), /belongs to the copy/)
+    assert.notEqual(owner(), before)
+  }
+  assertCounts(JSON.parse(assertDone(await carrel(now, ['ingest', later, '--json'], { env }))), { added: 2 })
+  for (let round = 0; round < 2; round++) {
+    for (const path of filesIn(files)) utimesSync(join(files, path), 1, 1)
+    assertRefused(await carrel(old.dataFolder, ['files', 'clean']), 1, /belongs to another store/)
+    // CARREL_DATABASE_URL was forgotten.
+    const ingested = await carrel(old.dataFolder, ['ingest', later])
+    assert.equal(ingested.code, 0)
+    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleared away: [^\n]*\n$/)
+  }
+  for (const words of [['verify'], ['clean']]) assertDone(await carrel(now, ['files', ...words], { env }))
+  for (const path of contents.filter(one => one !== 'store')) assert.ok(existsSync(join(files, path)), path)
+})
+
+test('D2 --finish is refused for what is no copy, and for the folder of a third store', async t => {
+  const old = await storeWithFiles(t)
+  assertRefused(await carrel(old.dataFolder, ['copy', '--finish']), 1, /CARREL_DATABASE_URL/)
+  const fresh = await createDatabase(t)
+  const files = old.config.filesFolder
+  const owner = readFileSync(join(files, 'store'), 'utf8')
+  const now = temporaryFolder(t, 'sqlite')
+  await startService(t, { dataFolder: now, env: { CARREL_DATABASE_URL: fresh } })
+  const finish = (url: string, folder: string) =>
+    carrel(now, ['copy', '--finish', '--json'], { env: { CARREL_DATABASE_URL: url, CARREL_FILES: folder } })
+  assertRefused(await finish(fresh, files), 1, /not made by `carrel copy`/)
+  const url = await createDatabase(t)
+  assertDone(await copy(old.dataFolder, url))
+  const third = await storeWithFiles(t)
+  assertRefused(await finish(url, third.config.filesFolder), 1, /belongs to another store/)
+  assert.equal(readFileSync(join(files, 'store'), 'utf8'), owner)
+  const { store } = JSON.parse(assertDone(await finish(url, files))) as { store: string }
+  assert.equal(readFileSync(join(files, 'store'), 'utf8'), `${store}\n`)
+})
+
+test('D1 copy takes either --to or --finish', async t => {
+  const folder = temporaryFolder(t, 'sqlite')
+  for (const args of [[], ['--to', 'postgres://u@h/d', '--finish']])
+    assertRefused(await carrel(folder, ['copy', ...args]), 2, /either --to <url> or --finish/)
+})
