@@ -103,6 +103,6 @@ const finishCopy = (json: boolean | undefined): Promise<void> =>
     sayResult(
       json,
       { filesFolder, store: await repository.storeId() },
-      `${filesFolder} now belongs to the copy. The embedded store deletes nothing there any more.`,
+      `${filesFolder} now belongs to the copy. The embedded store no longer deletes anything there.`,
     )
   })

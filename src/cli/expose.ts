@@ -13,17 +13,17 @@ interface Options {
   readonly json?: boolean
 }
 
-/** `carrel expose`: makes a table or view that is there already a read-only entity. */
+/** `carrel expose`: makes an existing table or view a read-only entity. */
 export function exposeCommand(): Command {
   return new Command('expose')
     .argument('<table>', 'a table or view of the PostgreSQL database, with its schema: public.artworks')
-    .description('Put token-authenticated paging in front of a table or view. Its rows are read as they are.')
+    .description('Make a table or view of the PostgreSQL database a read-only entity. Nothing is copied.')
     .requiredOption('--entity <name>', 'the entity: a-z, 0-9, _ and -')
     .option(
       '--key <columns>',
-      'the columns that tell rows apart, separated by commas; the primary key if left out',
+      'the columns that identify a row, separated by commas (default: the primary key)',
     )
-    .option('--fields <columns>', 'the columns to show, separated by commas; all if left out')
+    .option('--fields <columns>', 'the columns to show, separated by commas (default: all)')
     .option(...entityReadOption)
     .option('--json', 'print the entity as JSON')
     .action((name: string, options: Options) =>
@@ -33,7 +33,7 @@ export function exposeCommand(): Command {
         const read = await entityRule(options.read, accounts)
         if (entities.expose === undefined)
           throw new Failure(
-            'the embedded store has no tables to expose; set CARREL_DATABASE_URL to the PostgreSQL database that has them',
+            'the embedded store has no tables to expose; set CARREL_DATABASE_URL to a PostgreSQL database',
           )
         const exposed = await entities.expose(
           {
@@ -75,7 +75,8 @@ const columnsOf = (text: string | undefined): readonly string[] | null =>
 function splitName(text: string): readonly [schema: string, table: string] {
   const part = '("(?:[^"]|"")+"|[^".]+)'
   const [, first, second] = new RegExp(`^${part}(?:\\.${part})?$`).exec(text) ?? []
-  if (first === undefined) throw new Misuse(`${JSON.stringify(text)} is no table; name it as schema.table`)
+  if (first === undefined)
+    throw new Misuse(`${JSON.stringify(text)} is not the name of a table; write schema.table`)
   const bare = (name: string) => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name)
   return second === undefined ? ['public', bare(first)] : [bare(first), bare(second)]
 }

@@ -6,7 +6,7 @@ import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
 
-/** `carrel group …`: groups and who is in them. */
+/** `carrel group …`: groups and their members. */
 export function groupCommand(): Command {
   const command = new Command('group').description('Manage groups and their members.')
 

@@ -12,19 +12,21 @@ import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
-/** `carrel sso …`: is single sign-on set up rightly, and whom would it log in as what? */
+/** `carrel sso …`: checks the configuration of single sign-on, and lists and removes identities. */
 export function ssoCommand(): Command {
-  const command = new Command('sso').description('Check single sign-on: its configuration, and who is who.')
+  const command = new Command('sso').description(
+    'Check single sign-on, and list and remove the identities of epersons.',
+  )
 
   command
     .command('check')
-    .description('Check the configuration, ask the providers, and name what is wrong. Changes nothing.')
+    .description('Check the configuration and ask the providers. Changes nothing.')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = toConfig(process.env)
       const singleSignOn = signOnOf(config)
       const findings: Finding[] = []
-      // Only here: what speaks the protocols takes longer to load than most commands to run.
+      // Loaded only here: the protocol libraries take longer to load than most commands to run.
       const { checkSignOn } = await import('../authn/sso/check.ts')
       const addresses = signOnAddresses(addressesOf(config))
       for await (const finding of checkSignOn({ ...config, singleSignOn, addresses })) findings.push(finding)
@@ -35,15 +37,14 @@ export function ssoCommand(): Command {
         ),
       )
       const errors = findings.filter(({ level }) => level === 'error').length
-      if (errors > 0)
-        throw new Failure(`${errors} ${errors === 1 ? 'thing is' : 'things are'} wrong; see above`)
+      if (errors > 0) throw new Failure(`${errors} ${errors === 1 ? 'error' : 'errors'} found; see above`)
     })
 
   command
     .command('explain')
-    .description('Say which eperson and groups attributes would give, without logging anyone in.')
+    .description('Show which eperson and which special groups these attributes would give. Logs nobody in.')
     .requiredOption('--attributes <file.json>', 'the attributes or claims, as one JSON object')
-    .option('--provider <id>', 'the provider that they come from; needed when there are several')
+    .option('--provider <id>', 'the provider that they come from; required if there are several')
     .option('--json', 'print JSON')
     .action(async (options: { attributes: string; provider?: string; json?: boolean }) => {
       const attributes = attributesOf(readJson(options.attributes))
@@ -56,7 +57,7 @@ export function ssoCommand(): Command {
 
   command
     .command('identities')
-    .description('List which subject of which provider is which eperson.')
+    .description('List the identities of epersons at providers.')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withStore(async ({ identities }) => {
@@ -94,7 +95,7 @@ export function ssoCommand(): Command {
 function signOnOf({ singleSignOn }: Config): SingleSignOnConfig {
   if (singleSignOn === null)
     throw new Failure(
-      'there is no singleSignOn in the configuration file; set CARREL_CONFIG to one that has it',
+      'single sign-on is not configured; set CARREL_CONFIG to a configuration file with singleSignOn',
     )
   return singleSignOn
 }
@@ -116,7 +117,7 @@ function readJson(file: string): Readonly<Record<string, unknown>> {
     throw new Failure(`${file} can't be read: ${why}`)
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content))
-    throw new Failure(`${file} must hold one JSON object: names and values of attributes`)
+    throw new Failure(`${file} must contain one JSON object with the names and values of attributes`)
   return content as Record<string, unknown>
 }
 
@@ -170,8 +171,8 @@ function inWords({
 }: Explained): string {
   const who = eperson === null ? '' : `${eperson.email} (${eperson.uuid})`
   const outcomes: Readonly<Record<string, string>> = {
-    known: `logs in as ${who}, known by subject`,
-    linked: `logs in as ${who}, by e-mail address, and is linked to it from then on`,
+    known: `logs in as ${who}, who is known by subject`,
+    linked: `logs in as ${who}, matched by e-mail address, and is linked from then on`,
     created: `logs in as a new eperson ${email}`,
     refused: `is refused: ${why}${who === '' ? '' : ` (${who})`}`,
   }

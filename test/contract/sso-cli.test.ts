@@ -88,7 +88,7 @@ nodeTest('D2 sso check finds nothing wrong where nothing is', async t => {
     found,
     /^ok company: did not refuse the redirect URI https:\/\/repo\.example\.edu\/api\/authn\/sso\/oidc\/callback\/company$/,
   )
-  assertFound(found, /^ok company: takes the client’s credentials/)
+  assertFound(found, /^ok company: accepts the client’s credentials/)
   assertFound(found, /^ok company: has back-channel logout; register https:.*\/sso\/oidc\/logout\/company$/)
   assertFound(found, new RegExp(`^ok uni: entity id ${idp.entityId}`))
   assertFound(
@@ -151,7 +151,11 @@ nodeTest('D2 sso check names what is wrong with SAML metadata, certificates and 
   for (const [xml, block, expected] of [
     ['<a/>', {}, /^error uni: the metadata .*: it describes no SAML 2\.0 identity provider/],
     ['<a', {}, /^error uni: the metadata .*: it is not well-formed XML/],
-    [idp.metadata(), { entityId: 'urn:other' }, /^error uni: .*it describes no identity provider urn:other/],
+    [
+      idp.metadata(),
+      { entityId: 'urn:other' },
+      /^error uni: .*it does not describe the identity provider urn:other/,
+    ],
     [idp.metadata({ validUntil: new Date(Date.now() - day) }), {}, /^error uni: the metadata expired on 20/],
     [
       idp.metadata({ validUntil: new Date(Date.now() + day) }),
@@ -205,8 +209,8 @@ nodeTest('D2 sso check names origins, and cookies that a browser will not send b
   writeFileSync(join(folder, 'idp.xml'), (await startSamlProvider(t)).metadata())
   const uni = { id: 'uni', kind: 'saml', metadata: join(folder, 'idp.xml') }
   const overHttp = await findings(t, { providers: [uni] })
-  assertFound(overHttp, /^error uni: over http a browser does not send the cookie of a login back/)
-  assertFound(overHttp, /^error carrel: pages of https:\/\/ui\.example\.edu are another site/)
+  assertFound(overHttp, /^error uni: over http browsers do not send the login cookie/)
+  assertFound(overHttp, /^error carrel: https:\/\/ui\.example\.edu is a different site/)
   const noOrigins = await findings(t, { providers: [settings] }, {}, { CARREL_ALLOWED_ORIGINS: '' })
   assertFound(noOrigins, /^warning carrel: CARREL_ALLOWED_ORIGINS is empty/)
   const plainPages = { ...secure, CARREL_ALLOWED_ORIGINS: 'http://ui.example.edu' }
@@ -241,16 +245,13 @@ nodeTest(
     const bad = { ...withSingleSignOn(t, { providers: [settings] }), ...plain }
     const failed = await carrel(folder, ['sso', 'check', '--json'], { env: bad })
     assert.equal(failed.code, 1)
-    assert.equal(failed.stderr, 'carrel: 1 thing is wrong; see above\n')
+    assert.equal(failed.stderr, 'carrel: 1 error found; see above\n')
     const found = JSON.parse(failed.stdout) as Finding[]
     assert.ok(found.some(({ level, about }) => level === 'error' && about === 'company'))
 
     const none = await carrel(folder, ['sso', 'check'])
     assert.equal(none.code, 1)
-    assert.match(
-      none.stderr,
-      /^carrel: there is no singleSignOn in the configuration file; set CARREL_CONFIG/,
-    )
+    assert.match(none.stderr, /^carrel: single sign-on is not configured; set CARREL_CONFIG/)
   },
 )
 
@@ -369,7 +370,7 @@ Special groups  –
     [[], 2, /--attributes/],
     [['--attributes', attributes, '--provider', 'nobody'], 2, /--provider must be one of company/],
     [['--attributes', join(folder, 'none.json')], 1, /can't be read: ENOENT/],
-    [['--attributes', join(folder, 'list.json')], 1, /must hold one JSON object/],
+    [['--attributes', join(folder, 'list.json')], 1, /must contain one JSON object/],
   ] as const) {
     const { code: given, stderr } = await run(...args)
     assert.equal(given, code, stderr)

@@ -870,7 +870,7 @@ onceTest(
     assert.equal(told.filter(({ level }) => level === 40).length, told.length)
     const pretended = told.filter(({ msg }) => msg.includes('did not come from the trusted proxy'))
     assert.equal(pretended.length, wrongSecrets.length + 1)
-    for (const why of [/twice/, /brought nobody|subject/])
+    for (const why of [/twice/, /sent no user|subject/])
       assert.ok(told.some(line => why.test(line.why ?? '')))
     const all = served.output.stdout + served.output.stderr
     for (const value of [...Object.values(ruth), secret.value, 'twice@example.edu', 'xxxx'])

@@ -3,9 +3,9 @@ import type { Addresses } from '../../http/addresses.ts'
 import type { Way } from '../challenge.ts'
 import type { WaysOn } from './refusals.ts'
 
-/** Where single sign-on lives. What a provider has to be told, it is told in these words. */
+/** The addresses of single sign-on, exactly as providers are configured with them. */
 export interface SignOnAddresses {
-  /** What a client is told (L4): it may put an address of its own behind the last `=`. */
+  /** What a client is told (L4): it may put an address of its own after the last `=`. */
   location(scheme: string, redirectUrl: string): string
   /** The same with the address encoded, so that more can follow. */
   start(scheme: string, redirectUrl: string): string

@@ -32,10 +32,10 @@ type Parts = Pick<Config, 'baseUrl' | 'allowedOrigins'> & {
 }
 
 const day = 24 * 3_600_000
-/** Milliseconds for an answer of a provider. */
+/** Milliseconds that a provider has to answer. */
 const patience = 5_000
 
-/** Looks at everything that a configuration of single sign-on needs, and asks the providers. Changes nothing anywhere. */
+/** Checks the configuration of single sign-on and asks the providers. Changes nothing. */
 export async function* checkSignOn(parts: Parts): AsyncIterable<Finding> {
   for (const one of checkSelf(parts)) yield { about: 'carrel', ...one }
   for (const provider of parts.singleSignOn.providers) {
@@ -54,16 +54,22 @@ function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts)
   const { hostname, protocol } = new URL(baseUrl)
   const isPlain = protocol === 'http:'
   if (isPlain && !isLoopback(baseUrl))
-    yield warning(`CARREL_BASE_URL is ${baseUrl}: over http, passwords and tokens can be read on the way`)
+    yield warning(
+      `CARREL_BASE_URL is ${baseUrl}: passwords and tokens that are sent over http can be read on the network`,
+    )
   if (allowedOrigins.length === 0)
-    yield warning('CARREL_ALLOWED_ORIGINS is empty: browsers can be sent back to the service itself only')
+    yield warning(
+      'CARREL_ALLOWED_ORIGINS is empty: after a login, browsers can return only to the service itself',
+    )
   for (const origin of allowedOrigins)
     if (isPlain && new URL(origin).hostname !== hostname)
       yield error(
-        `pages of ${origin} are another site than ${baseUrl}, and over http a browser does not send them the cookies of the login: use https, or the same host name`,
+        `${origin} is a different site from ${baseUrl}, and over http browsers do not send the login cookies across sites: use https, or the same host name`,
       )
     else if (!isPlain && origin.startsWith('http:') && !isLoopback(origin))
-      yield warning(`${origin} in CARREL_ALLOWED_ORIGINS is http: tokens can be read there`)
+      yield warning(
+        `${origin} in CARREL_ALLOWED_ORIGINS is http: tokens that are sent there can be read on the network`,
+      )
   yield ok(`browsers return to ${singleSignOn.defaultRedirectUrl} by default`)
   for (const id of singleSignOn.switchedOff)
     yield warning(`the provider ${id} is switched off: its scheme is not among methods`)
@@ -72,20 +78,20 @@ function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts)
   const { entityId, keys } = singleSignOn.saml
   yield ok(`SAML entity id ${entityId}, metadata at ${addresses.samlMetadata}`)
   if (keys === null)
-    yield warning('no saml.privateKey: requests are not signed, and encrypted assertions can not be read')
+    yield warning('no saml.privateKey: requests are not signed, and encrypted assertions cannot be read')
   else yield* checkCertificate('saml.certificate', keys.certificate)
 }
 
 function* checkAccounts({ create, email, kind, groups }: ProviderConfig): Iterable<Found> {
   if (!create && !email.match)
-    yield warning('neither create nor email.match is on: nobody who has not been here before can log in')
+    yield warning('neither create nor email.match is on: only epersons who are already linked can log in')
   if (kind === 'oidc' && email.match && email.verified === 'always')
     yield warning(
-      'email.match with email.verified "always": whoever can set an address at the provider can take over the eperson that has it',
+      'email.match with email.verified "always": anyone who can set an address at the provider can take over the eperson with that address',
     )
   if (kind === 'oidc' && create && email.verified === 'claim')
     yield ok(
-      'creates epersons only where the claim that an address is verified says so; some providers never send it',
+      'creates epersons only if a claim says that their address is verified; some providers never send that claim',
     )
   if (groups.length === 0) yield ok('gives no special groups')
 }
@@ -109,11 +115,11 @@ async function* checkSaml(provider: SamlConfig, { singleSignOn, baseUrl }: Parts
     yield warning(`the metadata expires on ${dateOf(idp.validUntil)}`)
   for (const certificate of idp.certificates) yield* checkCertificate('its certificate', certificate)
   if (idp.wantsSignedRequests && singleSignOn.saml.keys === null)
-    yield error('it wants signed requests, and there is no saml.privateKey to sign them with')
+    yield error('it requires signed requests, and saml.privateKey is not set')
   yield ok(idp.logout === null ? 'has no single logout by redirect' : 'has single logout')
   if (baseUrl.startsWith('http:') && new URL(idp.signInUrl).hostname !== new URL(baseUrl).hostname)
     yield error(
-      `over http a browser does not send the cookie of a login back when ${new URL(idp.signInUrl).hostname}, another site, posts its answer: set CARREL_BASE_URL to https://…`,
+      `over http browsers do not send the login cookie when ${new URL(idp.signInUrl).hostname}, a different site, posts its response: set CARREL_BASE_URL to https://…`,
     )
   if (idp.signInUrl.startsWith('http:') && !isLoopback(idp.signInUrl))
     yield warning(`its address ${idp.signInUrl} is http`)
@@ -123,7 +129,7 @@ async function* checkSaml(provider: SamlConfig, { singleSignOn, baseUrl }: Parts
 /** The operating system's messages name the file again. */
 const reasonOf = (cause: unknown): string =>
   (cause as NodeJS.ErrnoException).code === 'ENOENT'
-    ? 'there is no such file (ENOENT); it takes a file, which you fetch from the provider'
+    ? 'there is no such file (ENOENT); download the metadata from the provider and save it there'
     : (cause as Error).message
 
 async function* checkOidc(provider: OidcConfig, { addresses }: Parts): AsyncIterable<Found> {
@@ -137,10 +143,10 @@ async function* checkOidc(provider: OidcConfig, { addresses }: Parts): AsyncIter
       clockTolerance,
     )
     if (server.code_challenge_methods_supported && !server.code_challenge_methods_supported.includes('S256'))
-      yield warning('it does not say that it supports PKCE with S256')
+      yield warning('it does not announce PKCE with S256')
     for (const scope of provider.scopes)
       if (server.scopes_supported && !server.scopes_supported.includes(scope))
-        yield warning(`it does not say that it knows the scope ${scope}`)
+        yield warning(`it does not announce the scope ${scope}`)
     yield await checkKeys(server.jwks_uri ?? '')
     yield await checkRedirectUri(client, provider, redirectUri)
     yield await checkCredentials(client, redirectUri)
@@ -164,10 +170,10 @@ async function checkKeys(uri: string): Promise<Found> {
   const keys = answer?.ok ? ((await answer.json().catch(() => ({}))) as { keys?: unknown }).keys : undefined
   return Array.isArray(keys) && keys.length > 0
     ? ok(`publishes ${keys.length} key${keys.length === 1 ? '' : 's'}`)
-    : error(`its keys can not be read at ${uri}`)
+    : error(`its keys cannot be read at ${uri}`)
 }
 
-/** A provider says at once, to anybody, whether it knows a client and its redirect URI. */
+/** A provider tells anyone at once whether it knows a client and its redirect URI. */
 async function checkRedirectUri(
   client: ReturnType<typeof createOidcClient>,
   provider: OidcConfig,
@@ -182,7 +188,7 @@ async function checkRedirectUri(
     code_challenge_method: 'S256',
   })
   const answer = await ask(url)
-  if (!answer || answer.status >= 500) return warning('its login page can not be reached from here')
+  if (!answer || answer.status >= 500) return warning('its login page cannot be reached from this machine')
   const isError = /[?&#/]error\b/i.test(answer.headers.get('location') ?? '')
   if (answer.status < 400 && !isError) return ok(`did not refuse the redirect URI ${redirectUri}`)
   const text = (await answer.text()) + (answer.headers.get('location') ?? '')
@@ -196,14 +202,14 @@ async function checkCredentials(
   redirectUri: string,
 ): Promise<Found> {
   const said = await client.tryCredentials(redirectUri)
-  if (said === 'invalid_grant') return ok('takes the client’s credentials')
+  if (said === 'invalid_grant') return ok('accepts the client’s credentials')
   if (said === 'invalid_client' || said === 'unauthorized_client')
-    return error('it refuses clientId with clientSecret: is the secret right, and clientAuthentication?')
-  return warning(`its token endpoint said ${said} to a code that can not be right, not invalid_grant`)
+    return error('it refuses clientId with clientSecret: check the secret and clientAuthentication')
+  return warning(`its token endpoint answered ${said} to an invalid code; expected invalid_grant`)
 }
 
 function* checkProxy({ addresses, attributes }: ProxyConfig): Iterable<Found> {
-  yield ok(`believes ${attributes.subject} from ${addresses.join(', ')}, with the shared secret`)
+  yield ok(`accepts ${attributes.subject} from ${addresses.join(', ')}, with the shared secret`)
 }
 
 function* checkCertificate(name: string, pem: string): Iterable<Found> {
@@ -214,21 +220,21 @@ function* checkCertificate(name: string, pem: string): Iterable<Found> {
   else if (from > Date.now()) yield error(`${name} is valid only from ${dateOf(from)}`)
   else if (to < Date.now() + 30 * day) yield warning(`${name} expires on ${dateOf(to)}`)
   else yield ok(`${name} is valid until ${dateOf(to)}`)
-  if (bits !== undefined && bits < 2048) yield warning(`${name} has a key of ${bits} bits only`)
+  if (bits !== undefined && bits < 2048) yield warning(`${name} has a key of only ${bits} bits`)
 }
 
 /** @param tolerance seconds */
 async function* checkClock(url: string, tolerance: number): AsyncIterable<Found> {
   const answer = await ask(url)
   if (!answer) {
-    yield warning(`${url} can not be reached from here; browsers must be able to`)
+    yield warning(`${url} cannot be reached from this machine; browsers must be able to reach it`)
     return
   }
   const theirs = Date.parse(answer.headers.get('date') ?? '')
   const seconds = Math.round((Date.now() - theirs) / 1000)
   if (Math.abs(seconds) > tolerance)
     yield error(
-      `the clock here is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the provider’s; ${tolerance} s are allowed: let NTP set both`,
+      `the clock here is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the provider’s; ${tolerance} s are allowed: use NTP on both sides`,
     )
 }
 

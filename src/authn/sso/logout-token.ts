@@ -15,7 +15,7 @@ interface Expected {
   readonly jwksUri: string
 }
 
-/** Seconds after it was made that a logout token is taken. */
+/** Seconds after it was made that a logout token is accepted. */
 const longestAge = 300
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 /** Anything that only the provider can sign: never `none`, never with a secret that others have. */
@@ -32,7 +32,7 @@ const algorithms = [
   'EdDSA',
   'Ed25519',
 ]
-/** Milliseconds: an unknown key is looked up again, but not at the pace at which somebody sends nonsense. */
+/** Milliseconds: an unknown key is looked up again, but not once for each bad token that somebody sends. */
 const keysCooldown = 2_000
 const keysTimeout = 5_000
 
@@ -66,8 +66,8 @@ export function createLogoutTokens() {
       throw new Refused('it is another kind of token (typ)')
     const { jti, sub, sid, nonce, events } = payload
     if (!isObject(events) || !isObject(events[logoutEvent]))
-      throw new Refused('it is no logout token (events)')
-    if (nonce !== undefined) throw new Refused('it has a nonce, which a logout token never has')
+      throw new Refused('it is not a logout token (events)')
+    if (nonce !== undefined) throw new Refused('it has a nonce, which a logout token must not have')
     if (typeof jti !== 'string' || jti === '') throw new Refused('no jti')
     const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
     if (text(sub) === null && text(sid) === null) throw new Refused('neither sub nor sid')
@@ -79,9 +79,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function explain(error: unknown): never {
-  if (error instanceof errors.JWKSTimeout) throw new Unavailable('its keys do not arrive')
+  if (error instanceof errors.JWKSTimeout) throw new Unavailable('fetching its keys took too long')
   if (error instanceof errors.JWTClaimValidationFailed)
-    throw new Refused(`a claim that is not acceptable (${error.claim})`)
+    throw new Refused(`a claim is not acceptable (${error.claim})`)
   if (error instanceof errors.JOSEError) throw new Refused(`the token is not acceptable (${error.code})`)
-  throw new Unavailable('its keys can not be fetched')
+  throw new Unavailable('its keys cannot be fetched')
 }

@@ -51,9 +51,9 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     try {
       return await provider.protocol.logoutUrl(session)
     } catch (error) {
-      // Here the session has ended; that it goes on over there is what the log is told.
+      // The session here has ended. The log says that the provider's has not.
       if (!(error instanceof Refused) && !(error instanceof Unavailable)) throw error
-      noteRefusal(request.log, session.provider, `its logout can not be reached: ${error.message}`)
+      noteRefusal(request.log, session.provider, `its logout cannot be reached: ${error.message}`)
       return undefined
     }
   }
@@ -76,7 +76,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     app.get(url, route, async (request, reply) => {
       const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'] as const
       const given = singleParameters(request.query as Query, names)
-      // The provider's answer to our own request: whatever it says, here nobody is logged in any more.
+      // The provider's answer to our own request: whatever it says, the session here has ended.
       if (given.SAMLRequest === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
       const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
       return endBySaml(request, reply, () => messageInQuery(query))
@@ -100,13 +100,13 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     try {
       const message = await understood(read())
       const { issuer } = readHead(message.xml)
-      // One provider may be there under several names, such as with other rules for other people.
+      // One provider may be configured several times, for example with other rules for other people.
       const [provider, ...others] = saml.filter(one => issuer !== null && entityIdOf(one) === issuer)
-      if (!provider) throw new Refused('its issuer is no provider of ours')
+      if (!provider) throw new Refused('its issuer is not a configured provider')
       name = provider.config.id
       const logout = await provider.protocol.acceptLogout(message)
       if (!(await tickets.isFirst('logout-request', `${name}/${logout.id}`, usedFor)))
-        throw new Refused('it was sent before')
+        throw new Refused('it was already used')
       for (const one of [provider, ...others])
         await identities.endAtProvider(
           { provider: one.config.id, name: logout.name, sid: null },
@@ -114,7 +114,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
         )
       const answer = await logout.answer()
       return answer === undefined
-        ? sendPage(reply, 'You are logged out', '<p>Every session of yours here has ended.</p>')
+        ? sendPage(reply, 'You are logged out', '<p>All your sessions here have ended.</p>')
         : reply.redirect(answer, 303)
     } catch (error) {
       throw logoutRefusalOf(error, name, request.log)
@@ -139,7 +139,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       try {
         const { jti, sub, sid } = await provider.protocol.acceptLogout(token.toString())
         if (!(await tickets.isFirst(`logout-token/${id}`, jti, usedFor)))
-          throw new Refused('it was sent before')
+          throw new Refused('it was already used')
         await identities.endAtProvider({ provider: id, name: sub, sid }, event(request, provider))
       } catch (error) {
         throw logoutRefusalOf(error, id, request.log)

@@ -29,13 +29,13 @@ export interface Redeemed {
   readonly more: Readonly<Record<string, unknown>>
 }
 
-/** Seconds for an answer of the provider. */
+/** Seconds that the provider has to answer. */
 const timeout = 5
 /** Seconds that the clocks may differ. */
 export const clockTolerance = 30
 /** Milliseconds that what was discovered is used. */
 const discoveredFor = 10 * 60_000
-/** Bytes of an answer: keys, claims and tokens are far smaller. */
+/** Bytes of a response: keys, claims and tokens are far smaller. */
 const maxBytes = 1024 * 1024
 
 export function createOidcClient(provider: OidcConfig): OidcClient {
@@ -49,7 +49,7 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
         : client.ClientSecretPost(clientSecret)
   const metadata = { [client.clockTolerance]: clockTolerance }
 
-  /** The library takes http where it is told to, and says so by an error that is none of its usual ones. */
+  /** The library allows http only where it is told to, and refuses it with an error that isn't one of its usual ones. */
   const isAddress = (url: string | undefined) =>
     (isLocal ? /^https?:$/ : /^https:$/).test(URL.parse(url ?? '')?.protocol ?? '')
 
@@ -63,13 +63,12 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
     )
     const server = JSON.parse(JSON.stringify(found.serverMetadata())) as client.ServerMetadata
     for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const)
-      if (!isAddress(server[name]))
-        throw new Unavailable(`its discovery document has no ${name} that will do`)
+      if (!isAddress(server[name])) throw new Unavailable(`its discovery document has no usable ${name}`)
     return server
   }
 
   let asked: { readonly server: Promise<client.ServerMetadata>; readonly until: number } | undefined
-  /** Who comes while it is being asked shares the answer: however many come, a provider that is down is asked once. */
+  /** Requests that come while it is being asked share the answer, so a provider that is down is asked once. */
   function discover(): Promise<client.ServerMetadata> {
     if (asked && performance.now() < asked.until) return asked.server
     const asking = { server: ask(), until: performance.now() + discoveredFor }
@@ -80,7 +79,7 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
     return asking.server
   }
 
-  /** Anew for each login: the library would go on with keys that the provider has replaced. */
+  /** A new one for each login: the library would keep using keys that the provider has replaced. */
   async function configuration(): Promise<client.Configuration> {
     const made = new client.Configuration(await discover(), clientId, metadata, authentication)
     made.timeout = timeout
@@ -143,14 +142,14 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
   }
 }
 
-/** `fetch` that gives up an answer which doesn't end. */
+/** `fetch` with a limit on the size of the response. */
 export const boundedFetch = async (url: string, options: object): Promise<Response> => {
   const response = await fetch(url, options)
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > maxBytes) throw new Unavailable('an answer of it is too large')
+    if (length > maxBytes) throw new Unavailable('its response is too large')
     chunks.push(chunk)
   }
   const { status, headers } = response
@@ -167,7 +166,7 @@ async function answered<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Whatever is wrong while the provider is being found, it is the provider that is wrong, not a login. */
+/** An error during discovery is the provider's fault, not the login's. */
 const discovering = <T>(work: Promise<T>): Promise<T> =>
   answered(work).catch(error => {
     throw error instanceof Refused ? new Unavailable(error.message) : error
@@ -179,7 +178,7 @@ function translate(error: unknown): Error {
     return new Refused(`the provider said ${codeOf(error.error)}`)
   // RFC 6749 §5.2, RFC 6750 §3: a status 401 with this header.
   if (error instanceof client.WWWAuthenticateChallengeError)
-    return new Refused('the provider refused our credentials (invalid_client), or the access token')
+    return new Refused('the provider refused the client’s credentials (invalid_client) or the access token')
   if (error instanceof client.ResponseBodyError)
     return error.status >= 500
       ? new Unavailable(`it answered with status ${error.status}`)

@@ -26,11 +26,11 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
   const client = createOidcClient(provider)
   const readLogoutToken = createLogoutTokens()
   return {
-    begin: async (pendingLogin, anew) =>
+    begin: async (pendingLogin, forceLogin) =>
       client.authorizationUrl({
         ...provider.parameters,
         // Core §3.1.2.1.
-        ...(anew && { prompt: 'login' }),
+        ...(forceLogin && { prompt: 'login' }),
         redirect_uri: callbackUrl,
         scope: provider.scopes.join(' '),
         state: pendingLogin.state,

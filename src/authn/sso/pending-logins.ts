@@ -6,20 +6,20 @@ import { deriveKey, type Keyring } from '../../model/keys.ts'
 import type { PendingLogin } from './protocol.ts'
 
 /**
- * PendingLogins to log in live in the browser that makes them, in a cookie that only the nodes can write: a start costs the
- * store nothing, and what comes back counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
+ * Pending logins live in the browser that began them, in a cookie that only the nodes can sign. A start costs the store
+ * nothing, and a response counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
  */
 export interface PendingLogins {
   create(provider: string, redirectUrl: string): PendingLogin
-  /** Gives the browser the attempt's cookie, and takes the oldest away where there are many. */
+  /** Sets the attempt's cookie, and clears the oldest if there are too many. */
   keep(request: FastifyRequest, reply: FastifyReply, pendingLogin: PendingLogin): void
-  /** Takes the attempt's cookie away. @returns undefined when this browser has no such attempt, or it is too old */
+  /** Clears the attempt's cookie. @returns undefined when this browser has no such attempt, or it is too old */
   resume(request: FastifyRequest, reply: FastifyReply, state: string): PendingLogin | undefined
 }
 
-/** Seconds that somebody may take at the provider. */
+/** Seconds that a user may take at the provider. */
 const lifetime = 15 * 60
-/** PendingLogins that a browser may have under way, such as in several tabs. */
+/** Pending logins that a browser may have, for example in several tabs. */
 const maxAttempts = 5
 const prefix = 'CARREL-SSO-'
 const nothing = new Uint8Array()
@@ -37,7 +37,7 @@ export function signOnCookies(baseUrl: string) {
       cookieNames(request)
         .filter(name => name.startsWith(nameOf('')))
         .map(name => name.slice(nameOf('').length)),
-    /** @param seconds 0: away with it */
+    /** @param seconds 0: clears it */
     set: (reply: FastifyReply, name: string, value: string, seconds: number) =>
       setCookie(reply, nameOf(name), `${value}; Max-Age=${seconds}; ${attributes}`),
   }
@@ -75,7 +75,7 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring): P
     create: (provider, redirectUrl) =>
       toAttempt(signingKey(), randomBytes(32).toString('base64url'), provider, redirectUrl),
     keep: (request, reply, { state, provider, redirectUrl }) => {
-      // Another page could have begun any number of them, until the browser's headers are too long for anybody.
+      // Another page could begin any number of logins, until the browser's headers are too long for any server.
       const older = cookies
         .names(request)
         .filter(name => name.startsWith(prefix) && name.length === prefix.length + 8)

@@ -11,32 +11,31 @@ export interface Vouched {
 /** The values of an attribute or claim, by its name as the configuration has it. */
 export type Attributes = (name: string) => readonly string[]
 
-/** Somebody who is on the way to a provider, or back. */
+/** A login that has begun and isn't complete. */
 export interface PendingLogin {
   readonly provider: string
   /** Known to be allowed. */
   readonly redirectUrl: string
   /** 256 random bits in base64url. */
   readonly state: string
-  /** A value that belongs to this attempt and that nobody else can know: 256 bits in base64url. */
+  /** A secret value of this attempt: 256 bits in base64url. */
   secret(purpose: 'nonce' | 'pkce' | 'saml-request'): string
 }
 
 /** How the browser is sent to a provider, and told there that the session here has ended. */
 export interface Protocol {
   /**
-   * @param anew the provider asks who it is, even if it knows the browser
+   * @param forceLogin the provider asks for a login even if it has a session
    * @returns where the browser goes
    * @throws Refused, Unavailable
    */
-  begin(pendingLogin: PendingLogin, anew: boolean): Promise<string>
+  begin(pendingLogin: PendingLogin, forceLogin: boolean): Promise<string>
   /** @returns where the browser goes to end the provider's session; undefined where the provider has no such place */
   logoutUrl(session: ProviderSession): Promise<string | undefined>
 }
 
 /**
- * What came from a provider can't be accepted. The reason is for the log: one of ours, or a library's that quotes
- * nothing of what was sent.
+ * A message of a provider can't be accepted. The reason is for the log; it quotes nothing of the message.
  */
 export class Refused extends Error {}
 

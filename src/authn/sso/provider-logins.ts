@@ -79,15 +79,13 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     const read =
       isClean(name) && isClean(sid ?? '')
         ? readIdentity(provider, vouched.attributes)
-        : 'the name of the session is not clean Unicode'
+        : 'the name of the session has control characters or invalid Unicode'
     if (typeof read === 'string') {
       noteRefusal(request.log, provider.id, read)
       await accounts.recordEvent(event(null, 'failure'))
-      throw new Problem(
-        'account-refused',
-        `With what ${provider.name} says of you, you may not log in here.`,
-        { members },
-      )
+      throw new Problem('account-refused', `Your account at ${provider.name} may not log in here.`, {
+        members,
+      })
     }
     const { identity, groups, emailIgnored } = read
     const matching = { byEmail: provider.email.match, create: provider.create }
@@ -103,7 +101,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
       await accounts.recordEvent(event(found.eperson?.uuid ?? null, 'failure'))
       throw new Problem(
         'account-refused',
-        `${provider.name} knows you, but there is no account for you here, or it may not be used.`,
+        `${provider.name} knows you, but you have no account here that this login can use.`,
         { members },
       )
     }

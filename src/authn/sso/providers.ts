@@ -54,7 +54,7 @@ function createProvider(
     return { kind: 'oidc', config, protocol }
   }
   const metadata = watchMetadata(config, why =>
-    log.error({ provider: config.id, why }, 'the metadata of a provider can not be read'),
+    log.error({ provider: config.id, why }, 'the metadata of a provider cannot be read'),
   )
   const { samlAcs: acsUrl, samlLogout: logoutUrl } = addresses
   const protocol = createSaml({ provider: config, self, metadata, acsUrl, logoutUrl })

@@ -7,10 +7,10 @@ import { Refused, type Vouched } from './protocol.ts'
 
 /**
  * A reverse proxy that has authenticated somebody (mod_shib, oauth2-proxy). Its headers count only on a connection from
- * one of its addresses and with the secret that it shares with us; what anybody else sends under these names does not.
+ * one of its addresses and with the secret that it shares with us; headers of these names from anyone else do not.
  */
 export interface TrustedProxy {
-  /** @returns undefined when the proxy brought nobody @throws Refused */
+  /** @returns undefined when the proxy sent no user @throws Refused */
   vouchedBy(request: FastifyRequest): Vouched | undefined
   /** Whether the request comes from the proxy. */
   isTrusted(request: FastifyRequest): boolean
@@ -25,7 +25,7 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
   const names = [...Object.values(attributes), ...conditions].map(name => name.toLowerCase())
 
   function isTrusted(request: FastifyRequest): boolean {
-    // The connection's own address: X-Forwarded-For is for anybody to write.
+    // The connection's own address: anyone can write X-Forwarded-For.
     const address = clientAddress(request.raw.socket.remoteAddress ?? '')
     const given = request.headers[secretHeader]
     return (
@@ -47,9 +47,9 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
   return {
     vouchedBy: request => {
       if (!isTrusted(request)) return undefined
-      // The proxy's next to the client's own: which is which?
+      // One may be the client's own: nothing tells them apart.
       if (names.some(name => countHeader(request.raw, name) > 1))
-        throw new Refused('an attribute header came twice: the proxy must take away what clients send')
+        throw new Refused('an attribute header came twice: the proxy must remove what clients send')
       const [subject] = valuesOf(request, attributes.subject.toLowerCase())
       if (subject === undefined) return undefined
       return {
@@ -75,6 +75,6 @@ function split(text: string, separator: string): string[] {
       value = ''
     }
   }
-  // Apache writes «(null)» for what it doesn't have: nobody is called so.
+  // Apache writes `(null)` for a missing value.
   return [...values, value].map(one => one.trim()).filter(one => one !== '' && one !== '(null)')
 }

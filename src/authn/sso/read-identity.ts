@@ -7,7 +7,7 @@ export interface ReadIdentity {
   readonly identity: Identity
   /** Names of special groups, each once, in the order of the rules. */
   readonly groups: readonly string[]
-  /** Why an e-mail address that was there isn't relied on. */
+  /** Why an e-mail address is ignored. */
   readonly emailIgnored: string | null
 }
 
@@ -19,10 +19,10 @@ export function readIdentity(provider: ProviderConfig, attributes: Attributes): 
   if (subject === undefined) return `the attribute ${subjectName} (the subject) is missing`
   if (subjects.length > 1) return `the attribute ${subjectName} (the subject) has several values`
   if (subject.length > 1_024 || !isClean(subject))
-    return `the attribute ${subjectName} (the subject) is too long, or not clean Unicode`
+    return `the attribute ${subjectName} (the subject) is too long, or has control characters or invalid Unicode`
 
   const unmet = provider.require.find(rule => !attributes(rule.attribute).some(rule.matches))
-  if (unmet) return `no value of ${unmet.attribute} is one that is required (require)`
+  if (unmet) return `no value of ${unmet.attribute} meets require`
 
   const [address] = emailName === undefined ? [] : attributes(emailName)
   const emailIgnored = address === undefined ? null : whyIgnored(provider, address, attributes)
@@ -44,8 +44,8 @@ export function readIdentity(provider: ProviderConfig, attributes: Attributes): 
 }
 
 /**
- * No control characters, and none that stand for what could not be read: two people whose names were broken in the same
- * way must not become one.
+ * No control characters, and no replacement characters: two people whose names were damaged in the same way must not
+ * become one.
  */
 export const isClean = (text: string): boolean =>
   text.isWellFormed() && !text.includes('\uFFFD') && !/\p{Cc}/u.test(text)
@@ -57,9 +57,9 @@ function whyIgnored(
 ): string | null {
   if (!/^[^\s@]+@[^\s@]+$/.test(address) || address.length > 320 || !isClean(address))
     return 'it is not an e-mail address'
-  // Letters that only look like others, such as the Kelvin sign, are the same as those to whoever ignores case.
-  if (address.normalize('NFKC') !== address) return 'it has characters that could pass for others'
-  if (email.verified === 'never') return 'addresses of this provider are never relied on (email.verified)'
+  // Letters that only look like others, such as the Kelvin sign, equal them when case is ignored.
+  if (address.normalize('NFKC') !== address) return 'it has characters that look like others'
+  if (email.verified === 'never') return 'addresses of this provider are never trusted (email.verified)'
   const claim = names.emailVerified ?? ''
   if (email.verified === 'claim' && !attributes(claim).some(value => value === 'true' || value === '1'))
     return `the claim ${claim} does not say that it is verified (email.verified)`
@@ -79,7 +79,7 @@ function nameIn(attributes: Attributes, name: string | undefined): string | null
 }
 
 /**
- * Attributes from JSON: claims of OpenID Connect, or a file of `carrel sso explain`. A name is looked for as it stands,
+ * Attributes from JSON: claims of OpenID Connect, or a file of `carrel sso explain`. A name is looked up as it is,
  * and then as a path with dots (`realm_access.roles`).
  */
 export function attributesOf(json: Readonly<Record<string, unknown>>): Attributes {

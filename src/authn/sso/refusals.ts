@@ -10,7 +10,7 @@ export const refusals: Readonly<Record<Refusal, string>> = {
   disabled: 'the eperson is disabled',
   'email-taken': 'an eperson has this e-mail address, and email.match is off',
   'other-subject': 'the eperson with this e-mail address has another subject at this provider',
-  'no-email': 'an eperson can not be created without an e-mail address that may be relied on',
+  'no-email': 'creating an eperson requires an e-mail address that can be trusted',
 }
 
 type Log = Pick<FastifyBaseLogger, 'warn'>
@@ -27,28 +27,28 @@ export type WaysOn = Readonly<{
   back: string
 }>
 
-/** What the person at the browser is told: little, whatever the reason, which is for the log. */
+/** What the user is told: little, whatever the reason. The reason goes to the log. */
 export function refusalOf(error: unknown, { id, name }: ProviderConfig, members: WaysOn, log: Log): unknown {
   if (error instanceof Refused) {
     noteRefusal(log, id, error.message)
-    return new Problem('sign-on-refused', `${name} did not log you in, or its answer can not be accepted.`, {
+    return new Problem('sign-on-refused', `${name} did not log you in, or its response was not accepted.`, {
       members,
     })
   }
   if (error instanceof Unavailable) {
     noteRefusal(log, id, error.message)
-    return new Problem('provider-unavailable', `${name} does not answer as it should; try again later.`, {
+    return new Problem('provider-unavailable', `${name} is not responding correctly. Try again later.`, {
       members,
     })
   }
   return error
 }
 
-/** What a provider says is here; whose login it belongs to is in this browser's cookie, or nowhere. */
+/** A provider's response came, but this browser has no cookie of the login that it belongs to. */
 export const notBegun = (members: WaysOn): Problem =>
   new Problem(
     'sign-on-not-begun',
-    'This browser has no login under way that the answer belongs to: it took too long, was finished already, or began elsewhere.',
+    'This browser has no pending login for this response: the login took too long, is already complete, or began in another browser.',
     { members },
   )
 
@@ -57,12 +57,9 @@ export function logoutRefusalOf(error: unknown, provider: string, log: Log): unk
   if (!(error instanceof Refused) && !(error instanceof Unavailable)) return error
   noteRefusal(log, provider, `logout: ${error.message}`)
   return error instanceof Refused
-    ? new Problem(
-        'logout-not-understood',
-        'The logout message is not one that can be accepted; nobody was logged out.',
-      )
+    ? new Problem('logout-not-understood', 'The logout message was not accepted. Nobody was logged out.')
     : new Problem(
         'provider-unavailable',
-        'The identity provider does not answer as it should, so its message can not be checked.',
+        'The identity provider is not responding correctly, so its message cannot be checked.',
       )
 }

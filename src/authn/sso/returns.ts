@@ -20,7 +20,7 @@ interface Parts {
   readonly tickets: Tickets
 }
 
-/** Bytes of a message that an identity provider lets the browser post. */
+/** Maximum size, in bytes, of a message that an identity provider makes the browser post. */
 export const messageLimit = 256 * 1024
 /** Seconds that an attempt that was used is remembered: longer than it lives. */
 const usedFor = 3_600
@@ -66,7 +66,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     } catch (error) {
       throw refusalOf(error, provider.config, ways, request.log)
     }
-    // An answer that comes a second time belongs to nothing; one that is refused costs the store nothing.
+    // A response counts once. One that is refused costs the store nothing.
     if (!(await tickets.isFirst('state', pendingLogin.state, usedFor))) throw notBegun(ways)
     return logins.admit(vouched, pendingLogin.redirectUrl, request, reply)
   }
@@ -90,7 +90,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
         )
       },
     )
-    // It stays in the browser's bar after a refusal.
+    // This address stays in the browser's address bar after a refusal.
     app.get('/sso/saml/acs', { config: { isPage: true } }, async request => {
       throw methodNotAllowed(request, ['POST'])
     })

@@ -16,7 +16,7 @@ interface Expected {
   readonly head: MessageHead
 }
 
-/** What the library hands out once it has verified it; nothing else of the message is read here. */
+/** What the library returns after it has verified the message; nothing else of the message is read here. */
 export interface VerifiedProfile {
   readonly nameID?: string
   readonly nameIDFormat?: string
@@ -78,7 +78,7 @@ export function vouched(provider: SamlConfig, profile: VerifiedProfile): Vouched
     }
   const { nameID = '', nameIDFormat = unspecified, nameQualifier, spNameQualifier, sessionIndex } = profile
   if (provider.attributes.subject === 'NameID' && nameIDFormat === transient)
-    throw new Refused('its NameID is transient, another one at each login: set attributes.subject')
+    throw new Refused('its NameID is transient and differs at each login: set attributes.subject')
   values.set('NameID', nameID.trim() === '' ? [] : [nameID.trim()])
   return {
     provider,

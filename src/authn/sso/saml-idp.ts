@@ -32,11 +32,11 @@ export function readMetadata({ metadata, entityId }: Pick<SamlConfig, 'metadata'
     throw new Error(
       entityId === undefined
         ? 'it describes no SAML 2.0 identity provider'
-        : `it describes no identity provider ${entityId}, but ${namesOf(entities)}`,
+        : `it does not describe the identity provider ${entityId}, only ${namesOf(entities)}`,
     )
   if (wanted.length > 1)
     throw new Error(
-      `it describes ${wanted.length} identity providers: say which one by entityId (${namesOf(wanted)})`,
+      `it describes ${wanted.length} identity providers: choose one with entityId (${namesOf(wanted)})`,
     )
   const descriptor = descriptorOf(entity) as Element
 
@@ -65,8 +65,8 @@ export function readMetadata({ metadata, entityId }: Pick<SamlConfig, 'metadata'
 }
 
 /**
- * Reads the file now, and again once it has changed: a provider changes its keys without asking anyone.
- * @param complain told once about each content that can't be used; what was good before is still good
+ * Reads the file now, and again whenever it has changed: a provider may change its keys at any time.
+ * @param complain called once for each unusable version of the file; the last good one stays in use
  */
 export function watchMetadata(provider: SamlConfig, complain: (why: string) => void): () => IdpMetadata {
   let known: IdpMetadata | undefined
@@ -84,7 +84,7 @@ export function watchMetadata(provider: SamlConfig, complain: (why: string) => v
   look()
   return () => {
     look()
-    if (!known) throw new Unavailable('its metadata can not be read')
+    if (!known) throw new Unavailable('its metadata cannot be read')
     if (known.validUntil !== null && known.validUntil < Date.now())
       throw new Unavailable('its metadata has expired (validUntil)')
     return known
@@ -119,6 +119,6 @@ function pemOf(base64: string): string {
   try {
     return new X509Certificate(Buffer.from(base64, 'base64')).toString()
   } catch {
-    throw new Error('one of its certificates can not be read')
+    throw new Error('one of its certificates cannot be read')
   }
 }

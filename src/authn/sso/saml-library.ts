@@ -13,8 +13,8 @@ export class Library extends SAML {
 }
 
 /**
- * Checks the signature that an element has on itself: one reference, to that element and to no other, one signature, by
- * one of the certificates.
+ * Verifies the signature of an element: exactly one signature, by one of the certificates, with one reference to exactly
+ * that element.
  * @returns the content that the signature was made over; null where none of the certificates made it
  */
 export const verifiedContent = (
@@ -23,17 +23,17 @@ export const verifiedContent = (
   certificates: readonly string[],
 ): string | null => getVerifiedXml(xml, element, [...certificates])
 
-/** What the library's errors may say in our log: the beginnings of those that quote nothing of the message. */
+/** The library's messages that may be logged: beginnings that quote nothing of the SAML message. */
 const speakable =
   /^(Invalid signature|Too many signatures|SAML assertion (not yet valid|expired|has no AudienceRestriction|AudienceRestriction has no|audience mismatch)|Unable to process multiple conditions)[^.:(\n]*/
 
-/** Whatever a library throws at a message, the message is refused. */
+/** Turns any error of a library into a refusal of the message. */
 export async function understood<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
     if (error instanceof Refused) throw error
     const message = error instanceof Error ? error.message : ''
-    throw new Refused(speakable.exec(message)?.[0] ?? 'it can not be read or decrypted')
+    throw new Refused(speakable.exec(message)?.[0] ?? 'it cannot be read or decrypted')
   }
 }

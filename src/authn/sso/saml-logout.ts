@@ -5,7 +5,7 @@ import { Refused } from './protocol.ts'
 import { decryptIn, type Keys, mustBeSigned } from './saml-signed.ts'
 import { children, maxUnpacked, namespaces, parse } from './saml-xml.ts'
 
-/** A provider's logout request, by the way it came (SAML Bindings §3.4, §3.5); nobody has looked at its signature. */
+/** A provider's logout request, by the way it came (SAML Bindings §3.4, §3.5); its signature is not verified yet. */
 export type LogoutMessage = {
   readonly xml: string
   readonly relayState: string
@@ -23,15 +23,15 @@ export type LogoutMessage = {
 const inflate = promisify(inflateRaw)
 
 /**
- * A message in a query. What is read and what is checked are the same characters: names count as they were sent, each
- * once, because another spelling of one (`SAMLReques%74`) is the same to some readers and not to others.
+ * A message in a query. The same characters are read and verified: a name counts only as it was sent, and only once,
+ * because some parsers take another spelling (`SAMLReques%74`) for the same name and others don't.
  * @throws Refused, or what the unpacking throws
  */
 export async function messageInQuery(query: string): Promise<LogoutMessage> {
   const tokens = query.split('&')
   const one = (name: string) => {
     const [token, ...more] = tokens.filter(part => part.startsWith(`${name}=`))
-    if (more.length > 0) throw new Refused(`${name} is there twice`)
+    if (more.length > 0) throw new Refused(`${name} came twice`)
     return token
   }
   const [message, relayState, algorithm, signature] = [
@@ -68,9 +68,9 @@ function signedRequest(message: LogoutMessage, keys: Keys): Element {
   if (message.binding === 'post') return parse(mustBeSigned(message.xml, parse(message.xml), keys))
   const { octets, algorithm, signature } = message
   const digest = Object.hasOwn(digests, algorithm) ? digests[algorithm] : undefined
-  if (digest === undefined) throw new Refused('a signature with an algorithm that is not accepted')
+  if (digest === undefined) throw new Refused('the algorithm of the signature is not accepted')
   if (!keys.certificates.some(certificate => verify(digest, Buffer.from(octets), certificate, signature)))
-    throw new Refused('a signature that none of the provider’s certificates has made')
+    throw new Refused('the signature matches none of the provider’s certificates')
   return parse(message.xml)
 }
 
@@ -82,7 +82,7 @@ export interface OpenedLogout {
   /** Milliseconds since 1970; NaN where it is none. */
   readonly issued: number
   readonly notOnOrAfter: number
-  /** The NameID of whoever logs out. */
+  /** The NameID of the user who logs out. */
   readonly name: string
 }
 
@@ -90,12 +90,12 @@ export interface OpenedLogout {
 export async function openLogout(message: LogoutMessage, keys: Keys): Promise<OpenedLogout> {
   const root = signedRequest(message, keys)
   if (root.localName !== 'LogoutRequest' || root.namespaceURI !== namespaces.protocol)
-    throw new Refused('it is no LogoutRequest')
+    throw new Refused('it is not a LogoutRequest')
   const [id, ...more] = [
     ...children(root, namespaces.assertion, 'NameID'),
     ...children(root, namespaces.assertion, 'EncryptedID'),
   ]
-  if (!id || more.length > 0) throw new Refused('not one NameID')
+  if (!id || more.length > 0) throw new Refused('it does not have exactly one NameID')
   const nameId = id.localName === 'NameID' ? id : parse(await decryptIn(id, keys, true))
   const name = nameId.localName === 'NameID' ? (nameId.textContent ?? '').trim() : ''
   if (name === '') throw new Refused('no NameID')

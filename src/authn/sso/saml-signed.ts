@@ -12,13 +12,12 @@ export interface Keys {
 }
 
 /**
- * From a Response to the one assertion in it that the provider has signed, itself or by signing the whole. What is given
- * back is what the signature was checked over, never what stands at the same place in the document: that is what signature
- * wrapping lives on.
+ * Finds the one assertion in a Response that the provider has signed, by itself or as part of the whole. Returns the content
+ * that the signature was verified over, never what is at the same place in the document, which signature wrapping relies on.
  *
- * The library's own way from here decrypts with a version that doesn't know today's key transports (RSA-OAEP with SHA-256),
- * and looks at nothing inside of an encrypted assertion; its check of signatures is what is used.
- * @param xml looked at by `readHead`
+ * The library's own decryption doesn't know today's key transports (RSA-OAEP with SHA-256) and checks nothing inside an
+ * encrypted assertion. Only its verification of signatures is used.
+ * @param xml checked by `readHead`
  * @throws Refused, or whatever the libraries throw
  */
 export async function openResponse(xml: string, keys: Keys): Promise<string> {
@@ -36,7 +35,7 @@ export async function openResponse(xml: string, keys: Keys): Promise<string> {
   const opened = await decryptIn(assertion, keys, whole !== undefined)
   const inside = parse(opened)
   if (inside.localName !== 'Assertion' || inside.namespaceURI !== namespaces.assertion)
-    throw new Refused('what was encrypted is no assertion')
+    throw new Refused('the encrypted content is not an assertion')
   return whole === undefined ? mustBeSigned(opened, inside, keys) : opened
 }
 
@@ -44,7 +43,7 @@ export async function openResponse(xml: string, keys: Keys): Promise<string> {
 function signedContent(xml: string, element: Element, { certificates }: Keys): string | undefined {
   if (children(element, namespaces.signature, 'Signature').length === 0) return undefined
   const content = verifiedContent(xml, element, certificates)
-  if (content === null) throw new Refused('a signature that none of the provider’s certificates has made')
+  if (content === null) throw new Refused('the signature matches none of the provider’s certificates')
   return content
 }
 
@@ -68,15 +67,14 @@ export async function decryptIn(
   isSigned: boolean,
 ): Promise<string> {
   if (privateKey === null) throw new Refused('it is encrypted, and saml.privateKey is not set')
-  // Without integrity, blocks can be changed without a trace, and our answers would tell an attacker what is in them.
+  // Without integrity, blocks can be changed unnoticed, and our responses would tell an attacker what is in them.
   const byBlocks = all(encrypted, '*', 'EncryptionMethod').some(one =>
     one.getAttribute('Algorithm')?.endsWith('-cbc'),
   )
-  if (byBlocks && !isSigned)
-    throw new Refused('an encryption by CBC in a message that is not signed as a whole')
+  if (byBlocks && !isSigned) throw new Refused('CBC encryption in a message that is not signed as a whole')
   const opened = await decryptWith(serialize(encrypted), {
     key: privateKey,
-    // Which algorithms will do was decided above, and by `refuseUnsound` for all of the message.
+    // The algorithms were checked above, and by `refuseUnsound` for the whole message.
     disallowDecryptionWithInsecureAlgorithm: !byBlocks,
     warnInsecureAlgorithm: false,
   })

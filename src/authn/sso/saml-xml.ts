@@ -1,7 +1,7 @@
 import { parseXml, serializeXml } from '../../lib/xml.ts'
 import { Refused } from './protocol.ts'
 
-/** Reading SAML's XML, and what a message says before anything in it is believed. */
+/** Reads SAML's XML, and checks a message before anything in it is trusted. */
 export const namespaces = {
   metadata: 'urn:oasis:names:tc:SAML:2.0:metadata',
   protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
@@ -10,7 +10,7 @@ export const namespaces = {
   display: 'urn:oasis:names:tc:SAML:metadata:ui',
 }
 
-/** What a message says of itself; nothing of it is to be believed before its signature was checked. */
+/** What a message says about itself; nothing of it is trusted before its signature is verified. */
 export interface MessageHead {
   readonly name: string
   readonly issuer: string | null
@@ -20,7 +20,7 @@ export interface MessageHead {
   readonly status: string | null
 }
 
-/** Signatures and digests that count as such today; SHA-1 does not. */
+/** Signatures and digests that are considered secure today; SHA-1 is not. */
 const soundSignatures: ReadonlySet<string> = new Set([
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
@@ -28,7 +28,7 @@ const soundSignatures: ReadonlySet<string> = new Set([
   'http://www.w3.org/2001/04/xmlenc#sha256',
   'http://www.w3.org/2001/04/xmlenc#sha512',
 ])
-/** RSA with PKCS #1 1.5 is not among them: it answers an attacker's questions. */
+/** Without RSA with PKCS #1 1.5, which is open to padding oracles. */
 const soundEncryption: ReadonlySet<string> = new Set([
   'http://www.w3.org/2009/xmlenc11#aes128-gcm',
   'http://www.w3.org/2009/xmlenc11#aes256-gcm',
@@ -38,17 +38,17 @@ const soundEncryption: ReadonlySet<string> = new Set([
   'http://www.w3.org/2009/xmlenc11#rsa-oaep',
 ])
 
-/** Bytes that a message may have once it is unpacked: a small one must not become a large one. */
+/** Maximum size of a message in bytes, uncompressed: a small message must not become a large one. */
 export const maxUnpacked = 256 * 1024
 
 /** @throws Refused */
 export function decode(base64: string): string {
   const xml = Buffer.from(base64, 'base64').toString()
-  if (xml.length === 0 || xml.length > maxUnpacked) throw new Refused('it is empty, too long or no base64')
+  if (xml.length === 0 || xml.length > maxUnpacked) throw new Refused('it is empty, too long or not base64')
   return xml
 }
 
-/** Looks at a message before a library does. @throws Refused */
+/** Checks a message before a library reads it. @throws Refused */
 export function readHead(xml: string): MessageHead {
   const root = refuseUnsound(xml)
   const [issuer] = children(root, namespaces.assertion, 'Issuer')
@@ -66,10 +66,10 @@ export function readHead(xml: string): MessageHead {
 }
 
 /**
- * How large a message may be in every way that costs time: signatures are searched for by XPath and digested in canonical
- * form, which takes the square of the elements, or worse, and that before anybody knows who has sent it.
+ * Bounds on everything in a message that costs time. Signatures are found by XPath and digested in canonical form, which is
+ * quadratic in the number of elements, or worse, and happens before the sender is known.
  */
-const most = {
+const max = {
   tags: 2_000,
   depth: 40,
   attributes: 4_000,
@@ -79,27 +79,27 @@ const most = {
 }
 
 /**
- * What no honest provider sends: comments and instructions, which split a text in two for some readers and not for
- * others; document types and entities; algorithms that are broken; more of anything than there is need for.
+ * Refuses what no honest provider sends: comments and instructions, which split a text in two for some parsers and not for
+ * others; document types and entities; broken algorithms; and anything in excess.
  * @returns the outermost element
  * @throws Refused
  */
 export function refuseUnsound(xml: string): Element {
-  if (xml.split('<').length > most.tags) throw new Refused('it has more elements than any provider sends')
+  if (xml.split('<').length > max.tags) throw new Refused('it has more elements than any provider sends')
   // The declaration stands at the beginning or nowhere.
   if (/<!|<\?/.test(xml.replace(/^<\?xml[ \t\r\n][^<>]*\?>/, '')))
-    throw new Refused('a comment, instruction or document type in the message')
+    throw new Refused('the message has a comment, a processing instruction or a document type')
   const root = parse(xml)
   refuseExcess(root)
   // By local name: libraries look for them in any namespace, or in none.
   for (const one of [...all(root, '*', 'SignatureMethod'), ...all(root, '*', 'DigestMethod')]) {
     const isOfEncryption = (one.parentNode as Element | null)?.localName === 'EncryptionMethod'
     if (!isOfEncryption && !soundSignatures.has(one.getAttribute('Algorithm') ?? ''))
-      throw new Refused('a signature with an algorithm that is not accepted (SHA-1, or none that is known)')
+      throw new Refused('the algorithm of a signature is not accepted (SHA-1, or an unknown one)')
   }
   for (const one of all(root, '*', 'EncryptionMethod'))
     if (!soundEncryption.has(one.getAttribute('Algorithm') ?? ''))
-      throw new Refused('an encryption with an algorithm that is not accepted')
+      throw new Refused('the algorithm of the encryption is not accepted')
   return root
 }
 
@@ -113,20 +113,22 @@ function refuseExcess(root: Element): void {
     if (element.localName === 'Signature') signatures++
     const prefixes = element.getAttribute('PrefixList') ?? ''
     if (
-      depth > most.depth ||
-      element.attributes.length > most.attributesOfOne ||
-      attributes > most.attributes ||
-      signatures > most.signatures ||
-      prefixes.length > most.prefixes
+      depth > max.depth ||
+      element.attributes.length > max.attributesOfOne ||
+      attributes > max.attributes ||
+      signatures > max.signatures ||
+      prefixes.length > max.prefixes
     )
-      throw new Refused('it is deeper, or has more attributes or signatures, than any provider’s')
+      throw new Refused(
+        'it is nested more deeply, or has more attributes or signatures, than any provider sends',
+      )
     for (let child = element.firstChild; child; child = child.nextSibling)
       if (child.nodeType === child.ELEMENT_NODE)
         open.push({ element: child as unknown as Element, depth: depth + 1 })
   }
 }
 
-/** @throws Refused without a word of what was read */
+/** @throws Refused, quoting nothing of what was read */
 export const parse = (xml: string): Element =>
   parseXml(xml, () => {
     throw new Refused('it is not well-formed XML')

@@ -8,8 +8,8 @@ import { type Keys, openResponse } from './saml-signed.ts'
 import { decode, readHead } from './saml-xml.ts'
 
 /**
- * SAML 2.0, web browser single sign-on and single logout (SAML Profiles §4.1, §4.4). What comes is
- * looked at three times: `readHead` refuses what no honest provider sends, `saml-signed.ts` finds what was signed, and
+ * SAML 2.0, web browser single sign-on and single logout (SAML Profiles §4.1, §4.4). Messages are
+ * checked three times: `readHead` refuses what no honest provider sends, `saml-signed.ts` finds what was signed, and
  * `confirm` checks whom and what it was made for.
  */
 export interface Saml extends Protocol {
@@ -21,7 +21,7 @@ export interface Saml extends Protocol {
 
 export interface LogoutRequest {
   readonly id: string
-  /** The NameID of whoever logs out. */
+  /** The NameID of the user who logs out. */
   readonly name: string
   /** Where the browser goes with the answer; undefined where the provider takes none by redirect. */
   answer(): Promise<string | undefined>
@@ -35,7 +35,7 @@ interface Parts {
   readonly logoutUrl: string
 }
 
-/** Milliseconds: a logout request that is older isn't one any more. */
+/** Milliseconds after which a logout request has expired. */
 const logoutLifetime = 5 * 60_000
 
 export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Parts): Saml {
@@ -67,8 +67,11 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
   const requestId = (pendingLogin: PendingLogin) => `_${pendingLogin.secret('saml-request')}`
 
   return {
-    begin: async (pendingLogin, anew) => {
-      const saml = library(metadata(), { generateUniqueId: () => requestId(pendingLogin), forceAuthn: anew })
+    begin: async (pendingLogin, forceLogin) => {
+      const saml = library(metadata(), {
+        generateUniqueId: () => requestId(pendingLogin),
+        forceAuthn: forceLogin,
+      })
       return saml.getAuthorizeUrlAsync(pendingLogin.state, undefined, {})
     },
 
@@ -76,8 +79,9 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
       const idp = metadata()
       const xml = decode(response)
       const head = readHead(xml)
-      if (head.name !== 'Response') throw new Refused('it is no Response')
-      if (head.status !== 'Success') throw new Refused('the provider did not authenticate (status code)')
+      if (head.name !== 'Response') throw new Refused('it is not a Response')
+      if (head.status !== 'Success')
+        throw new Refused('the provider did not authenticate the user (status code)')
       if (head.issuer !== null && head.issuer !== idp.entityId) throw new Refused('another issuer')
       if (head.destination !== null && head.destination !== acsUrl) throw new Refused('another destination')
       const profile = await understood(

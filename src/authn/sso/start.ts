@@ -89,8 +89,8 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
     reply: FastifyReply,
   ): Promise<FastifyReply> {
     let why = protocol.isTrusted(request)
-      ? `the proxy brought nobody: the header ${config.attributes.subject} is missing or empty`
-      : 'the request did not come from the proxy, or without its secret'
+      ? `the proxy sent no user: the header ${config.attributes.subject} is missing or empty`
+      : 'the request did not come from the proxy, or came without its secret'
     try {
       const vouched = protocol.vouchedBy(request)
       if (vouched) return await logins.admit(vouched, redirectUrl, request, reply)
@@ -111,7 +111,7 @@ function refuseEmbedded(request: FastifyRequest): void {
   if ((request.headers['sec-fetch-dest'] ?? 'document') !== 'document')
     throw new Problem(
       'bad-request',
-      'Single sign-on begins where the browser itself goes here, not by a call.',
+      'Single sign-on must be opened as a page in the browser, not called by a script or embedded.',
     )
 }
 
