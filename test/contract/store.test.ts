@@ -61,6 +61,7 @@ function callOf(command: Command, folder: string): string[] {
     email: 'ruth@example.org',
     '--attributes': file,
     shell: 'bash',
+    rule: 'eperson',
     '--to': 'postgres://nobody@nowhere.invalid/none',
   }
   const anythingFor = (name: string) => known[name] ?? 'x'

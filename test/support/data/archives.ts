@@ -55,7 +55,7 @@ export async function ingest(
 
 /** Removes the progress, which is shown if the machine is slow. */
 export const withoutBar = (stderr: string): string =>
-  stderr.replace(/^(ingesting|cleaning|reading) \[.*\n/gm, '')
+  stderr.replace(/^\w+ \[[=-]+\] .*\n/gm, '')
 
 export interface Counts {
   readonly added?: number
