@@ -146,7 +146,7 @@ test('D2 until a copy is finished the folder of files stays with the embedded st
     // CARREL_DATABASE_URL was forgotten.
     const ingested = await carrel(old.dataFolder, ['ingest', later])
     assert.equal(ingested.code, 0)
-    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleared away: [^\n]*\n$/)
+    assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleaned up: [^\n]*\n$/)
   }
   for (const words of [['verify'], ['clean']]) assertDone(await carrel(now, ['files', ...words], { env }))
   for (const path of contents.filter(one => one !== 'store')) assert.ok(existsSync(join(files, path)), path)

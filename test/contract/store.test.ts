@@ -62,7 +62,6 @@ function callOf(command: Command, folder: string): string[] {
     '--attributes': file,
     shell: 'bash',
     rule: 'eperson',
-    '--to': 'postgres://nobody@nowhere.invalid/none',
   }
   const anythingFor = (name: string) => known[name] ?? 'x'
   return [
@@ -71,6 +70,8 @@ function callOf(command: Command, folder: string): string[] {
     ...command.options
       .filter(one => one.mandatory && one.defaultValue === undefined)
       .flatMap(({ long }) => [long ?? '', anythingFor(long ?? '')]),
+    // It takes one of two options.
+    ...(command.name() === 'copy' ? ['--to', 'postgres://nobody@nowhere.invalid/none'] : []),
   ]
 }
 
