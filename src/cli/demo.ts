@@ -7,7 +7,7 @@ import { generatePassword } from './eperson.ts'
 import { ownCommand } from './given-path.ts'
 import { commandEvent } from './store.ts'
 
-/** What a new store gets to try things on: a small archive of letters, some with files, and people who may read them. */
+/** What `--demo` adds to a new store: a small archive of letters, some with files, and epersons who may read them. */
 const people = [
   { email: 'admin@example.org', firstName: 'Ada', lastName: 'Admin', group: null },
   { email: 'reader@example.org', firstName: 'Ruth', lastName: 'Reader', group: 'Readers' },

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { systemReason } from '../lib/system-errors.ts'
 
 /**
@@ -18,6 +19,27 @@ export function endWithOutput(): void {
 /** One line on standard output. */
 export const say = (line: string): void => {
   process.stdout.write(`${line}\n`)
+}
+
+/** As in the log of the server (https://getpino.io/#/docs/api?id=logger-level). */
+const levels = { info: 30, warn: 40 } as const
+
+/**
+ * Says what a service does at its start: a sentence on a terminal, otherwise a line of JSON like those of its log.
+ * @param event `msg`, and what else the line holds
+ */
+export function announce(
+  level: keyof typeof levels,
+  sentence: string,
+  event: { readonly msg: string } & Readonly<Record<string, string>>,
+): void {
+  if (process.stdout.isTTY) {
+    say(sentence)
+    return
+  }
+  const { msg, ...members } = event
+  const origin = { level: levels[level], time: Date.now(), pid: process.pid, hostname: hostname() }
+  say(JSON.stringify({ ...origin, ...members, msg }))
 }
 
 /** Rows under headings, columns as wide as they need to be; numbers to the right. */

@@ -1,18 +1,20 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, isIPv6 } from 'node:net'
 import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
-import { toConfig } from '../config/config.ts'
+import { type Config, toConfig } from '../config/config.ts'
+import { administratorGroup } from '../model/accounts.ts'
 import type { Storage } from '../storage/storage.ts'
-import { createDemo } from './demo.ts'
+import { createDemo, type Demo } from './demo.ts'
 import { Failure } from './failures.ts'
-import { say } from './output.ts'
-import { openStore } from './store.ts'
+import { ownCommand } from './given-path.ts'
+import { announce } from './output.ts'
+import { openStore, placeOf } from './store.ts'
 
-/** What is under way may take this long to finish after SIGTERM, in ms (D4). */
+/** Requests under way have this long to finish after SIGTERM, in ms (D4). */
 const graceToFinish = 10_000
 
-/** `carrel serve`: the process that answers. */
+/** `carrel serve`: the service itself. */
 export function serveCommand(): Command {
   return new Command('serve')
     .description('Start the service.')
@@ -24,28 +26,24 @@ export function serveCommand(): Command {
       const config = await withFreePort(process.env)
       const storage = await openStore(config, { create: true })
       try {
-        // Only here: it takes longer to load than other commands to run.
+        // Imported here, because it takes longer to load than other commands take to run.
         const { buildApp } = await import('../app.ts')
         const app = await buildApp(config, storage)
         await app.listen({ host: config.host, port: config.port }).catch(error => {
           throw listenFailure(error, config.host, config.port)
         })
         stopOnSignal(app, storage)
-        // Not before it listens: a start that fails leaves the store as it was.
+        // Not before it listens: a start that fails adds nothing to the store.
         const created = demo ? await createDemo(storage, config.filesFolder) : undefined
-        say(`Carrel answers at ${config.baseUrl}/api (listening on ${config.host}:${config.port}).`)
-        if (created)
-          say(
-            created.introduction(
-              `${config.baseUrl}/api`,
-              `${config.baseUrl}${config.queryBase}`,
-              config.database.kind === 'embedded' ? config.dataFolder : 'the database',
-            ),
-          )
+        announceReady(config)
+        await announceStore(config, storage)
+        if (created) introduce(created, config)
         else if (demo)
-          say(
-            'The store was in use before, and nothing was added. A new password for a demo eperson: ' +
-              '«carrel eperson password reader@example.org».',
+          announce(
+            'info',
+            'The store was in use before, so nothing was added. For a new password of a demo eperson, run ' +
+              `\`${ownCommand()} eperson password reader@example.org\`.`,
+            { msg: 'the store was in use before: no demo was added' },
           )
       } catch (error) {
         await storage.close()
@@ -54,21 +52,52 @@ export function serveCommand(): Command {
     })
 }
 
-/** What the operating system says when an address can't be listened on, with what helps. */
+/** The one line with the address (D4). */
+function announceReady({ baseUrl, host, port }: Config): void {
+  const address = `${baseUrl}/api`
+  const listening = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+  announce('info', `Carrel answers at ${address} (listening on ${listening}).`, {
+    address,
+    listening,
+    msg: 'ready',
+  })
+}
+
+/** What somebody who starts a service on a new store must know. */
+async function announceStore(config: Config, { isNew, accounts }: Storage): Promise<void> {
+  const store = placeOf(config)
+  if (isNew) announce('info', `Created a new store in ${store}.`, { store, msg: 'created a new store' })
+  const groups = await accounts.listGroups()
+  if (groups.some(({ name, members }) => name === administratorGroup && members > 0)) return
+  const command = `${ownCommand()} eperson add <email> --admin`
+  announce('warn', `There is no administrator. To add one, run \`${command}\`.`, {
+    msg: `there is no administrator; to add one, run \`${command}\``,
+  })
+}
+
+/** Passwords and instructions are for a person: never in a log, so on standard error where the output is one. */
+function introduce(demo: Demo, config: Config): void {
+  const { baseUrl, queryBase } = config
+  const text = demo.introduction(`${baseUrl}/api`, `${baseUrl}${queryBase}`, placeOf(config))
+  const stream = process.stdout.isTTY ? process.stdout : process.stderr
+  stream.write(`${text}\n`)
+}
+
+/** Why an address can't be listened on, with what helps. */
 function listenFailure(error: unknown, host: string, port: number): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE')
     return new Failure(
-      `port ${port} on ${host} is taken; set CARREL_PORT to another, or stop what listens there`,
+      `port ${port} on ${host} is in use; set CARREL_PORT to another port, or stop the program that uses it`,
     )
   if (code === 'EACCES')
-    return new Failure(`port ${port} is not ours to take; set CARREL_PORT to one above 1023`)
+    return new Failure(`port ${port} needs more rights than this user has; set CARREL_PORT to one above 1023`)
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return new Failure(`this machine has no address ${host}; set CARREL_HOST to one that it has`)
   return error
 }
 
-/** Port 0 is any free one; links need its number before the service listens. */
+/** Port 0 means any free port; links need its number before the service listens. */
 async function withFreePort(env: NodeJS.ProcessEnv) {
   const config = toConfig(env)
   if (config.port !== 0) return config
@@ -87,12 +116,12 @@ function stopOnSignal(app: FastifyInstance, storage: Storage): void {
     // A second signal doesn't wait.
     if (stopping) process.exit(1)
     stopping = true
-    const impatience = setTimeout(() => app.server.closeAllConnections(), graceToFinish)
-    // Connections that are kept alive end with the answer that is under way, not when their client thinks of it.
+    const deadline = setTimeout(() => app.server.closeAllConnections(), graceToFinish)
+    // A kept-alive connection ends with its current response, not when its client closes it.
     const idle = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()
     clearInterval(idle)
-    clearTimeout(impatience)
+    clearTimeout(deadline)
     await storage.close()
     process.exit(0)
   }

@@ -1,6 +1,13 @@
 import { join, resolve } from 'node:path'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
-import { ConfigError, type IpGroup, type MethodGroup, readConfigFile, specialGroups } from './file.ts'
+import {
+  ConfigError,
+  type IpGroup,
+  type MethodGroup,
+  readConfigFile,
+  specialGroups,
+  suggest,
+} from './file.ts'
 import type { SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import { secretVariables } from './read-secrets.ts'
@@ -71,14 +78,16 @@ export type DatabaseConfig =
 export function toConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const file = readConfigFile(env.CARREL_CONFIG)
   const secretNames = secretVariables(file.structured.singleSignOn)
-  for (const key of Object.keys(env))
+  const ours = Object.keys(settings)
+  for (const [key, given] of Object.entries(env))
     if (
       key.startsWith('CARREL_') &&
-      !(key in settings) &&
+      !ours.includes(key) &&
       !key.startsWith('CARREL_TEST_') &&
-      !secretNames.includes(key)
+      !secretNames.includes(key) &&
+      !isServiceLink(key, given ?? '')
     )
-      throw new ConfigError(`${key} is not a setting; the settings are ${Object.keys(settings).join(', ')}`)
+      throw new ConfigError(`${key} is not a setting; ${suggest(key, ours)}`)
 
   const text = (key: SettingKey): string | null => {
     const given = env[key] ?? file.values[key]
@@ -156,6 +165,14 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     singleSignOn,
   })
 }
+
+/**
+ * Set in every container beside a service that is called carrel, or carrel-something
+ * (https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables).
+ */
+const isServiceLink = (key: string, value: string): boolean =>
+  /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(key) ||
+  (key.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value))
 
 /** Groups that one token can hold: with more of them it would outgrow what is taken for a token (T8). */
 const maxGroups = 100

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { nearest } from '../lib/nearest.ts'
 import { administratorGroup, type LoginMethod } from '../model/accounts.ts'
 import { isRange, settings, structuredSettings } from './settings.ts'
 
@@ -13,6 +14,20 @@ export type MethodGroup = Readonly<{ group: string; method: LoginMethod }>
 export interface ConfigFile {
   readonly values: Readonly<Record<string, string>>
   readonly structured: Readonly<Record<string, unknown>>
+}
+
+const inFile = [
+  ...Object.keys(settings).filter(key => key !== 'CARREL_CONFIG'),
+  ...Object.keys(structuredSettings),
+]
+
+/** What an unknown name was probably meant to be, or else all that there are. */
+export function suggest(name: string, legal: readonly string[]): string {
+  // What all settings begin with says nothing of which one is meant.
+  const bare = (one: string) => one.replace(/^CARREL_/, '')
+  const found = nearest(bare(name), legal.map(bare))
+  const meant = legal.find(one => bare(one) === found)
+  return meant === undefined ? `known are ${legal.join(', ')}` : `did you mean ${meant}?`
 }
 
 /** Reads the file that CARREL_CONFIG names. @throws ConfigError */
@@ -35,10 +50,8 @@ export function readConfigFile(path: string | undefined): ConfigFile {
   for (const [key, value] of Object.entries(content)) {
     if (key === '$schema') continue
     if (key in structuredSettings) structured[key] = value
-    else if (!(key in settings) || key === 'CARREL_CONFIG')
-      throw new ConfigError(
-        `${key} (in ${path}) is not a setting; the settings are ${[...Object.keys(settings), ...Object.keys(structuredSettings)].join(', ')}`,
-      )
+    else if (!inFile.includes(key))
+      throw new ConfigError(`${key} (in ${path}) is not a setting; ${suggest(key, inFile)}`)
     else if (Array.isArray(value) && value.every(one => typeof one === 'string'))
       values[key] = value.join(',')
     else if (['string', 'number', 'boolean'].includes(typeof value)) values[key] = String(value)
@@ -61,7 +74,8 @@ export function specialGroups(
   const given = structured.specialGroups ?? {}
   if (!isObject(given)) throw wrong('not an object')
   const unknown = Object.keys(given).find(key => key !== 'ip' && key !== 'method')
-  if (unknown !== undefined) throw wrong(`${JSON.stringify(unknown)} is not known`)
+  if (unknown !== undefined)
+    throw wrong(`${JSON.stringify(unknown)} is unknown; ${suggest(unknown, ['ip', 'method'])}`)
   const entries = (key: 'ip' | 'method') => {
     const rows = given[key] ?? []
     if (!Array.isArray(rows)) throw wrong(`${key} is not a list`)

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type * as ajvModule from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { administratorGroup, passwordMethod } from '../model/accounts.ts'
+import { suggest } from './file.ts'
 import { providerSchemas, takenSchemes } from './provider-schemas.ts'
 import {
   allowedAddress,
@@ -205,10 +206,10 @@ function schemaError(validate: ValidateFunction, where: string, complain: Compla
 }
 
 function describe({ keyword, params, message = 'is not valid', parentSchema }: ErrorObject): string {
-  const known = Object.keys((parentSchema?.properties ?? {}) as object).join(', ')
+  const known = Object.keys((parentSchema?.properties ?? {}) as object)
   if (keyword === 'additionalProperties')
-    return `${params.additionalProperty} is not known; known are ${known}`
-  if (keyword === 'type' && known === 'env, file')
+    return `${params.additionalProperty} is unknown; ${suggest(String(params.additionalProperty), known)}`
+  if (keyword === 'type' && known.join() === 'env,file')
     return 'must say where the secret is: {"env": "NAME"} or {"file": "path"}'
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as string[]).join(', ')}`
   if (keyword === 'not') return 'is a name that is taken'

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -7,9 +8,11 @@ import { describe, type TestContext, test as withoutStore } from 'node:test'
 import { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { openSocket } from '../support/clients/raw.ts'
-import { engineIn, storeSettings, test, testOn } from '../support/service/engines.ts'
+import { createDatabase } from '../support/service/databases.ts'
+import { engineIn, storeSettings, test, testOn, useDatabase } from '../support/service/engines.ts'
 import {
   carrel,
+  cleanEnvironment,
   environmentWithNode,
   repository,
   run,
@@ -19,6 +22,17 @@ import {
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 const ruth = 'ruth@example.org'
+const entry = join(repository, 'src/cli/carrel.ts')
+
+/** Makes a process take its standard output for a terminal. */
+const onTerminal = `data:text/javascript,${encodeURIComponent("Object.defineProperty(process.stdout, 'isTTY', { value: true })")}`
+
+/** What the service has logged, each line as JSON. */
+const linesOf = ({ output }: Served) =>
+  output.stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as Readonly<Record<string, unknown>>)
 
 /** A data folder with ruth and with letters that are larger than what the network takes at once. */
 async function withLargeListing(t: TestContext): Promise<{ dataFolder: string; records: number }> {
@@ -74,18 +88,74 @@ const refuses = async (served: Served) => {
 }
 
 describe('serve', { concurrency: 2 }, () => {
-  test('D4 serve prints one line with the address, once it really answers', async t => {
-    const served = await serve(t, temporaryFolder(t))
-    const [line = ''] = served.output.stdout.split('\n')
-    const address = /http:\/\/localhost:\d+\/api/.exec(line)?.[0]
-    assert.ok(address, line)
-    const response = await fetch(address)
+  test('D4 serve prints one line with the address, once it really answers, and all its lines are JSON', async t => {
+    const dataFolder = temporaryFolder(t)
+    const served = await serve(t, dataFolder)
+    const [ready] = linesOf(served)
+    const { address, listening, level, msg } = ready ?? {}
+    assert.deepEqual([level, msg], [30, 'ready'])
+    assert.equal(`http://${listening}`, served.address)
+    const response = await fetch(String(address))
     assert.equal(response.status, 200)
     const body = (await response.json()) as { _links: { self: { href: string } } }
     assert.equal(body._links.self.href, address)
     assert.equal(await served.stop(), 0)
-    assert.equal(served.output.stdout, `${line}\n`)
+    const lines = linesOf(served)
+    assert.equal(lines.filter(line => 'address' in line).length, 1)
+    for (const { level, time, pid, hostname, msg } of lines) {
+      assert.deepEqual([typeof level, typeof time, pid], ['number', 'number', served.pid])
+      assert.ok(hostname && msg)
+    }
     assert.equal(served.output.stderr, '')
+  })
+
+  testOn('sqlite', 'D4 on a terminal serve says the same in sentences', async t => {
+    const dataFolder = temporaryFolder(t)
+    const program = [process.execPath, '--import', onTerminal, entry] as const
+    const child = spawn(program[0], [...program.slice(1), 'serve'], {
+      env: cleanEnvironment({ CARREL_DATA: dataFolder, CARREL_PORT: '0' }),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    let output = ''
+    for await (const chunk of child.stdout) {
+      output += chunk
+      if (output.split('\n').length === 4) child.kill('SIGTERM')
+    }
+    const [ready = '', created, administrator, ...rest] = output.split('\n')
+    assert.match(ready, /^Carrel answers at http:\/\/localhost:\d+\/api \(listening on 127\.0\.0\.1:\d+\)\.$/)
+    assert.equal(created, `Created a new store in ${dataFolder}.`)
+    assert.equal(
+      administrator,
+      'There is no administrator. To add one, run `carrel eperson add <email> --admin`.',
+    )
+    assert.deepEqual(rest, [''])
+  })
+
+  test('D4 D6 serve says that it created the store, and how to add an administrator while there is none', async t => {
+    const dataFolder = temporaryFolder(t)
+    if (engineIn(t) === 'postgres') useDatabase(t, join(dataFolder, 'new'), createDatabase)
+    const folder = engineIn(t) === 'postgres' ? join(dataFolder, 'new') : dataFolder
+    const start = async () => {
+      const served = await serve(t, folder)
+      await fetch(`${served.address}/api`)
+      assert.equal(await served.stop(), 0)
+      return linesOf(served)
+    }
+    const [, created, warning, ...rest] = await start()
+    assert.deepEqual([created?.level, created?.msg], [30, 'created a new store'])
+    assert.deepEqual([warning?.level, rest], [40, []])
+    assert.match(String(warning?.msg), /^there is no administrator; .*`carrel eperson add <email> --admin`/)
+    await carrel(folder, ['eperson', 'add', ruth])
+    assert.deepEqual(
+      (await start()).map(({ level }) => level),
+      [30, 40],
+    )
+    await carrel(folder, ['eperson', 'add', 'admin@example.org', '--admin'])
+    assert.deepEqual(
+      (await start()).map(({ msg }) => msg),
+      ['ready'],
+    )
   })
 
   test('D4 SIGTERM lets a listing that is under way finish, takes nothing new, and is exit code 0', async t => {
@@ -252,17 +322,17 @@ describe('serve', { concurrency: 2 }, () => {
     const dataFolder = temporaryFolder(t)
     const first = await serve(t, dataFolder, { args: ['--demo'] })
     await first.said(introduction)
-    const credentials = credentialsIn(first.output.stdout)
+    const credentials = credentialsIn(first.output.stderr)
     assert.deepEqual(
       credentials.map(({ email }) => email),
       ['admin@example.org', 'reader@example.org', 'curator@example.org'],
     )
 
-    const commands = first.output.stdout
+    const commands = first.output.stderr
       .split('\n')
       .filter(line => /^ {2}(CSRF=|TOKEN=|SHORT=|curl )/.test(line))
       .map(line => line.trim())
-    assert.equal(commands.length, 5, first.output.stdout)
+    assert.equal(commands.length, 5, first.output.stderr)
     const cwd = temporaryFolder(t)
     const env = environmentWithNode(await storeSettings(dataFolder))
     const installed = `carrel() { node '${repository}src/cli/carrel.ts' "$@"; }`
@@ -291,17 +361,18 @@ describe('serve', { concurrency: 2 }, () => {
     const again = await serve(t, dataFolder, { args: ['--demo'] })
     assert.deepEqual(await logins(again), [200, 200, 200])
     assert.equal(await again.stop(), 0)
-    assert.match(
-      again.output.stdout,
-      /^Carrel answers at [^\n]+\n[^\n]+«carrel eperson password [^\n]+\n$/,
-      'two lines and no credentials',
+    assert.deepEqual(
+      linesOf(again).map(({ msg }) => msg),
+      ['ready', 'the store was in use before: no demo was added'],
     )
+    assert.equal(again.output.stderr, '', 'no credentials')
+    for (const { password } of credentials) assert.ok(!first.output.stdout.includes(password), 'not in a log')
 
     // How a password is made is nothing that a store has a part in.
     if (engineIn(t) !== 'sqlite') return
     const other = await serve(t, temporaryFolder(t), { args: ['--demo'] })
     await other.said(introduction)
-    const all = [...credentials, ...credentialsIn(other.output.stdout)].map(({ password }) => password)
+    const all = [...credentials, ...credentialsIn(other.output.stderr)].map(({ password }) => password)
     assert.equal(new Set(all).size, 6, 'six passwords, all different')
     assert.equal(await other.stop(), 0)
   })
@@ -312,7 +383,7 @@ withoutStore('D1 in a checkout serve --demo prints commands as npm takes them', 
   const served = await serve(t, temporaryFolder(t), { args: ['--demo'], env })
   await served.said(introduction)
   assert.match(
-    served.output.stdout,
+    served.output.stderr,
     /^ {2}TOKEN=\$\(npm run --silent carrel -- token reader@example\.org\)$/m,
   )
   assert.equal(await served.stop(), 0)

@@ -70,7 +70,7 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
     [{ providers: [{ ...oidc, kind: 'constructor' }] }, /providers\[0\]\.kind: must be one of/],
     [
       { providers: [{ ...oidc, clientID: 'x' }] },
-      /providers\[0\]: clientID is not known; known are .*clientId/,
+      /providers\[0\]: clientID is unknown; did you mean clientId\?/,
     ],
     [{ providers: [{ ...oidc, issuer: 'id.example.org' }] }, /providers\[0\]\.issuer: must match pattern/],
     [{ providers: [{ ...oidc, issuer: 'http://id.example.org' }] }, /issuer: must begin with https/],

@@ -83,7 +83,7 @@ export interface Served {
   readonly pid: number
   /** What it has printed so far. */
   readonly output: { readonly stdout: string; readonly stderr: string }
-  /** Resolves when standard output matches, or the process has ended. */
+  /** Resolves when standard output or standard error matches, or the process has ended. */
   said(pattern: RegExp): Promise<void>
   /** Resolves when the process has ended and all of its output was read. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
@@ -120,13 +120,14 @@ export async function serve(
     child.kill('SIGKILL')
     await ended
   })
-  const listening = /listening on (\S+)\)\.\n/
+  const listening = /"listening":"([^"]+)".*\n/
   const said = (pattern: RegExp) =>
     new Promise<void>(resolve => {
       const look = () => {
-        if (pattern.test(output.stdout)) resolve()
+        if (pattern.test(output.stdout) || pattern.test(output.stderr)) resolve()
       }
       child.stdout.on('data', look)
+      child.stderr.on('data', look)
       void ended.then(() => resolve())
       look()
     })
