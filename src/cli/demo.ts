@@ -20,7 +20,7 @@ export interface Demo {
   introduction(api: string, query: string, store: string): string
 }
 
-/** @returns undefined when the store is in use already: nothing is added then */
+/** @returns undefined if the store is already in use; nothing is added then */
 export async function createDemo(storage: Storage, filesFolder: string): Promise<Demo | undefined> {
   const { accounts, entities } = storage
   if ((await accounts.listEpersons()).length > 0) return undefined

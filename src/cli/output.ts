@@ -42,7 +42,7 @@ export function announce(
   say(JSON.stringify({ ...origin, ...members, msg }))
 }
 
-/** Rows under headings, columns as wide as they need to be; numbers to the right. */
+/** Rows under headings. Columns are as wide as their content, and numbers are right-aligned. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [headings, ...rows].map(row => row.map(cell => printable(String(cell))))
   const widths = headings.map((_, at) => Math.max(...cells.map(row => row[at]?.length ?? 0)))
@@ -57,10 +57,10 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
     .join('\n')
 }
 
-/** What others have named can't move the cursor, nor turn the line around. */
+/** Names chosen by others must not move the cursor or reverse the line. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '\uFFFD')
 
-/** What is listed, as JSON or as a table. */
+/** A list, as JSON or as a table. */
 export const sayList = <T>(json: boolean | undefined, list: readonly T[], asTable: () => string): void =>
   say(json ? JSON.stringify(list, null, 2) : asTable())
 

@@ -20,7 +20,7 @@ export function serveCommand(): Command {
     .description('Start the service.')
     .option(
       '--demo',
-      'when the store is new: add an administrator, epersons, groups, 10,000 records and some files to try things on',
+      'in a new store, add an administrator, epersons, groups, 10,000 records and some files to try',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
       const config = await withFreePort(process.env)

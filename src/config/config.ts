@@ -14,8 +14,8 @@ import { secretVariables } from './read-secrets.ts'
 import { type SettingKey, settings } from './settings.ts'
 
 /**
- * Settings (contract D3), in two steps: `settings.ts` says how each is read; `toConfig` puts the values together into
- * what the rest of the code uses. They come from the environment and, for keys that it leaves out, from the file that CARREL_CONFIG names.
+ * Settings (D3), in two steps: `settings.ts` parses each of them, and `toConfig` combines the values into what the rest
+ * of the code uses. They come from the environment and, where it has none, from the file that CARREL_CONFIG names.
  */
 export type Config = Readonly<{
   database: DatabaseConfig
@@ -34,7 +34,7 @@ export type Config = Readonly<{
   tokenLifetime: number
   /** Seconds, at most 2 (T2). */
   shortTokenLifetime: number
-  /** Seconds that a download may be resumed (F3). */
+  /** How long a download can be resumed, in seconds (F3). */
   leaseLifetime: number
   /** Newest first; empty: the store keeps a generated one (T7). */
   tokenSecrets: readonly string[]
@@ -112,7 +112,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     const replicaUrl = value('CARREL_DATABASE_REPLICA_URL')
     if (url === null && replicaUrl !== null)
       throw new ConfigError(
-        'CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL as well, for everything else',
+        'CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL to the primary database as well',
       )
     const limits = {
       poolSize: required('CARREL_DATABASE_POOL_SIZE'),
@@ -174,7 +174,7 @@ const isServiceLink = (key: string, value: string): boolean =>
   /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(key) ||
   (key.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value))
 
-/** Groups that one token can hold: with more of them it would outgrow what is taken for a token (T8). */
+/** Groups that fit into a token without exceeding the size limit of tokens (T8). */
 const maxGroups = 100
 
 function refuseTooManyGroups(
@@ -196,7 +196,7 @@ function refuseTooManyGroups(
   for (const [what, names] of ways)
     if (new Set(names).size > maxGroups)
       throw new ConfigError(
-        `${what} can give somebody more than ${maxGroups} special groups, which is more than a token can hold`,
+        `${what} can give an eperson more than ${maxGroups} special groups, the most that a token can hold`,
       )
 }
 

@@ -3,10 +3,10 @@ import { nearest } from '../lib/nearest.ts'
 import { administratorGroup, type LoginMethod } from '../model/accounts.ts'
 import { isRange, settings, structuredSettings } from './settings.ts'
 
-/** A setting that is wrong: names the key and what it takes, and stops the start. */
+/** A wrong setting, which stops the start. The message names the key and what it takes. */
 export class ConfigError extends Error {}
 
-/** Clients from these ranges are in the group (G1). `!` in front of a range takes it out again. */
+/** Clients from these ranges are in the group (G1). `!` before a range excludes it. */
 export type IpGroup = Readonly<{ group: string; ranges: readonly string[] }>
 /** Everyone who logs in by the method is in the group (G2). */
 export type MethodGroup = Readonly<{ group: string; method: LoginMethod }>
@@ -56,12 +56,14 @@ export function readConfigFile(path: string | undefined): ConfigFile {
       values[key] = value.join(',')
     else if (['string', 'number', 'boolean'].includes(typeof value)) values[key] = String(value)
     else
-      throw new ConfigError(`${key} (in ${path}) must be a text, a number, true or false, or a list of texts`)
+      throw new ConfigError(
+        `${key} (in ${path}) must be a string, a number, true, false, or a list of strings`,
+      )
   }
   return { values, structured }
 }
 
-/** @throws ConfigError saying where a group is wrong */
+/** @throws ConfigError that says which group is wrong */
 export function specialGroups(
   structured: ConfigFile['structured'],
   loginMethods: readonly LoginMethod[],
@@ -82,7 +84,7 @@ export function specialGroups(
     return rows.map((row: unknown, at) => {
       if (!isObject(row) || typeof row.group !== 'string' || row.group === '' || row.group.includes('\0'))
         throw wrong(`${key}[${at}] needs a group`)
-      // A way of arriving must never make an administrator: whoever reaches the network would be one.
+      // A network or login method must never make administrators: everyone who can reach it would be one.
       if (row.group === administratorGroup) throw wrong(`${key}[${at}] may not name ${administratorGroup}`)
       return { row, group: row.group, at }
     })
@@ -93,7 +95,7 @@ export function specialGroups(
       if (!Array.isArray(ranges) || ranges.length === 0) throw wrong(`ip[${at}] needs ranges`)
       for (const range of ranges)
         if (typeof range !== 'string' || !isRange(range.replace(/^!/, '')))
-          throw wrong(`ip[${at}] has the range ${JSON.stringify(range)}, which is no address or network`)
+          throw wrong(`ip[${at}] has the range ${JSON.stringify(range)}, which is not an address or network`)
       return { group, ranges: ranges as string[] }
     }),
     methodGroups: entries('method').map(({ row, group, at }) => {

@@ -5,15 +5,15 @@ const attribute = (description: string, fallback?: string) =>
   text(description, fallback === undefined ? {} : { default: fallback })
 
 const condition = {
-  attribute: text('The attribute or claim to look at; of nested claims a path with dots.'),
-  value: text('The exact value that counts.'),
-  pattern: text('A regular expression, instead of a value; what it matches as a whole counts.', {
+  attribute: text('The attribute or claim to compare. For a nested claim, a path with dots.'),
+  value: text('The exact value to match.'),
+  pattern: text('A regular expression to use instead of a value. It must match the whole value.', {
     format: 'regex',
   }),
 }
 const groupRule = closed(
   {
-    group: text('The special group; it is created if it does not exist. Never Administrator.'),
+    group: text('The special group. It is created if it does not exist. It cannot be Administrator.'),
     ...condition,
   },
   ['group', 'attribute'],
@@ -35,26 +35,26 @@ export const takenSchemes = [
 
 /** What every provider has, with the defaults of its kind. */
 const common = (scheme: string, verified: string, names: Attributes) => ({
-  id: text('Its name in addresses and in the audit trail. Never change it: identities are kept under it.', {
+  id: text('The name in URLs and in the audit trail. Never change it: identities are stored under it.', {
     pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
   }),
-  name: text('Its name for people, on the page where one of several is chosen. Default: the id.'),
+  name: text('The display name, on the page where a user chooses a provider. Default: the id.'),
   scheme: text('The scheme in WWW-Authenticate; providers may share one.', {
     default: scheme,
     pattern: '^[A-Za-z][A-Za-z0-9-]{0,31}$',
     not: { enum: takenSchemes },
   }),
   attributes: {
-    description: 'Which attribute or claim is what.',
+    description: 'Which attribute or claim holds what.',
     default: {},
     ...closed(
       {
-        subject: attribute('Who it is: stable, and never given to anybody else.', names.subject),
+        subject: attribute('The subject: stable, and never reassigned to another person.', names.subject),
         email: attribute('The e-mail address.', names.email),
         firstName: attribute('The first name.', names.firstName),
         lastName: attribute('The last name.', names.lastName),
         emailVerified: attribute(
-          'What says that the address is verified (true or 1), where email.verified is claim.',
+          'The attribute or claim that says that the address is verified (true or 1). Used when email.verified is claim.',
           names.emailVerified,
         ),
       },
@@ -62,22 +62,22 @@ const common = (scheme: string, verified: string, names: Attributes) => ({
     ),
   },
   email: {
-    description: 'How far its e-mail addresses are trusted.',
+    description: 'How far the e-mail addresses of this provider are trusted.',
     default: {},
     ...closed({
       verified: {
         enum: ['always', 'claim', 'never'],
         default: verified,
         description:
-          'Whether an address is verified: always, when attributes.emailVerified says so (claim), or never. Others are ignored.',
+          'When an address counts as verified: always, when attributes.emailVerified says so (claim), or never. Unverified addresses are ignored.',
       },
       domains: {
         type: 'array',
         items: text('A domain such as example.edu.', { pattern: '^[^@*\\s]+$' }),
         minItems: 1,
-        description: 'Addresses of other domains are ignored. Default: every domain counts.',
+        description: 'Addresses in other domains are ignored. Default: all domains are accepted.',
       },
-      match: switchOf('Whether an eperson that has the address already is the one that logs in.'),
+      match: switchOf('Whether a login is linked to the existing eperson with this address.'),
     }),
   },
   create: switchOf('Whether an eperson is created at the first login.'),
@@ -86,15 +86,14 @@ const common = (scheme: string, verified: string, names: Attributes) => ({
     items: closed(condition, ['attribute']),
     maxItems: 50,
     default: [],
-    description:
-      'What must hold for anybody to be let in, all of it. Default: nothing more than to be vouched for.',
+    description: 'Conditions for a login, all of which must hold. Default: none.',
   },
   groups: {
     type: 'array',
     items: groupRule,
     maxItems: 200,
     default: [],
-    description: 'Which values of which attributes give which special groups.',
+    description: 'Special groups that attribute values give.',
   },
 })
 
@@ -108,9 +107,9 @@ export const providerSchemas = {
         firstName: 'urn:oid:2.5.4.42',
         lastName: 'urn:oid:2.5.4.4',
       }),
-      metadata: text('The file with its metadata; read again when it changes.'),
-      entityId: text('Its entity id, if the file describes several.'),
-      nameIdFormat: text('The NameID format to ask for. Default: whatever the provider gives.'),
+      metadata: text('The file with the metadata of the provider. It is read again when it changes.'),
+      entityId: text('The entity id of the provider, if the file describes several.'),
+      nameIdFormat: text('The NameID format to request. Default: the choice of the provider.'),
     },
     ['id', 'kind', 'metadata'],
   ),
@@ -124,22 +123,25 @@ export const providerSchemas = {
         lastName: 'family_name',
         emailVerified: 'email_verified',
       }),
-      issuer: text('Its issuer identifier; the rest is discovered. Http only on this machine.', {
-        pattern: '^https?://[^?#]+$',
-      }),
-      clientId: text('The id under which Carrel is registered there.'),
-      clientSecret: secret('The secret that belongs to it; without one Carrel is a public client.'),
+      issuer: text(
+        'The issuer identifier; everything else is discovered. http is accepted for loopback addresses only.',
+        {
+          pattern: '^https?://[^?#]+$',
+        },
+      ),
+      clientId: text('The client id under which Carrel is registered with the provider.'),
+      clientSecret: secret('The client secret. Without one, Carrel is a public client.'),
       clientAuthentication: {
         enum: ['basic', 'post'],
         default: 'basic',
-        description: 'How the secret is sent: as Basic authentication or in the form.',
+        description: 'How the client secret is sent: as Basic authentication (basic) or in the form (post).',
       },
       scopes: {
         type: 'array',
         items: text('A scope.', { pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' }),
         default: ['openid', 'profile', 'email'],
         contains: { const: 'openid' },
-        description: 'What is asked for.',
+        description: 'The scopes to request.',
       },
       userInfo: switchOf('Whether claims are also taken from the userinfo endpoint.'),
       parameters: {
@@ -161,7 +163,7 @@ export const providerSchemas = {
           },
         },
         default: {},
-        description: 'Further parameters of the authorization request, such as prompt or acr_values.',
+        description: 'More parameters of the authorization request, such as prompt or acr_values.',
       },
     },
     ['id', 'kind', 'issuer', 'clientId'],
@@ -174,23 +176,27 @@ export const providerSchemas = {
         type: 'array',
         items: text('An IP address or a network.'),
         minItems: 1,
-        description: 'Where the proxy connects from: addresses of connections, not what a header says.',
+        description:
+          'The addresses that the proxy connects from: of the connection itself, not from a header.',
       },
       secretHeader: text('The header in which the proxy sends the shared secret.', {
         pattern: '^[A-Za-z0-9-]{1,64}$',
       }),
-      secret: secret('The shared secret, of 16 characters or more.'),
-      separator: text('What stands between several values in a header; a backslash takes its meaning away.', {
+      secret: secret('The shared secret: at least 16 characters.'),
+      separator: text('The separator of several values in one header. A backslash escapes it.', {
         default: ';',
         pattern: '^[^A-Za-z0-9\\\\ ]$',
       }),
       loginUrl: text(
-        'Where a browser goes when the proxy has brought nothing; {target} becomes the address to return to.',
+        'Where a browser is sent when the proxy sent no attributes. {target} is replaced by the return address.',
         { pattern: '^(https?://|/(?!/)).*\\{target\\}' },
       ),
-      logoutUrl: text('Where single logout goes; {target} becomes the address to return to.', {
-        pattern: '^(https?://|/(?!/))',
-      }),
+      logoutUrl: text(
+        'Where a browser is sent for single logout. {target} is replaced by the return address.',
+        {
+          pattern: '^(https?://|/(?!/))',
+        },
+      ),
     },
     ['id', 'kind', 'attributes', 'addresses', 'secretHeader', 'secret'],
   ),

@@ -48,7 +48,7 @@ type InFile<T extends ProviderConfig> = Omit<T, 'groups' | 'require' | 'secret' 
 }
 type ProviderBlock = InFile<SamlConfig> | InFile<OidcConfig> | InFile<ProxyConfig>
 
-/** Loaded and compiled where there is a block to check: it takes longer than most commands do, and 10 MB. */
+/** Loaded and compiled only if there is a block to check: that takes longer than most commands, and 10 MB. */
 function compile() {
   const { Ajv } = createRequire(import.meta.url)('ajv') as typeof ajvModule
   const ajv = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
@@ -61,7 +61,7 @@ function compile() {
   }
 }
 
-/** @returns the ways to log in, in their order, and single sign-on; null where the file has none */
+/** @returns the login methods in order, and the single sign-on configuration; null if the file has none */
 export function readSignOn(
   given: unknown,
   surroundings: Surroundings,
@@ -80,23 +80,23 @@ export function readSignOn(
   })
   for (const [at, { id }] of providers.entries())
     if (providers.findIndex(one => one.id === id) !== at)
-      throw complain(`providers[${at}].id`, `${id} is there twice`)
+      throw complain(`providers[${at}].id`, `${id} is used twice`)
 
   const schemes = [...new Set(providers.map(({ scheme }) => scheme))]
   const known = [passwordMethod, ...schemes]
   const methods = given.methods ?? known
   const unknown = methods.find(method => !known.includes(method))
   if (unknown !== undefined)
-    throw complain('methods', `${JSON.stringify(unknown)} is none of ${known.join(', ')}`)
+    throw complain('methods', `${JSON.stringify(unknown)} is not one of ${known.join(', ')}`)
 
   const defaultRedirectUrl = given.defaultRedirectUrl ?? `${allowedOrigins[0] ?? baseUrl}/`
   if (allowedAddress(defaultRedirectUrl, { allowedOrigins, baseUrl }) === undefined)
     throw complain(
       'defaultRedirectUrl',
-      `${JSON.stringify(defaultRedirectUrl)} must be a plain address of an origin in CARREL_ALLOWED_ORIGINS`,
+      `${JSON.stringify(defaultRedirectUrl)} must be an address whose origin is in CARREL_ALLOWED_ORIGINS`,
     )
   const saml = readSaml(given.saml, surroundings)
-  // A scheme that is switched off has no door.
+  // A disabled scheme is not offered.
   const [offered, off] = [true, false].map(isOffered =>
     providers.filter(({ scheme }) => methods.includes(scheme) === isOffered),
   )
@@ -114,9 +114,9 @@ function readProvider(given: ProviderBlock, where: string, surroundings: Surroun
     groups: readRules(groups, `${where}.groups`, complain),
   }
   if (takenSchemes.includes(common.scheme.toLowerCase()))
-    throw complain(`${where}.scheme`, `${common.scheme} is a name that is taken`)
+    throw complain(`${where}.scheme`, `${common.scheme} is a reserved name`)
   if (common.email.verified === 'claim' && common.attributes.emailVerified === undefined)
-    throw complain(`${where}.email.verified`, 'is claim: attributes.emailVerified must name what says so')
+    throw complain(`${where}.email.verified`, 'is claim, so attributes.emailVerified must name the claim')
   const secretAt = (place: SecretPlace | undefined, name: string) =>
     place === undefined ? null : readSecret(place, `${where}.${name}`, surroundings)
   switch (common.kind) {
@@ -124,14 +124,17 @@ function readProvider(given: ProviderBlock, where: string, surroundings: Surroun
       return { ...common, metadata: resolve(dirname(surroundings.file), common.metadata) } as SamlConfig
     case 'oidc':
       if (!common.issuer.startsWith('https:') && !isLoopback(common.issuer))
-        throw complain(`${where}.issuer`, 'must begin with https://; http is for providers on this machine')
+        throw complain(
+          `${where}.issuer`,
+          'must begin with https://; http is accepted for loopback addresses only',
+        )
       return { ...common, clientSecret: secretAt(clientSecret, 'clientSecret') } as OidcConfig
     case 'proxy':
       return readProxy(common, secretAt(secret, 'secret') ?? '', where, complain)
   }
 }
 
-/** Headers that clients send themselves, and that no proxy should say who somebody is by. */
+/** Headers that clients send themselves, so they cannot be trusted to identify a user. */
 const headersOfClients =
   /^(authorization|cookie|host|origin|referer|user-agent|accept.*|content-.*|x-forwarded-(for|host|proto|port)|x-xsrf-token|x-on-behalf-of.*)$/
 
@@ -142,13 +145,13 @@ function readProxy(
   complain: Complain,
 ): ProxyConfig {
   for (const address of given.addresses) {
-    if (!isRange(address)) throw complain(`${where}.addresses`, `${address} is no address or network`)
-    if (address.endsWith('/0')) throw complain(`${where}.addresses`, `${address} is everybody`)
+    if (!isRange(address)) throw complain(`${where}.addresses`, `${address} is not an address or network`)
+    if (address.endsWith('/0')) throw complain(`${where}.addresses`, `${address} covers every address`)
   }
   if (!/^[!-~][ -~]{14,}[!-~]$/.test(secret))
     throw complain(
       `${where}.secret`,
-      'must have 16 characters or more of printable ASCII, no space at its ends',
+      'must be at least 16 characters of printable ASCII, without spaces at either end',
     )
   const secretHeader = given.secretHeader.toLowerCase()
   for (const header of [
@@ -157,16 +160,16 @@ function readProxy(
   ]) {
     const name = header.toLowerCase()
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
-      throw complain(`${where}.attributes`, `${JSON.stringify(header)} is no name of a header`)
+      throw complain(`${where}.attributes`, `${JSON.stringify(header)} is not a header name`)
     if (name === secretHeader || headersOfClients.test(name))
-      throw complain(`${where}.attributes`, `${header} is a header of another meaning`)
+      throw complain(`${where}.attributes`, `${header} is a header with another meaning`)
   }
   return { ...given, secret, secretHeader }
 }
 
 function readRules(rules: readonly InFileRule<GroupRule>[], where: string, complain: Complain): GroupRule[] {
   return rules.map(({ group, ...rule }, at) => {
-    // A way of arriving must never make an administrator.
+    // A login method must never make administrators.
     if (group.trim().toLowerCase() === administratorGroup.toLowerCase())
       throw complain(`${where}[${at}].group`, `may not be ${administratorGroup}`)
     return { group, ...readCondition(rule, `${where}[${at}]`, complain) }
@@ -193,10 +196,10 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-/** The first thing that the schema has against it, in words and without the value, which may be a secret in the wrong place. */
+/** The first error of the schema, in words and without the value, which may be a misplaced secret. */
 function schemaError(validate: ValidateFunction, where: string, complain: Complain): Error {
   const [error] = validate.errors ?? []
-  if (!error) throw new Error('a schema refused something without saying why')
+  if (!error) throw new Error('the schema check failed without an error')
   const path = error.instancePath
     .split('/')
     .slice(1)
@@ -212,6 +215,6 @@ function describe({ keyword, params, message = 'is not valid', parentSchema }: E
   if (keyword === 'type' && known.join() === 'env,file')
     return 'must say where the secret is: {"env": "NAME"} or {"file": "path"}'
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as string[]).join(', ')}`
-  if (keyword === 'not') return 'is a name that is taken'
+  if (keyword === 'not') return 'is a reserved name'
   return message
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { SamlServiceProvider } from './providers.ts'
 
-/** Where a secret is: the file that says so can be shown to others. */
+/** A reference to a secret, so that the configuration file itself can be shared. */
 export type SecretPlace = { readonly env: string } | { readonly file: string }
 
 export interface SamlBlock {
@@ -13,11 +13,11 @@ export interface SamlBlock {
   readonly clockSkew: number
 }
 
-/** Says what is wrong where. */
+/** Makes the error that says what is wrong, and where. */
 export type Complain = (where: string, what: string) => Error
 
 export interface Surroundings {
-  /** Of the configuration file: relative paths begin there. */
+  /** The configuration file: relative paths are relative to its folder. */
   readonly file: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly baseUrl: string
@@ -31,7 +31,7 @@ export function readSaml(given: SamlBlock, surroundings: Surroundings): SamlServ
   const { privateKey, certificate, clockSkew } = given
   if (privateKey === undefined && certificate === undefined) return { entityId, keys: null, clockSkew }
   if (privateKey === undefined || certificate === undefined)
-    throw complain('saml', 'privateKey and certificate belong together')
+    throw complain('saml', 'privateKey and certificate must both be set')
   const keys = {
     privateKey: readSecret(privateKey, 'saml.privateKey', surroundings),
     certificate: readSecret(certificate, 'saml.certificate', surroundings),
@@ -42,9 +42,9 @@ export function readSaml(given: SamlBlock, surroundings: Surroundings): SamlServ
   } catch {
     throw complain('saml', 'privateKey and certificate must be PEM, the key without a passphrase')
   }
-  if (!fits) throw complain('saml', 'the certificate is not the one of the private key')
+  if (!fits) throw complain('saml', 'the certificate does not match the private key')
   if (createPrivateKey(keys.privateKey).asymmetricKeyType !== 'rsa')
-    throw complain('saml.privateKey', 'must be an RSA key: SAML providers understand no other reliably')
+    throw complain('saml.privateKey', 'must be an RSA key, the only kind that all SAML providers support')
   return { entityId, keys, clockSkew }
 }
 
@@ -64,7 +64,7 @@ export function readSecret(place: SecretPlace, where: string, { file, env, compl
   return content
 }
 
-/** The environment variables that hold secrets: their names are the operator's. */
+/** The environment variables that the file names for secrets. The operator chooses their names. */
 export function secretVariables(given: unknown): readonly string[] {
   if (typeof given !== 'object' || given === null) return []
   return Object.entries(given).flatMap(([name, value]) =>

@@ -1,4 +1,4 @@
-/** The few forms that the schemas of the configuration are made of. */
+/** Building blocks of the configuration schemas. */
 export const text = (description: string, more: object = {}) => ({
   type: 'string',
   minLength: 1,
@@ -13,12 +13,12 @@ export const closed = (properties: object, required: readonly string[] = []) => 
   required,
 })
 
-/** Where a secret is; never the secret itself, so that the file can be shown to others. */
+/** A reference to a secret, never the secret itself, so that the file can be shared. */
 export const secret = (description: string) => ({
   description: `${description} Where it is: {"env": "NAME"} or {"file": "path"}.`,
   ...closed({
     env: text('The environment variable that holds it.', { pattern: '^[A-Z][A-Z0-9_]*$' }),
-    file: text('The file that holds it; a line end at its end does not count.'),
+    file: text('The file that holds it. A final line ending is ignored.'),
   }),
   minProperties: 1,
   maxProperties: 1,

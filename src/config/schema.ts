@@ -21,7 +21,7 @@ export const configSchema = {
     specialGroups: closed({
       ip: {
         type: 'array',
-        description: 'Clients from these networks are in the group; ! takes a network out again.',
+        description: 'Clients from these networks are in the group. A leading ! excludes a network.',
         items: closed(
           { group: text('The group.'), ranges: { type: 'array', minItems: 1, items: { type: 'string' } } },
           ['group', 'ranges'],
@@ -29,8 +29,8 @@ export const configSchema = {
       },
       method: {
         type: 'array',
-        description: 'Whoever logs in by the method is in the group.',
-        items: closed({ group: text('The group.'), method: text('password, or a scheme.') }, [
+        description: 'Users who log in with this method are in the group.',
+        items: closed({ group: text('The group.'), method: text('password, or the scheme of a provider.') }, [
           'group',
           'method',
         ]),
@@ -43,7 +43,7 @@ export const configSchema = {
         providers: {
           type: 'array',
           minItems: 1,
-          description: 'The providers, in the order in which they are shown.',
+          description: 'The providers, in display order.',
           items: { oneOf: Object.values(providerSchemas) },
         },
       },

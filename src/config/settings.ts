@@ -1,10 +1,10 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 
-/** Settings (contract D3): every key has one line here that says what it takes, its default and how it is read. */
+/** Settings (D3). Each key has one entry here: what it takes, its default, and how it is parsed. */
 interface Setting<T> {
   readonly takes: string
-  /** Shown in the documentation; `null`: not set. */
+  /** The default, as the documentation shows it; `null`: not set. */
   readonly fallback: string | null
   readonly read: (text: string) => T | undefined
 }
@@ -15,13 +15,13 @@ const setting = <T>(
   read: (text: string) => T | undefined,
 ): Setting<T> => ({ takes, fallback, read })
 
-const wholeNumber = (least: number, most: number) => (text: string) => {
+const wholeNumber = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
-  return value >= least && value <= most ? value : undefined
+  return value >= min && value <= max ? value : undefined
 }
-const decimal = (least: number, most: number) => (text: string) => {
+const decimal = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN
-  return value >= least && value <= most ? value : undefined
+  return value >= min && value <= max ? value : undefined
 }
 const oneOf =
   <const T extends string>(...legal: T[]) =>
@@ -52,37 +52,37 @@ const textOf = (text: string) => text
 export const settings = {
   CARREL_DATA: setting('a folder', './data', text => text || undefined),
   CARREL_FILES: setting(
-    'nothing (files in CARREL_DATA), or the folder of files, which all nodes share',
+    'the folder of files, which all nodes share (not set: files in CARREL_DATA)',
     null,
     text => text || undefined,
   ),
   CARREL_DATABASE_URL: setting(
-    'nothing (the embedded store in CARREL_DATA), or postgres://user:password@host:port/database',
+    'postgres://user:password@host:port/database (not set: the embedded store in CARREL_DATA)',
     null,
     postgresUrl,
   ),
   CARREL_DATABASE_REPLICA_URL: setting(
-    'the same of a replica that query endpoints may read from',
+    'the same for a replica that query endpoints may read from',
     null,
     postgresUrl,
   ),
   CARREL_DATABASE_POOL_SIZE: setting(
-    'connections that a node opens at most for each of accounts, pages, and listings of tables, 1 to 1000',
+    'the maximum number of connections per node for each of accounts, pages, and listings of tables, 1 to 1000',
     '8',
     wholeNumber(1, 1_000),
   ),
   CARREL_DATABASE_QUEUE: setting(
-    'how many requests may wait for a connection, 0 to 100000; others get 503',
+    'the maximum number of requests that wait for a connection, 0 to 100000; others get 503',
     '500',
     wholeNumber(0, 100_000),
   ),
   CARREL_DATABASE_STATEMENT_TIMEOUT: setting(
-    'seconds that a statement of a query endpoint may take, 0.1 to 86400',
+    'the time limit of a statement of a query endpoint in seconds, 0.1 to 86400',
     '30',
     decimal(0.1, 86_400),
   ),
   CARREL_HOST: setting('an address to listen on', '127.0.0.1', text => text || undefined),
-  CARREL_PORT: setting('a port number, 0 to 65535 (0: any free one)', '8080', wholeNumber(0, 65_535)),
+  CARREL_PORT: setting('a port number, 0 to 65535 (0: any free port)', '8080', wholeNumber(0, 65_535)),
   CARREL_BASE_URL: setting(
     'the public http(s) address of the service, without query or fragment',
     null,
@@ -96,7 +96,7 @@ export const settings = {
   CARREL_TOKEN_LIFETIME: setting('seconds, 1 to 31536000', '1800', decimal(1, 31_536_000)),
   CARREL_SHORT_TOKEN_LIFETIME: setting('seconds, 1.9 to 2', '2', decimal(1.9, 2)),
   CARREL_LEASE_LIFETIME: setting(
-    'seconds that a download may be resumed after it began, 1 to 86400',
+    'how long a download can be resumed after its start in seconds, 1 to 86400',
     '1800',
     wholeNumber(1, 86_400),
   ),
@@ -129,18 +129,18 @@ export const settings = {
   CARREL_CSRF_COOKIE: setting('a cookie name (letters, digits, -)', 'DSPACE-XSRF-COOKIE', headerName),
   CARREL_CSRF_HEADER: setting('a header name (letters, digits, -)', 'DSPACE-XSRF-TOKEN', headerName),
   CARREL_PASSWORD_CONCURRENCY: setting(
-    'how many passwords are hashed at once, 1 to 64, or automatic: one less than the processors, 1 to 4',
+    'the maximum number of passwords hashed at once, 1 to 64, or automatic (one less than the processors, 1 to 4)',
     'automatic',
     text =>
       text === 'automatic' ? Math.max(1, Math.min(4, availableParallelism() - 1)) : wholeNumber(1, 64)(text),
   ),
   CARREL_PASSWORD_QUEUE: setting(
-    'how many logins may wait for that, 0 to 100000',
+    'the maximum number of logins that wait for hashing, 0 to 100000',
     '100',
     wholeNumber(0, 100_000),
   ),
   CARREL_CACHE_SIZE: setting(
-    'megabytes of orders and records that are kept in memory, 1 to 100000',
+    'the maximum size of the cache of orders and records in megabytes, 1 to 100000',
     '128',
     wholeNumber(1, 100_000),
   ),
@@ -150,7 +150,7 @@ export const settings = {
 
 export type SettingKey = keyof typeof settings
 
-/** Structured keys, in the file only; `takes` is shown when one is wrong. */
+/** Structured keys, in the file only, each with an example for the message about a wrong one. */
 export const structuredSettings = {
   specialGroups:
     '{"ip": [{"group": "Campus", "ranges": ["10.0.0.0/8", "!10.9.0.0/16"]}], "method": [{"group": "Local", "method": "password"}]}',

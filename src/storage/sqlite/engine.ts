@@ -16,7 +16,7 @@ interface SqliteOptions {
   readonly dataFolder: string
   /** Whether to create a store where there is none. */
   readonly create: boolean
-  /** Bytes of orders and records that are kept in memory. */
+  /** The size of the cache of orders and records, in bytes. */
   readonly cacheSize: number
 }
 

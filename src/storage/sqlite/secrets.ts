@@ -15,9 +15,9 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Write } from './group-commit.ts'
 
-/** Secrets that went out of use longer ago than this are dropped at the next rotation. */
+/** The next rotation drops secrets that were replaced longer ago than this, in ms. */
 const keepOld = 90 * 24 * 3600 * 1000
-/** How often a running service looks whether the file has changed. */
+/** How often a running service checks whether the file has changed, in ms. */
 const lookAgainAfter = 1_000
 
 /**
@@ -46,7 +46,7 @@ export function fileSecrets(dataFolder: string, write: Write): Secrets {
     },
     rotate: async event => {
       const lines = read(file)
-        // An old secret went out of use when the one before it in the file was made.
+        // A secret was replaced when the one before it in the file was made.
         .filter((_, at, all) => at === 0 || Date.now() - Date.parse(all[at - 1]?.made ?? '') < keepOld)
         .map(one => one.line)
       const temporary = `${file}.${process.pid}`
@@ -60,7 +60,7 @@ export function fileSecrets(dataFolder: string, write: Write): Secrets {
 
 const newLine = () => `${randomBytes(32).toString('base64url')} ${new Date().toISOString()}`
 
-/** Of several processes that start at once, one creates the file and the others take it. */
+/** Of several processes that start at once, one creates the file and the others use it. */
 function createOnce(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })) return
   const temporary = `${file}.${process.pid}`
@@ -93,7 +93,7 @@ export const readSecrets = (dataFolder: string) => read(join(dataFolder, 'secret
 
 function read(file: string) {
   if (!statSync(file, { throwIfNoEntry: false }))
-    throw new StoreUnavailable(`${file} is not there: restore it from a backup`)
+    throw new StoreUnavailable(`${file} is missing: restore it from a backup`)
   const lines = readFileSync(file, 'utf8')
     .split('\n')
     .filter(line => line !== '')
