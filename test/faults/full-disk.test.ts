@@ -202,9 +202,10 @@ test('D1 a store is made whole or not at all where there is no room for it', asy
   let failures = 0
   for (const room of rooms) {
     disk.fill(room)
-    const finished = await carrelOn(disk, 'group', 'list')
+    const { stderr, ...finished } = await carrelOn(disk, 'group', 'add', 'Readers')
     if (finished.code === 0) break
-    assertSaysFull(finished)
+    // The store may be whole, and only the group have found no room.
+    assertSaysFull({ ...finished, stderr: stderr.replace(/^carrel: created a new store in .*\n/, '') })
     failures++
   }
   assert.ok(failures > 3 && failures < rooms.length)
@@ -212,6 +213,6 @@ test('D1 a store is made whole or not at all where there is no room for it', asy
   const { stdout } = await carrelOn(disk, 'group', 'list', '--json')
   assert.deepEqual(
     (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name),
-    ['Administrator'],
+    ['Administrator', 'Readers'],
   )
 })
