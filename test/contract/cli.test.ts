@@ -11,7 +11,7 @@ import { atEnd } from '../support/service/at-end.ts'
 import { runSql, serverUrl } from '../support/service/databases.ts'
 import { databaseOf, test, testOn } from '../support/service/engines.ts'
 import { freePort } from '../support/service/postgres-server.ts'
-import { carrel, environmentWithNode, type Finished, run } from '../support/service/process.ts'
+import { carrel, carrelProcess, environmentWithNode, type Finished, run } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 const ruth = 'ruth@example.org'
@@ -32,7 +32,7 @@ function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says
   assert.doesNotMatch(stderr, /\.ts:\d|node:internal/, 'no stack')
 }
 
-/** Two at a time: a start costs a third of a second, and others use the machine too. */
+/** Two at a time, as others use the machine too. */
 async function each<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
   const rest = list.values()
   const worker = async () => {
@@ -40,6 +40,33 @@ async function each<T>(list: readonly T[], work: (one: T) => Promise<void>): Pro
   }
   await Promise.all([worker(), worker()])
 }
+
+const withoutSeconds = (done: Finished) => ({ ...done, stdout: done.stdout.replace(/ in \d+\.\d s\.$/m, '') })
+
+test('D1 a command in a process of its own says and ends as one beside others does', async t => {
+  const { dataFolder } = await withReaders(t)
+  const noFolder = join(dataFolder, 'file')
+  writeFileSync(noFolder, '')
+  const cases: readonly (readonly [code: number, args: string[], more?: Parameters<typeof carrel>[2]])[] = [
+    [0, ['--help']],
+    [0, ['group', 'list', '--json']],
+    [0, ['eperson', 'password', ruth, '--password-stdin'], { input: 'from standard input\n' }],
+    [0, ['import', '-', '--entity', 'piped', '--key', 'id'], { input: '{"id":1}' }],
+    [1, ['group', 'add', 'Readers']],
+    [1, ['import', '-', '--entity', 'piped', '--key', 'id'], { input: '{"id":1}\n{' }],
+    [1, ['eperson', 'list'], { env: { CARREL_DATA: noFolder, CARREL_DATABASE_URL: '' } }],
+    [2, ['nonsense']],
+    [2, ['group', 'add']],
+    [2, ['eperson', 'list'], { env: { CARREL_PORT: 'http' } }],
+    [2, []],
+  ]
+  for (const [code, args, options] of cases) {
+    const own = await carrelProcess(dataFolder, args, options)
+    assert.equal(own.code, code, own.stderr)
+    const beside = await carrel(dataFolder, args, options)
+    assert.deepEqual(withoutSeconds(beside), withoutSeconds(own))
+  }
+})
 
 withoutStore('D1 in a checkout npm run --silent carrel -- <command> works', async t => {
   const env = environmentWithNode({ CARREL_DATA: temporaryFolder(t) })

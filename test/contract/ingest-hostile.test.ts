@@ -15,7 +15,7 @@ import {
 } from '../support/data/archives.ts'
 import { asNewItem } from '../support/data/policies.ts'
 import { test } from '../support/service/engines.ts'
-import { carrel } from '../support/service/process.ts'
+import { carrel, carrelProcess } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 /** Sources from somebody else, and commands on the wrong store. */
@@ -38,7 +38,7 @@ test('a short list of many files exhausts no memory and stops nothing', async t 
     a: '',
   })
   for (const source of ['archive', 'table']) {
-    const { code, stdout, stderr } = await carrel(
+    const { code, stdout, stderr } = await carrelProcess(
       service.dataFolder,
       ['ingest', join(folder, source), '--json'],
       { env: littleMemory },

@@ -12,6 +12,7 @@ import { createDatabase } from '../support/service/databases.ts'
 import { engineIn, storeSettings, test, testOn, useDatabase } from '../support/service/engines.ts'
 import {
   carrel,
+  carrelProcess,
   cleanEnvironment,
   environmentWithNode,
   repository,
@@ -234,7 +235,7 @@ describe('serve', { concurrency: 2 }, () => {
     t.after(() => other.close())
     const address = other.address()
     const port = typeof address === 'object' && address ? String(address.port) : ''
-    const done = await carrel(temporaryFolder(t), ['serve'], { env: { CARREL_PORT: port } })
+    const done = await carrelProcess(temporaryFolder(t), ['serve'], { env: { CARREL_PORT: port } })
     assert.equal(done.code, 1)
     assert.equal(done.stdout, '')
     assert.match(done.stderr, /^carrel: [^\n]*CARREL_PORT[^\n]*\n$/)
@@ -248,7 +249,7 @@ describe('serve', { concurrency: 2 }, () => {
       async t => {
         // 192.0.2.0/24 is nobody's (RFC 5737).
         const env = { CARREL_HOST: '192.0.2.1', CARREL_PORT: port }
-        const done = await carrel(temporaryFolder(t), ['serve'], { env })
+        const done = await carrelProcess(temporaryFolder(t), ['serve'], { env })
         assert.equal(done.code, 1)
         assert.equal(done.stdout, '')
         assert.match(done.stderr, /^carrel: [^\n]*CARREL_HOST[^\n]*\n$/)
@@ -264,7 +265,7 @@ describe('serve', { concurrency: 2 }, () => {
       [{ CARREL_PORT: 'http' }, /CARREL_PORT.*port number/],
       [{ CARREL_CONFIG }, /specialGroups.*ranges/],
     ] as const) {
-      const done = await carrel(dataFolder, ['serve'], { env })
+      const done = await carrelProcess(dataFolder, ['serve'], { env })
       assert.equal(done.code, 2)
       assert.equal(done.stdout, '')
       assert.match(done.stderr, /^carrel: [^\n]+\n$/)
@@ -309,7 +310,7 @@ describe('serve', { concurrency: 2 }, () => {
     const [known] = await secretsOf(dataFolder)
     assert.equal(known?.length, 32)
     for (const spelling of spellingsOf(known)) assert.ok(!JSON.stringify(generated.output).includes(spelling))
-    const short = await carrel(temporaryFolder(t), ['serve'], {
+    const short = await carrelProcess(temporaryFolder(t), ['serve'], {
       env: { CARREL_TOKEN_SECRET: `${secret},verysecret` },
     })
     assert.equal(short.code, 2)

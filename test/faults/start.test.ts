@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
-import { carrel, serve } from '../support/service/process.ts'
+import { carrelProcess, serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
 const rounds = 3
@@ -17,7 +17,7 @@ test('T7 D4 nodes that start at the same moment on an empty database make one st
       const url = await createDatabase(inRound)
       const env = { CARREL_DATABASE_URL: url }
       // A command that comes in the same moment is no different.
-      const add = carrel(dataFolder, ['eperson', 'add', admin, '--admin', '--password-stdin'], {
+      const add = carrelProcess(dataFolder, ['eperson', 'add', admin, '--admin', '--password-stdin'], {
         env,
         input: passwordOf(admin),
       })

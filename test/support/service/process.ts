@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { delimiter } from 'node:path'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { atEnd } from './at-end.ts'
+import type { CommandResult, CommandRun } from './command-host.ts'
 import { storeSettings } from './engines.ts'
 
 /** The command line and `serve` as real processes, with nothing of the outer environment's settings. */
@@ -57,8 +58,26 @@ export async function run(
   return { code, ...output }
 }
 
-/** `carrel <args>` on the store of a data folder. */
-export const carrel = async (
+/**
+ * `carrel <args>` on the store of a data folder, in a process that has run commands before: a start costs more than most
+ * commands. What is about the process itself (its memory, its end, a command that runs beside another) takes
+ * `carrelProcess`.
+ */
+export async function carrel(
+  dataFolder: string,
+  args: readonly string[],
+  { env = {}, input = '' }: Omit<RunOptions, 'cwd'> = {},
+): Promise<Finished> {
+  const settings = cleanEnvironment({ ...(await storeSettings(dataFolder)), ...env })
+  assert.ok(!('NODE_OPTIONS' in settings), 'only a process of its own has options')
+  const host = idleHosts.pop() ?? startHost()
+  const finished = await runIn(host, { args, env: settings, input })
+  if (host.connected) idleHosts.push(host)
+  return finished
+}
+
+/** The same as a process of its own. */
+export const carrelProcess = async (
   dataFolder: string,
   args: readonly string[],
   { env = {}, ...rest }: RunOptions = {},
@@ -67,6 +86,45 @@ export const carrel = async (
     ...rest,
     env: cleanEnvironment({ ...(await storeSettings(dataFolder)), ...env }),
   })
+
+/** Processes that run commands, and have none at the moment; there are as many as there were commands at once. */
+const idleHosts: ChildProcess[] = []
+const allHosts = new Set<ChildProcess>()
+
+function startHost(): ChildProcess {
+  const host = fork(fileURLToPath(new URL('command-host.ts', import.meta.url)), {
+    env: cleanEnvironment(),
+    execArgv: [],
+    cwd: repository,
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  allHosts.add(host)
+  return host
+}
+
+async function runIn(host: ChildProcess, command: CommandRun): Promise<Finished> {
+  const ended = new AbortController()
+  try {
+    const { signal } = ended
+    const answer = once(host, 'message', { signal }).then(([result]) => result as CommandResult)
+    const crash = once(host, 'exit', { signal }).then(([code]) => {
+      throw new Error(`the process of \`carrel ${command.args.join(' ')}\` ended with ${code}`)
+    })
+    host.send(command)
+    return await Promise.race([answer, crash])
+  } finally {
+    ended.abort()
+  }
+}
+
+after(async () => {
+  for (const host of allHosts) {
+    const ended = host.exitCode === null ? once(host, 'exit') : undefined
+    if (host.connected) host.disconnect()
+    await ended
+  }
+})
 
 function collect(child: ChildProcess): { stdout: string; stderr: string } {
   const output = { stdout: '', stderr: '' }
