@@ -176,10 +176,13 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
       return false
     })
     if (dryRun) {
-      await mapGood(toPut, async ({ item }) => {
+      const readable = await mapGood(toPut, async ({ item }) => {
         await checkReadable(item)
-        count(known.has(item.identifier) ? 'changed' : 'added', item.identifier, accessOf(item))
+        return item
       })
+      // In the order of the source, whichever was read first.
+      for (const item of readable)
+        count(known.has(item.identifier) ? 'changed' : 'added', item.identifier, accessOf(item))
     } else
       for (const part of inBatches(toPut)) {
         const since = performance.now()
