@@ -6,7 +6,7 @@ import { changePasswordRoutes } from './authn/change-password.ts'
 import { loginRoutes } from './authn/login.ts'
 import { logoutRoutes } from './authn/logout.ts'
 import { createOnBehalfOf } from './authn/on-behalf-of.ts'
-import { createPasswords } from './authn/passwords.ts'
+import { createPasswords, type PasswordCost } from './authn/passwords.ts'
 import { shortLivedTokenRoutes } from './authn/short-lived-tokens.ts'
 import { createSpecialGroups } from './authn/special-groups.ts'
 import { waysToLogIn } from './authn/sso/addresses.ts'
@@ -41,14 +41,19 @@ import type { Storage } from './storage/storage.ts'
  * The wiring, all of it and in order. A request walks: headers → CORS → CSRF (on POST and PATCH) → caller → route.
  * Building is not listening: the process and every test call this.
  */
-export async function buildApp(config: Config, storage: Storage): Promise<FastifyInstance> {
+export async function buildApp(
+  config: Config,
+  storage: Storage,
+  passwordCost?: PasswordCost,
+): Promise<FastifyInstance> {
   const { accounts, entities, repository, secrets } = storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
 
   const addresses = addressesOf(config)
   const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)
   const csrf = createCsrf(config, keyring)
-  const passwords = createPasswords({ atOnce: config.passwordConcurrency, waiting: config.passwordQueue })
+  const limits = { atOnce: config.passwordConcurrency, waiting: config.passwordQueue }
+  const passwords = createPasswords(limits, passwordCost)
   const specialGroups = await createSpecialGroups(config, accounts)
   const tokens = createTokens({
     accounts,

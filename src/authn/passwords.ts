@@ -6,7 +6,7 @@ import { createSemaphore } from '../lib/semaphore.ts'
  * Passwords: argon2id (RFC 9106) with the minimum parameters of OWASP's cheat sheet. Hashing runs in libuv's threads, never
  * on the event loop. The number of hashes at once has a limit, and so has the number of those that wait.
  */
-const parameters = { memory: 19_456, passes: 2, parallelism: 1 }
+const usualCost = { memory: 19_456, passes: 2, parallelism: 1 }
 const saltBytes = 16
 const tagBytes = 32
 
@@ -27,8 +27,18 @@ export interface PasswordLimits {
   readonly waiting: number
 }
 
-/** @throws Problem `busy` (from its methods) if too many are waiting already */
-export function createPasswords(limits: PasswordLimits): Passwords {
+/** What one hash costs: memory in KiB, and the number of passes over it. */
+export interface PasswordCost {
+  readonly memory: number
+  readonly passes: number
+  readonly parallelism: number
+}
+
+/**
+ * @param cost not a setting: only another wiring than the service's own, such as the tests', gives another cost
+ * @throws Problem `busy` (from its methods) if too many are waiting already
+ */
+export function createPasswords(limits: PasswordLimits, cost: PasswordCost = usualCost): Passwords {
   const limited = createSemaphore(limits.atOnce, waiting => {
     if (waiting >= limits.waiting)
       throw new Problem('busy', `${waiting} logins are waiting already. Try again in a moment.`, {
@@ -38,8 +48,8 @@ export function createPasswords(limits: PasswordLimits): Passwords {
   return {
     hash: async password => {
       const salt = randomBytes(saltBytes)
-      const tag = await limited(() => derive(password, { ...parameters, salt, tagLength: tagBytes }))
-      const { memory, passes, parallelism } = parameters
+      const tag = await limited(() => derive(password, { ...cost, salt, tagLength: tagBytes }))
+      const { memory, passes, parallelism } = cost
       return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`
     },
     verify: async (password, phc) => {
@@ -49,18 +59,14 @@ export function createPasswords(limits: PasswordLimits): Passwords {
           password,
           known
             ? { ...known, tagLength: known.tag.length }
-            : { ...parameters, salt: dummySalt, tagLength: tagBytes },
+            : { ...cost, salt: dummySalt, tagLength: tagBytes },
         ),
       )
       return known !== undefined && timingSafeEqual(tag, known.tag)
     },
     isOutdated: phc => {
       const known = readPhc(phc)
-      return (
-        known.memory < parameters.memory ||
-        known.passes < parameters.passes ||
-        known.parallelism < parameters.parallelism
-      )
+      return known.memory < cost.memory || known.passes < cost.passes || known.parallelism < cost.parallelism
     },
   }
 }
@@ -68,10 +74,7 @@ export function createPasswords(limits: PasswordLimits): Passwords {
 const dummySalt = randomBytes(saltBytes)
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '')
 
-interface Parameters {
-  readonly memory: number
-  readonly passes: number
-  readonly parallelism: number
+interface Parameters extends PasswordCost {
   readonly salt: Uint8Array
   readonly tagLength: number
 }

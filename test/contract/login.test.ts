@@ -153,7 +153,7 @@ test('L4 the realm is the configured one, quoted', async t => {
 })
 
 test('L5 unknown user, wrong password, disabled account and account without password get the same answer', async t => {
-  const { service, client } = await startWithRuth(t)
+  const { service, client } = await startWithRuth(t, {}, true)
   const { accounts } = service.storage
   await service.addEperson('disabled@example.org')
   await accounts.setEnabled('disabled@example.org', false, commandEvent('eperson.disable'))
@@ -184,7 +184,7 @@ test('L5 unknown user, wrong password, disabled account and account without pass
 })
 
 test('L5 the audit trail tells the failures apart by eperson and holds nothing of what was typed', async t => {
-  const { service, uuid, client } = await startWithRuth(t)
+  const { service, uuid, client } = await startWithRuth(t, {}, true)
   await service.addEperson('admin@example.org', { admin: true })
   await client.tryLogin('typed-name@example.org', 'typed-password')
   await client.tryLogin(ruthEmail, 'typed-password')
@@ -387,7 +387,7 @@ test('L9 X-On-Behalf-Of on login is refused, with credentials and with a token',
 })
 
 test('L5 a hash with weaker parameters is renewed at login and the tokens stay valid', async t => {
-  const { service, client } = await startWithRuth(t)
+  const { service, client } = await startWithRuth(t, {}, true)
   const { accounts } = service.storage
   const phc = weakHashOf('the old password')
   await accounts.setPassword(ruthEmail, phc, commandEvent('eperson.password'))
@@ -413,7 +413,7 @@ test('L2 the newest password is the one that counts', async t => {
 
 test('L7 when too many passwords are checked already the answer is 503 with Retry-After', async t => {
   const env = { CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '0' }
-  const { service } = await startWithRuth(t, env)
+  const { service } = await startWithRuth(t, env, true)
   const clients = Array.from({ length: 8 }, () => service.client())
   for (const client of clients) await client.csrfPair()
   const answers = await Promise.all(clients.map(client => client.tryLogin(ruthEmail, passwordOf(ruthEmail))))
@@ -433,7 +433,7 @@ test('L7 when too many passwords are checked already the answer is 503 with Retr
 
 test('L7 those who have a place in the queue wait and are let in', async t => {
   const env = { CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '10' }
-  const { service }: { service: Service } = await startWithRuth(t, env)
+  const { service }: { service: Service } = await startWithRuth(t, env, true)
   const answers = await Promise.all(
     Array.from({ length: 6 }, () => service.client().tryLogin(ruthEmail, passwordOf(ruthEmail))),
   )

@@ -140,12 +140,12 @@ test('T3 refreshes at once are all valid, and so is the token they came from', a
 })
 
 test('T6 no token made with the old password is accepted after the password was changed', async t => {
-  const { service } = await startWithRuthLoggedIn(t)
+  const { service } = await startWithRuthLoggedIn(t, {}, true)
   const clients = await times(4, () => ready(service))
   let password = passwordOf(ruthEmail)
   for (let round = 0; round < 4; round++) {
     const next = `password ${round}`
-    const hash = await hashOf(next)
+    const hash = await hashOf(next, true)
     // Each round the change comes at another moment of the logins.
     const logins = clients.slice(0, 1 + round).map(client => client.tryLogin(ruthEmail, password))
     if (round % 2 === 1) await service.client().get('/api')
@@ -163,7 +163,7 @@ test('T6 no token made with the old password is accepted after the password was 
 })
 
 test('T6 no token of a login that raced a disabling is accepted, also when the account is enabled again', async t => {
-  const { service } = await startWithRuthLoggedIn(t)
+  const { service } = await startWithRuthLoggedIn(t, {}, true)
   const { accounts } = service.storage
   const clients = await times(3, () => ready(service))
   for (let round = 0; round < 3; round++) {
@@ -179,7 +179,7 @@ test('T6 no token of a login that raced a disabling is accepted, also when the a
 })
 
 test('L2 logins at once with a right password all succeed, also when the stored hash is renewed meanwhile', async t => {
-  const { service } = await startWithRuthLoggedIn(t)
+  const { service } = await startWithRuthLoggedIn(t, {}, true)
   await service.storage.accounts.setPassword(
     ruthEmail,
     weakHashOf('the right one'),

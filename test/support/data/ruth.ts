@@ -8,15 +8,15 @@ export const ruthEmail = 'ruth@example.org'
 type Settings = Readonly<Record<string, string>>
 
 /** A service with one eperson, and a client that is not logged in. */
-export async function startWithRuth(t: TestContext, env: Settings = {}) {
-  const service = await startService(t, { env })
+export async function startWithRuth(t: TestContext, env: Settings = {}, realPasswords = false) {
+  const service = await startService(t, { env, realPasswords })
   const { uuid } = await service.addEperson(ruthEmail)
   return { service, uuid, client: service.client() }
 }
 
 /** The same, with a client that is logged in and one that is not. */
-export async function startWithRuthLoggedIn(t: TestContext, env: Settings = {}) {
-  const { service, uuid, client } = await startWithRuth(t, env)
+export async function startWithRuthLoggedIn(t: TestContext, env: Settings = {}, realPasswords = false) {
+  const { service, uuid, client } = await startWithRuth(t, env, realPasswords)
   const token = await client.login(ruthEmail)
   return { service, uuid, client, token, stranger: service.client() }
 }

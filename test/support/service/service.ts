@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from '../../../src/app.ts'
-import { createPasswords } from '../../../src/authn/passwords.ts'
+import { createPasswords, type PasswordCost } from '../../../src/authn/passwords.ts'
 import { commandEvent, openStore } from '../../../src/cli/store.ts'
 import { type Config, toConfig } from '../../../src/config/config.ts'
 import { importRecords } from '../../../src/import/import-entity.ts'
@@ -49,6 +49,8 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>
   readonly dataFolder?: string
   readonly engine?: Engine
+  /** Passwords that cost what they cost in production, for tests of that; in others they cost next to nothing. */
+  readonly realPasswords?: boolean
 }
 
 export async function startService(t: TestContext, options: Options = {}): Promise<Service> {
@@ -61,7 +63,7 @@ export async function startService(t: TestContext, options: Options = {}): Promi
     ...options.env,
   })
   const storage = await openStore(config, { create: true })
-  const app = await buildApp(config, storage)
+  const app = await buildApp(config, storage, options.realPasswords ? undefined : cheap)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   let stopping: Promise<void> | undefined
   const stop = async () => {
@@ -87,7 +89,7 @@ export async function startService(t: TestContext, options: Options = {}): Promi
           email,
           firstName: 'Test',
           lastName: 'Person',
-          passwordHash: password === null ? null : await hashOf(password),
+          passwordHash: password === null ? null : await hashOf(password, options.realPasswords),
           administrator: admin,
         },
         commandEvent('eperson.add'),
@@ -112,14 +114,18 @@ export async function startService(t: TestContext, options: Options = {}): Promi
   }
 }
 
-const passwords = createPasswords({ atOnce: 2, waiting: 100 })
+/** The least that argon2id can be asked for. */
+const cheap: PasswordCost = { memory: 8, passes: 1, parallelism: 1 }
+const limits = { atOnce: 2, waiting: 100 }
+const passwords = { cheap: createPasswords(limits, cheap), real: createPasswords(limits) }
 const hashes = new Map<string, Promise<string>>()
 
-/** Of the same password, the same hash within a test file: it takes its time. */
-export function hashOf(password: Uint8Array | string): Promise<string> {
+/** Of the same password, the same hash within a test file: a real one takes its time. */
+export function hashOf(password: Uint8Array | string, real = false): Promise<string> {
   const bytes = Buffer.from(password)
-  const name = bytes.toString('hex')
-  const known = hashes.get(name) ?? passwords.hash(bytes)
+  const kind = real ? 'real' : 'cheap'
+  const name = `${kind} ${bytes.toString('hex')}`
+  const known = hashes.get(name) ?? passwords[kind].hash(bytes)
   hashes.set(name, known)
   return known
 }
