@@ -61,6 +61,8 @@ function compile() {
   }
 }
 
+let validators: ReturnType<typeof compile> | undefined
+
 /** @returns the login methods in order, and the single sign-on configuration; null if the file has none */
 export function readSignOn(
   given: unknown,
@@ -68,7 +70,8 @@ export function readSignOn(
 ): { readonly methods: readonly string[]; readonly singleSignOn: SingleSignOnConfig | null } {
   if (given === undefined) return { methods: [passwordMethod], singleSignOn: null }
   const { baseUrl, allowedOrigins, complain } = surroundings
-  const { isBlock, isProvider } = compile()
+  validators ??= compile()
+  const { isBlock, isProvider } = validators
   if (!isBlock(given)) throw schemaError(isBlock, '', complain)
   const providers = given.providers.map((one, at) => {
     const where = `providers[${at}]`
