@@ -157,6 +157,8 @@ export function createStaging(file: string, { types, collations }: Declarations)
     const values: SortKey[] = new Array(statistics.length).fill(null)
     for (const name in record) {
       const place = placeOf(name, line)
+      // A new field's place is the next one, so none is left undefined, which Node 24.7 can't bind.
+      values[place] = null
       const value = record[name]
       const kind = kindOf(value)
       if (kind === undefined) continue
@@ -170,8 +172,7 @@ export function createStaging(file: string, { types, collations }: Declarations)
       field.needsBytes ||= needsBytes(sorted)
       values[place] = sortable(sorted)
     }
-    for (const [place, field] of statistics.entries()) if ((values[place] ?? null) === null) field.nulls++
-    for (let place = values.length; place < statistics.length; place++) values[place] = null
+    for (const [place, field] of statistics.entries()) if (values[place] === null) field.nulls++
     insert.run(count, line, JSON.stringify(record), ...values)
     count++
   }

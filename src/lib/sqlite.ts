@@ -1,5 +1,5 @@
 import { chmodSync } from 'node:fs'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
 
 /** The only file that uses the SQLite driver. Statements are prepared once per connection. */
 export type Value = SQLInputValue
@@ -38,6 +38,19 @@ export interface OpenOptions {
   readonly map?: number
 }
 
+/** Node 24 warns on standard error that SQLite is experimental. A command would print that before its one line (D1). */
+function loadDriver() {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    return process.getBuiltinModule('node:sqlite')
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+const sqlite = loadDriver()
+
 /**
  * @param unavailable makes the error for a file that can't be opened, is locked, or has no room
  */
@@ -45,7 +58,10 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
   const guard = <T>(work: () => T) => translateErrors(work, unavailable)
   const db = guard(() => {
     const location = options.mode === 'immutable' ? `file:${encodeURI(path)}?immutable=1` : path
-    const opened = new DatabaseSync(location, { readOnly: options.mode === 'immutable', timeout: 5_000 })
+    const opened = new sqlite.DatabaseSync(location, {
+      readOnly: options.mode === 'immutable',
+      timeout: 5_000,
+    })
     if (options.mode === 'read') opened.exec('PRAGMA query_only = 1')
     if (options.cache !== undefined) opened.exec(`PRAGMA cache_size = -${options.cache}`)
     if (options.map !== undefined) opened.exec(`PRAGMA mmap_size = ${options.map}`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openSqlite } from '../../src/lib/sqlite.ts'
+import { repository, run } from '../support/service/process.ts'
 
 /** Older releases of Node behave differently here: `npm run test:oldest` runs these tests on the oldest one. */
 function openMemory(t: TestContext) {
@@ -42,4 +43,12 @@ test('D2 an empty byte array is stored as an empty blob, not as null', t => {
     stored.map(row => ({ ...row })),
     Array.from({ length: 2 * empties.length }, () => ({ type: 'blob', length: 0 })),
   )
+})
+
+test('D1 loading the driver writes nothing to standard error', async () => {
+  assert.deepEqual(await run(process.execPath, [`${repository}src/lib/sqlite.ts`]), {
+    code: 0,
+    stdout: '',
+    stderr: '',
+  })
 })
