@@ -44,13 +44,13 @@ const logins = () =>
       }).then(response => response.arrayBuffer()),
     ),
   )
-const others = Promise.all([listing(), sorts(), logins()])
 let done = false
-others.then(() => {
+const others = Promise.all([listing(), sorts(), logins()]).finally(() => {
   done = true
 })
 const latencies: number[] = []
 while (!done) latencies.push(...(await ask(0.5)).latencies)
+await others
 const busy = Float64Array.from(latencies).sort()
 const show = (sorted: Float64Array) =>
   `median ${quantile(sorted, 0.5).toFixed(2)} ms, p99 ${quantile(sorted, 0.99).toFixed(2)} ms, max ${quantile(sorted, 1).toFixed(1)} ms`
