@@ -62,6 +62,7 @@ function callOf(command: Command, folder: string): string[] {
     '--attributes': file,
     shell: 'bash',
     rule: 'eperson',
+    '--to': 'postgres://nobody@nowhere.invalid/none',
   }
   const anythingFor = (name: string) => known[name] ?? 'x'
   return [
@@ -71,8 +72,6 @@ function callOf(command: Command, folder: string): string[] {
       // Required in one of two ways to call `copy`.
       .filter(one => (one.mandatory && one.defaultValue === undefined) || one.long === '--to')
       .flatMap(({ long }) => [long ?? '', anythingFor(long ?? '')]),
-    // It takes one of two options.
-    ...(command.name() === 'copy' ? ['--to', 'postgres://nobody@nowhere.invalid/none'] : []),
   ]
 }
 
