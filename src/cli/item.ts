@@ -63,7 +63,7 @@ export function itemCommand(): Command {
         const { identifier, uuid } = await find(repository, name)
         const deleted = await repository.deleteItem(identifier, commandEvent('item.delete'))
         if (!deleted) throw noItem(name)
-        sayResult(json, { deleted: { identifier, uuid } }, `Deleted ${printable(identifier)}.`)
+        sayResult(json, { identifier, uuid, deleted: true }, `Deleted ${printable(identifier)}.`)
       }),
     )
   return command

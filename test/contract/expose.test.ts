@@ -902,7 +902,7 @@ test('Q7 Q11 Q12 fields that are not shown can not be read, sorted by or guessed
     const problem = await problemOf(await client.get(listPath('people', { order_by: [{ field }] })), 400)
     assert.equal(
       problem.detail.replaceAll(`"${field}"`, '"…"').replace(/ Did you mean "(id|name)"\?/, ''),
-      'The parameter order_by is wrong at character 10: people has no field "…". Fields of people: id, name.',
+      'The parameter order_by is wrong at character 10: people has no field "…". The fields of people are id, name.',
     )
   }
 })

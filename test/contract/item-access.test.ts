@@ -321,5 +321,5 @@ test('D1 every command of item and files prints its result as JSON on request', 
   assert.deepEqual(await json('files', 'verify'), { checked: 1, bytes: 16, missing: [], damaged: [] })
   const nothing = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
   assert.deepEqual(await json('files', 'clean'), nothing)
-  assert.deepEqual(await json('item', 'delete', 'a'), { identifier: 'a', uuid })
+  assert.deepEqual(await json('item', 'delete', 'a'), { identifier: 'a', uuid, deleted: true })
 })

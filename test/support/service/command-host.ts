@@ -17,6 +17,7 @@ export interface CommandResult {
 }
 
 const entry = new URL('../../../src/cli/carrel.ts', import.meta.url)
+const ownErrorListeners = [process.stdout, process.stderr].map(stream => stream.listeners('error'))
 const ownListeners = new Map(process.eventNames().map(name => [name, process.listeners(name as 'exit')]))
 let runs = 0
 
@@ -61,8 +62,11 @@ function capture(stream: NodeJS.WriteStream) {
   }
 }
 
-/** A command's signal handlers end with its process. */
+/** What a command listens to ends with its process: signals, and errors of its standard streams. */
 function forgetListeners(): void {
+  for (const [at, stream] of [process.stdout, process.stderr].entries())
+    for (const listener of stream.listeners('error'))
+      if (!ownErrorListeners[at]?.includes(listener)) stream.removeListener('error', listener as () => void)
   for (const name of ['SIGINT', 'SIGTERM', 'exit', 'beforeExit'] as const)
     for (const listener of process.listeners(name as 'exit'))
       if (!ownListeners.get(name)?.includes(listener)) process.removeListener(name, listener)
