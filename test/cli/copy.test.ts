@@ -72,19 +72,25 @@ test('D2 copying changes nothing in the store that is copied, neither when it su
 test('D2 a store of an older or a newer schema is not copied, and stays as it is', async t => {
   const { dataFolder } = await storeWithFiles(t)
   const url = await createDatabase(t)
-  const db = new DatabaseSync(join(dataFolder, 'carrel.db'))
-  const known = (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version
+  // No connection may stay open here: this process reads the files, which releases the locks that it holds on them
+  // (https://sqlite.org/howtocorrupt.html §2.2).
+  const sql = (statement: string) => {
+    const db = new DatabaseSync(join(dataFolder, 'carrel.db'))
+    const row = db.prepare(statement).get()
+    db.close()
+    return row
+  }
+  const known = (sql('PRAGMA user_version') as { user_version: number }).user_version
   for (const [version, says] of [
     [known - 1, /schema version \d+.*`carrel eperson list`/],
     [known + 1, /schema version \d+.*use a newer Carrel/],
     [0, /no store in .*CARREL_DATA/],
   ] as const) {
-    db.exec(`PRAGMA user_version = ${version}`)
+    sql(`PRAGMA user_version = ${version}`)
     const before = hashesOf(dataFolder)
     assertRefused(await copy(dataFolder, url), 1, says)
     assert.deepEqual(hashesOf(dataFolder), before)
   }
-  db.close()
   assert.deepEqual(await runSql(url, "SELECT 1 FROM pg_namespace WHERE nspname = 'carrel'"), [])
 })
 
