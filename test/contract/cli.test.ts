@@ -43,7 +43,7 @@ async function each<T>(list: readonly T[], work: (one: T) => Promise<void>): Pro
 
 const withoutSeconds = (done: Finished) => ({ ...done, stdout: done.stdout.replace(/ in \d+\.\d s\.$/m, '') })
 
-test('D1 a command in a process of its own says and ends as one beside others does', async t => {
+testOn('sqlite', 'D1 a command in a process of its own says and ends as one beside others does', async t => {
   const { dataFolder } = await withReaders(t)
   const noFolder = join(dataFolder, 'file')
   writeFileSync(noFolder, '')
