@@ -85,7 +85,7 @@ export async function changeMembership(
   return 'changed'
 }
 
-/** The group stays for as long as the transaction lasts: whoever deletes it waits. */
+/** Locks the group until the transaction ends: a deletion waits. */
 const groupNamed = async (db: Queries, name: string) =>
   (
     await db.rows<{ uuid: string }>(
