@@ -137,7 +137,7 @@ test('D2 until a copy is finished the folder of files stays with the embedded st
   assert.deepEqual(filesIn(files), contents)
   assert.equal(owner(), before)
   assertDone(await carrel(now, ['files', 'verify'], { env }))
-  // Whoever stays with the embedded store can.
+  // Those who stay with the embedded store can.
   assertDone(await carrel(old.dataFolder, ['files', 'clean']))
 
   // Twice, as after a command that was killed before it could say so.

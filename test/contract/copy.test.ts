@@ -25,7 +25,7 @@ import {
   temporaryFolder,
 } from '../support/service/service.ts'
 
-/** `carrel copy` carries an embedded store into PostgreSQL: whoever was there before sees no difference. */
+/** `carrel copy` moves an embedded store to PostgreSQL: existing users see no difference. */
 
 const copy = (dataFolder: string, url: string, ...more: readonly string[]): Promise<Finished> => {
   const { to, env } = withoutPassword(url)
@@ -245,7 +245,7 @@ test('D2 Q6 every listing and every order of a copied store is the same to the b
   await assertSame(before, now, queryPath, 'application/json')
 })
 
-test('D2 entities with the longest names are carried over, too, and can be imported anew', async t => {
+test('D2 entities with the longest names are copied too, and can be imported again', async t => {
   const old = await startService(t, { engine: 'sqlite' })
   // As long as they may be, and different at the end only.
   const names = ['a', 'b'].map(end => end.padStart(63, 'n'))
@@ -363,7 +363,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     identity: 1,
     provider_session: 1,
     event: events?.count,
-    // «Anyone» and one for every other text, and epersons.
+    // Anyone, one for every other text, and epersons.
     audience: 2 + Math.floor(tricky.length / 2) + 1,
     item: tricky.length,
     bitstream: 2 * tricky.length,
@@ -553,7 +553,7 @@ test('D2 a copy that is killed in the middle leaves nothing behind, and the next
 
 const changes: readonly (readonly [what: string, change: (old: Service) => Promise<unknown>])[] = [
   ['somebody logs in', old => old.client().login('ruth@example.org')],
-  ['a later entity is imported anew', old => old.addRecords('second', 'id', [{ id: 3 }])],
+  ['a later entity is imported again', old => old.addRecords('second', 'id', [{ id: 3 }])],
 ]
 
 test('D2 a store that changes while it is copied is refused, nothing is kept, and a quiet one can be copied', async t => {

@@ -117,7 +117,11 @@ test('F1 Q11 an embargo ends by itself, and Campus may read from its addresses o
   assert.ok(over && campus)
   const shown = async (one: typeof over, address: string, name = 'cache-control') =>
     (await service.client().get(contentOf(one), from(address))).headers.get(name)
-  assert.equal(await shown(over, '192.0.2.1'), 'private, no-cache', 'may be kept, and is asked for anew')
+  assert.equal(
+    await shown(over, '192.0.2.1'),
+    'private, no-cache',
+    'may be kept, and is checked again each time',
+  )
   assert.equal(await shown(campus, '10.1.2.3'), 'private, no-store')
   // A page of another site can't read it through a visitor's network.
   assert.equal(await shown(campus, '10.1.2.3', 'cross-origin-resource-policy'), 'same-site')

@@ -163,7 +163,7 @@ test('O3 X-On-Behalf-Of is ignored: an administrator logs out only itself', asyn
   assert.equal(await admin.isLoggedIn(), false)
 })
 
-test('O3 X-On-Behalf-Of is ignored whatever it says and whoever sends it', async t => {
+test('O3 X-On-Behalf-Of is ignored whatever it says and no matter who sends it', async t => {
   const { service, client } = await startWithRuthLoggedIn(t)
   for (const value of ['nonsense', '', '00000000-0000-4000-8000-000000000000']) {
     assert.equal((await service.client().post(logout, undefined, { 'x-on-behalf-of': value })).status, 204)

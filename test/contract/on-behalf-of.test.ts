@@ -113,7 +113,7 @@ test('B2 two headers are malformed', async t => {
   assert.equal((await exchange(service.address, request))?.status, 400)
 })
 
-/** Whoever asks, and whomever they ask for, the answer is the same. */
+/** The answer is the same for every caller and every target. */
 async function assertRefusedAlike(clients: readonly Client[], uuids: readonly string[]): Promise<void> {
   const details = new Set<string>()
   for (const client of clients)
@@ -124,7 +124,7 @@ async function assertRefusedAlike(clients: readonly Client[], uuids: readonly st
   assert.equal(details.size, 1)
 }
 
-test('B2 whoever may not act gets 403 and does not learn who exists', async t => {
+test('B2 a caller who may not act gets 403 and does not learn who exists', async t => {
   const { service, ruth, boss, client } = await startWithBoth(t)
   await assertRefusedAlike([client, service.client()], [ruth.uuid, boss.uuid, randomUUID()])
   const expired = await service
@@ -186,7 +186,7 @@ test('B2 acting can not be chained', async t => {
   await assertProblem(chained, 403, 'on-behalf-of-refused')
 })
 
-test('B2 whoever is no administrator any more may not act from that moment on', async t => {
+test('B2 a former administrator may not act from that moment on', async t => {
   const { service, ruth, admin } = await startWithBoth(t)
   assert.equal((await admin.get('/api/authn/status', as(ruth.uuid))).status, 200)
   await service.storage.accounts.leave('Administrator', adminEmail, commandEvent('group.leave'))

@@ -31,7 +31,7 @@ for (const engine of engines)
           assert.ok((await list(client, entity)).length > 0, `${who} reads ${entity}`)
     })
 
-    test('Q11 whoever is not logged in gets a 401 with the ways to log in, others a 403', async t => {
+    test('Q11 a caller who is not logged in gets a 401 with the ways to log in, others a 403', async t => {
       const { clients } = await withEntities(t, engine)
       for (const [who, client] of Object.entries(clients))
         for (const entity of entities) {

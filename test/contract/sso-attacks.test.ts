@@ -190,7 +190,7 @@ test('X3 an address of letters that only look like others matches nobody', async
   assert.equal(await emailBehind(service, cookie), 'kate@example.edu')
 })
 
-test('X3 whoever fails what is required is in the audit trail, and comes in once it is met', async t => {
+test('X3 a login that lacks what is required is in the audit trail, and succeeds once it is met', async t => {
   const require = [
     { attribute: 'X-Affiliation', pattern: '(staff|student)@example\\.edu' },
     { attribute: 'X-Assurance', value: 'high' },

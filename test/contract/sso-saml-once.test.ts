@@ -34,7 +34,7 @@ import { baseUrl, temporaryFolder } from '../support/service/service.ts'
 
 const foreign = identity('somebody else')
 
-/** Puts the cookies of the attempt back, as whoever has them all can do. */
+/** Puts the cookies of the attempt back, as a client that has them all can do. */
 function rewind(one: PendingLogin): () => Visitor {
   const host = one.visitor.url('/')
   const cookies = [...one.visitor.jar.all(host)]
@@ -146,7 +146,7 @@ testOn(
       await assertProblem(await one.visitor.trade(), 401, 'login-failed')
     }
 
-    // At both at once, as whoever has copied the cookies can.
+    // At both at once, as a client that has copied the cookies can.
     const both = await begin(here, provider)
     const again = base64(response(both))
     const cookies = [...both.visitor.jar.all(new URL(baseUrl))]

@@ -108,7 +108,7 @@ test('D3 docs/reference/settings.md names no setting that there is not', () => {
     assert.ok(Object.hasOwn(settings, key), key)
 })
 
-/** Names under «Commands:» and long options in a help text. */
+/** Names under "Commands:" and long options in a help text. */
 const commandsIn = (help: string) =>
   [...(/^Commands:\n([\s\S]*)/m.exec(help)?.[1] ?? '').matchAll(/^ {2}(\w[\w-]*)/gm)]
     .map(([, name = '']) => name)

@@ -335,7 +335,7 @@ for (const [where, host] of [
         assert.equal(resumed.status(), 206)
         assert.match(resumed.range ?? '', /^bytes=[1-9]\d*-/)
         assert.equal(resumed.ifRange, `"${hash('sha256', content)}"`)
-        // SameSite=Lax: the browser takes it for the same navigation, whoever began it.
+        // SameSite=Lax: the browser takes it for the same navigation, whichever page began it.
         assert.equal(resumed.hasLease, true)
       }
     },

@@ -21,7 +21,7 @@ import { passwordOf, type Service, startService } from '../support/service/servi
 
 /**
  * Changes that come at once from several nodes, under what PostgreSQL has by default and under what some engines have
- * only: there, whoever gets into the way of another one must try again.
+ * only: there, a transaction that conflicts with another one must be retried.
  */
 const nodeCount = 3
 /** As many as the pools of all nodes have connections. */

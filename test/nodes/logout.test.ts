@@ -84,7 +84,7 @@ test('T6 disabling, a new password and the end of an account end its tokens on e
   })
 })
 
-test('Q11 whoever joins or leaves a group is seen by every node at once', async t => {
+test('Q11 every node sees at once who joins or leaves a group', async t => {
   const { nodes } = await startNodes(t, 2)
   const [node] = nodes
   assert.ok(node)

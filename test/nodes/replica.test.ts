@@ -42,7 +42,7 @@ async function withReplica(t: TestContext, { env = {}, unheard = false }: Option
   const at = (server: string) => Object.assign(new URL(server), { pathname: `/${name}` }).href
   const url = { primary: at(primary.url), replica: at(replica.url) }
   await runSql(primary.url, `CREATE DATABASE ${name}`)
-  // Nobody is in it by then; the replica ends whoever still is.
+  // Nobody is connected by then; the replica ends connections that are left.
   atEnd(t, () => runSql(primary.url, `DROP DATABASE ${name} WITH (FORCE)`))
   const service = await startService(t, {
     env: { CARREL_DATABASE_URL: url.primary, CARREL_DATABASE_REPLICA_URL: url.replica, ...env },
@@ -173,7 +173,7 @@ test('D3 imported records are read from the replica once it has them', async t =
   const { service, servers, url } = await withReplica(t, { env: { CARREL_CACHE_SIZE: '1' } })
   await service.addRecords('letters', 'id', records('old'))
   await pauseReplay(t, servers)
-  // Whoever asks the primary now finds nothing there.
+  // A query to the primary now finds nothing.
   const [entity] = await runSql<{ version: string }>(url.primary, 'SELECT version FROM carrel.entity')
   await runSql(
     url.primary,

@@ -238,7 +238,7 @@ test('D2 an import that is killed leaves other entities and later imports alone'
   assert.equal(await bodyOf(service, listPath('thing')), '[{"id":2}]')
 })
 
-/** The store is as good to a service that starts anew. */
+/** A service that starts again finds the store whole. */
 async function restarted(t: Parameters<typeof startService>[0], { stop, dataFolder }: Service, body: string) {
   await stop()
   const again = await startService(t, { dataFolder })

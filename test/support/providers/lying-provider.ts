@@ -127,7 +127,7 @@ export async function startLyingProviders(): Promise<LyingProviders> {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     }
 
-    /** Whoever comes is the provider's only user. */
+    /** Everyone who comes is the provider's only user. */
     function authorize(asked: URLSearchParams): void {
       seen(name).authorizations.push(asked)
       const code = randomUUID()

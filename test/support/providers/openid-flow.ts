@@ -34,7 +34,7 @@ export class Browser {
     const answer = await fetch(really, { ...init, redirect: 'manual', headers })
     this.cookies.keep(asked, answer)
     const text = await answer.text()
-    // To be read by whoever looks at it.
+    // Readable for anyone who looks at it.
     const kept = new Response(text === '' ? null : text, answer)
     return { url: asked, answer: kept, text }
   }

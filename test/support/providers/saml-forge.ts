@@ -159,7 +159,7 @@ const keyAlgorithms = {
 } as const
 
 interface Encryption {
-  /** In PEM: whoever has its key can read the assertion. */
+  /** In PEM. The assertion can be read with its private key. */
   readonly certificate: string
   readonly content?: keyof typeof contentAlgorithms
   readonly key?: keyof typeof keyAlgorithms
