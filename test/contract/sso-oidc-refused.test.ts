@@ -5,6 +5,14 @@ import { assertProblem } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
 import { cookieOf } from '../support/clients/cookie-jar.ts'
 import {
+  assertTruthAccepted,
+  type Lies,
+  sendLogout,
+  startLiars,
+  truth,
+  withProviders,
+} from '../support/providers/lying-flow.ts'
+import {
   callbackLies,
   discoveryLies,
   emailOf,
@@ -12,8 +20,6 @@ import {
   keyLies,
   type Lie,
   logoutLies,
-  logoutTruths,
-  startLyingProviders,
   stateLies,
   subjectOf,
   tokenEndpointLies,
@@ -26,39 +32,18 @@ import {
   begin,
   browserOf,
   home,
-  logOut,
-  type SignIn,
   signIn,
   startOf,
   trade,
-  userInterface,
-  withSingleSignOn,
 } from '../support/providers/openid-flow.ts'
-import { clientSecret, type OpenIdSettings } from '../support/providers/openid-provider.ts'
+import { clientSecret } from '../support/providers/openid-provider.ts'
 import { testOn } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { baseUrl, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** A provider that lies, and next to it one that doesn't; the service has to tell them apart. */
-const providers = await startLyingProviders()
+const { providers, withLies, start } = await startLiars()
 after(() => providers.stop())
-
-const truth = 'truth'
-type Lies = Readonly<Record<string, Lie>>
-
-/** All of them create whom they vouch for. */
-const withProviders = (t: TestContext, all: readonly OpenIdSettings[]) =>
-  withSingleSignOn(t, { providers: all.map(settings => ({ ...settings, create: true })) })
-
-/** Settings with a provider for each of the lies, beside one that tells the truth. */
-const withLies = (t: TestContext, lies: Lies) =>
-  withProviders(
-    t,
-    Object.entries({ [truth]: {}, ...lies }).map(([name, lie]) => providers.settings(name, lie)),
-  )
-
-const start = (t: TestContext, lies: Lies = {}): Promise<Service> =>
-  startService(t, { env: withLies(t, lies) })
 
 /** A code of the catalogue with its status; where there are several, each is right. */
 type Expected = readonly (keyof typeof problems)[]
@@ -125,18 +110,6 @@ async function assertAllRefused(t: TestContext, ...groups: readonly Group[]): Pr
   )
   assert.deepEqual(failed.flat(), [])
   await assertTruthAccepted(service)
-}
-
-async function assertTruthAccepted(
-  service: Service,
-  options: SignIn & { browser?: Browser } = {},
-): Promise<string> {
-  const { browser = browserOf(service) } = options
-  const { answer } = await signIn(browser, { provider: truth, ...options })
-  assert.equal(answer.status, 303, await answer.text())
-  const traded = await trade(browser)
-  assert.equal(traded.status, 200)
-  return bearerOf(traded)
 }
 
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
@@ -382,178 +355,6 @@ onOne('X2 who comes with a browser gets a page, which repeats nothing of what ca
   assert.match(text, /sign-on-refused/)
   assert.doesNotMatch(text, /script|The provider says/)
   for (const value of returned.searchParams.values()) assert.ok(!text.includes(value), value)
-})
-
-onOne('O1 a provider that has no right place to log out leaves the browser here', async t => {
-  const lies = Object.fromEntries(
-    [undefined, 'nonsense', 'javascript:alert(1)', 'data:text/html,x'].map((place, at): [string, Lie] => [
-      `leaving-${at}`,
-      { discovery: described => ({ ...described, end_session_endpoint: place }) },
-    ]),
-  )
-  const service = await start(t, { ...lies, 'leaving-well': {} })
-  for (const provider of [...Object.keys(lies), 'leaving-well']) {
-    const browser = browserOf(service)
-    const token = await assertTruthAccepted(service, { provider, browser })
-    assert.equal((await logOut(browser, token)).status, 204)
-    const { answer } = await browser.open(`${baseUrl}/api/authn/sso/logout`)
-    assert.equal(answer.status, 303, `${provider}: ${await answer.text()}`)
-    const location = new URL(answer.headers.get('location') ?? '')
-    if (provider === 'leaving-well') assert.match(location.pathname, /leaving-well.logout/)
-    else assert.equal(location.href, `${userInterface}/`, provider)
-  }
-})
-
-// Back-channel logout ----------------------------------------------------------------------------------------
-
-const sendLogout = (
-  { address }: Pick<Service, 'address'>,
-  name: string,
-  token: string,
-  headers: Readonly<Record<string, string>> = {},
-) =>
-  fetch(`${address}/api/authn/sso/oidc/logout/${name}`, {
-    method: 'POST',
-    body: new URLSearchParams({ logout_token: token }),
-    headers,
-  })
-
-const isIdToken = (text: string) => {
-  const [, payload = ''] = text.split('.')
-  return Buffer.from(payload, 'base64url').includes('"nonce"')
-}
-
-onOne('T4 a logout token that is wrong in one thing is refused, and the session goes on', async t => {
-  const service = await start(t, { other: {} })
-  let token = await assertTruthAccepted(service)
-  const client = service.client()
-  const failed: string[] = []
-  for (const [name, lie] of Object.entries(logoutLies)) {
-    const answer = await sendLogout(service, truth, await providers.logoutToken(truth, lie))
-    if (answer.status !== 400) failed.push(`${name}: ${answer.status} ${await answer.text()}`)
-    if (await client.isLoggedIn(token)) continue
-    failed.push(`${name}: the session has ended`)
-    token = await assertTruthAccepted(service)
-  }
-  assert.deepEqual(failed, [])
-
-  // What may be left out, and how a type may be spelled.
-  for (const [name, change] of Object.entries(logoutTruths)) {
-    const answer = await sendLogout(service, truth, await providers.logoutToken(truth, change))
-    assert.equal(answer.status, 200, `${name}: ${await answer.text()}`)
-    assert.equal(await client.isLoggedIn(token), false, name)
-    token = await assertTruthAccepted(service)
-  }
-
-  // Of another provider, and at the address of another provider.
-  assert.equal((await sendLogout(service, truth, await providers.logoutToken('other'))).status, 400)
-  assert.equal((await sendLogout(service, 'other', await providers.logoutToken(truth))).status, 400)
-  // An ID token is no logout token.
-  const idToken = providers.seen(truth).secrets.findLast(isIdToken) ?? assert.fail('no ID token')
-  assert.equal((await sendLogout(service, truth, idToken)).status, 400)
-  for (const nonsense of ['', 'x', 'x.y.z', 'a'.repeat(20_000), '\u0000', '{}'])
-    assert.ok([400, 413].includes((await sendLogout(service, truth, nonsense)).status), nonsense.slice(0, 10))
-  assert.equal(await client.isLoggedIn(token), true)
-
-  // The one that is right, from wherever it comes and without a CSRF pair.
-  const right = await providers.logoutToken(truth)
-  const answer = await sendLogout(service, truth, right, { origin: 'https://provider.example.edu' })
-  assert.equal(answer.status, 200, await answer.text())
-  assert.match(answer.headers.get('cache-control') ?? '', /no-store/)
-  assert.equal(await client.isLoggedIn(token), false)
-
-  // And never again.
-  const next = await assertTruthAccepted(service)
-  assert.equal((await sendLogout(service, truth, right)).status, 400, 'replayed')
-  assert.equal(await client.isLoggedIn(next), true)
-})
-
-onOne('T4 a logout token is a form of one field, and nothing else', async t => {
-  const service = await start(t)
-  const token = await assertTruthAccepted(service)
-  const right = await providers.logoutToken(truth)
-  const path = `${service.address}/api/authn/sso/oidc/logout/${truth}`
-  const form = { 'content-type': 'application/x-www-form-urlencoded' }
-  for (const [body, headers, statuses] of [
-    [undefined, {}, [400, 415]],
-    ['', form, [400]],
-    [`token=${right}`, form, [400]],
-    [`logout_token=${right}&logout_token=${right}`, form, [400]],
-    [`logout_token=%`, form, [400]],
-    [right, { 'content-type': 'application/logout+jwt' }, [400, 415]],
-    [JSON.stringify({ logout_token: right }), { 'content-type': 'application/json' }, [400, 415]],
-  ] as const) {
-    const answer = await fetch(path, { method: 'POST', ...(body === undefined ? {} : { body }), headers })
-    assert.ok((statuses as readonly number[]).includes(answer.status), `${body} ${answer.status}`)
-  }
-  const inQuery = await fetch(`${path}?logout_token=${right}`, { method: 'POST' })
-  assert.ok([400, 415].includes(inQuery.status), `${inQuery.status}`)
-  // Where no provider is, it is a POST like any other (C5).
-  assert.equal((await sendLogout(service, 'nobody', right)).status, 403)
-  assert.equal(await service.client().isLoggedIn(token), true)
-})
-
-testOn(
-  'postgres',
-  'T4 a logout token ends every token by subject or by session, on every node, once',
-  async t => {
-    const env = withLies(t, { other: {} })
-    const first = await startService(t, { env })
-    const second = await startService(t, { env, dataFolder: first.dataFolder })
-    for (const claims of [{ sid: undefined }, { sub: undefined }, {}]) {
-      const tokens = [await assertTruthAccepted(first), await assertTruthAccepted(second)]
-      const bystander = await assertTruthAccepted(first, { provider: 'other' })
-      const token = await providers.logoutToken(truth, right => ({
-        ...right,
-        claims: { ...right.claims, ...claims },
-      }))
-      assert.equal((await sendLogout(second, truth, token)).status, 200)
-      for (const node of [first, second])
-        for (const one of tokens) assert.equal(await node.client().isLoggedIn(one), false)
-      assert.equal(await second.client().isLoggedIn(bystander), true)
-
-      const later = await assertTruthAccepted(second)
-      assert.equal((await sendLogout(first, truth, token)).status, 400, 'replayed at another node')
-      assert.equal(await first.client().isLoggedIn(later), true)
-    }
-
-    // Of nobody who is here: it is right, and there is nothing to do.
-    const stranger = await providers.logoutToken(truth, right => ({
-      ...right,
-      claims: { ...right.claims, sub: 'stranger', sid: 'of a stranger' },
-    }))
-    assert.equal((await sendLogout(first, truth, stranger)).status, 200)
-
-    // At the same moment at both nodes: one takes it.
-    const once = await providers.logoutToken(truth)
-    const answers = await Promise.all(
-      [first, second, first, second].map(node => sendLogout(node, truth, once)),
-    )
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400, 400])
-  },
-)
-
-onOne('T4 a logout token of one session of a provider does not end another provider’s', async t => {
-  const service = await start(t, { other: {} })
-  const [one, other] = [
-    await assertTruthAccepted(service),
-    await assertTruthAccepted(service, { provider: 'other' }),
-  ]
-  // The other provider knows the first one's names, and signs rightly for itself.
-  const token = await providers.logoutToken('other', right => ({
-    ...right,
-    claims: { ...right.claims, sub: subjectOf(truth), sid: `session-of-${truth}` },
-  }))
-  assert.equal((await sendLogout(service, 'other', token)).status, 200)
-  assert.equal(await service.client().isLoggedIn(one), true)
-  assert.equal(await service.client().isLoggedIn(other), true)
-  // Subject and session of different people end nobody's.
-  const mixed = await providers.logoutToken(truth, right => ({
-    ...right,
-    claims: { ...right.claims, sid: 'session-of-somebody-else' },
-  }))
-  assert.equal((await sendLogout(service, truth, mixed)).status, 200)
-  assert.equal(await service.client().isLoggedIn(one), true)
 })
 
 // The log ----------------------------------------------------------------------------------------------------
