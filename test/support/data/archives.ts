@@ -54,8 +54,7 @@ export async function ingest(
 }
 
 /** Removes the progress, which is shown if the machine is slow. */
-export const withoutBar = (stderr: string): string =>
-  stderr.replace(/^\w+ \[[=-]+\] .*\n/gm, '')
+export const withoutBar = (stderr: string): string => stderr.replace(/^\w+ \[[=-]+\] .*\n/gm, '')
 
 export interface Counts {
   readonly added?: number
