@@ -47,6 +47,19 @@ export async function leftoversIn(dataFolder: string): Promise<string[]> {
 export const ndjson = (records: readonly object[]): string =>
   records.map(record => `${JSON.stringify(record)}\n`).join('')
 
+/** A CSV file with every cell in quotes. */
+export function csvOf(records: readonly Record<string, unknown>[]): string {
+  const cell = (value: unknown) => `"${String(value ?? '').replaceAll('"', '""')}"`
+  const names = Object.keys(records[0] ?? {})
+  return [names, ...records.map(record => names.map(name => record[name]))]
+    .map(row => `${row.map(cell).join(',')}\r\n`)
+    .join('')
+}
+
+/** A line of NDJSON with so many fields besides the key. */
+export const wide = (count: number) =>
+  `{"id":1,${Array.from({ length: count }, (_, at) => `"f${at}":${at}`).join(',')}}\n`
+
 /** Long enough for the slowest machine: only what never comes about runs into it. */
 const patience = 30_000
 
