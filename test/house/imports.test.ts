@@ -180,6 +180,13 @@ test('no file is longer than 250 lines', () => {
   assert.deepEqual(long, [])
 })
 
+test('no test file is longer than 600 lines', () => {
+  const long = globSync('test/**/*.ts', { cwd: repository })
+    .map(file => [file, readFileSync(join(repository, file), 'utf8').split('\n').length - 1] as const)
+    .filter(([, lines]) => lines > 600)
+  assert.deepEqual(long, [])
+})
+
 test('no any, no ignored errors, nothing left to do', () => {
   const forbidden =
     /@ts-(ignore|nocheck|expect-error)|biome-ignore|\b(TODO|FIXME|XXX|HACK)\b|(:|<|\bas|,|\|)\s*any\b(?!\s+\w)|\bany\[\]/
