@@ -142,7 +142,7 @@ async function withReaders(t: TestContext) {
   return service
 }
 
-testOn('sqlite', 'D1 what can not be done is exit code 1, and one line with the mend', async t => {
+testOn('sqlite', 'D1 what can not be done is exit code 1, and one line that says what to do', async t => {
   const { dataFolder: folder } = await withReaders(t)
   const cases: readonly (readonly [string[], RegExp])[] = [
     [['eperson', 'add', ruth.toUpperCase()], /already.*carrel eperson password/],

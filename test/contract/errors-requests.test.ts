@@ -173,7 +173,7 @@ test('E2 a body of a media type that is not read is 415', async t => {
   }
 })
 
-/** What Node refuses before a route is known: whoever answers may not know the path either. */
+/** What Node refuses before a route is known. The answer may not know the path either. */
 for (const [what, code, request] of [
   ['that is no HTTP', 'bad-request', 'GARBAGE\r\n\r\n'],
   ['with a space in a header name', 'bad-request', head('GET /api HTTP/1.1', 'bad header: x')],

@@ -129,7 +129,7 @@ test('Q11 row-level security decides which rows there are, and what is counted',
   )
 })
 
-/** A function that writes with the rights of its owner, whoever calls it. */
+/** A function that writes with the rights of its owner, whatever its caller may do. */
 const writeIt = `CREATE OR REPLACE FUNCTION touch() RETURNS integer LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS
   $$ BEGIN INSERT INTO written VALUES (DEFAULT); RETURN 1; END $$`
 
@@ -374,7 +374,7 @@ test('D2 a user who may not create roles is told what somebody else has to run, 
 test('D2 a role that somebody made before is enough, too', async t => {
   const { client, url, superuser, service } = await ownedBy(t, 'helper', 'CREATEROLE')
   await runSql(url, letters)
-  // Whoever creates a role may give it to others, but is not let into it by that (PostgreSQL 16).
+  // The creator of a role may grant it to others, but is not a member of it by that (PostgreSQL 16).
   await runSql(url, 'CREATE ROLE carrel_reader_of_helper NOLOGIN')
   await exposeIn(service, 'letters')
   assert.deepEqual(await list(client, 'letters'), [{ id: 1, title: 'a' }])

@@ -202,7 +202,7 @@ test('G2 the login method shibboleth gives groups, beside those of attributes, e
   assert.deepEqual(await client.specialGroups(), ['Local'])
 })
 
-test('G2 groups of attributes are kept on refresh and found anew at each login', async t => {
+test('G2 groups of attributes are kept on refresh and found again at each login', async t => {
   const attribute = 'X-Shib-Affiliation'
   const groups = ['staff', 'student'].map(value => ({ group: value, attribute, value }))
   const service = await startTrusting(t, { provider: { groups } })

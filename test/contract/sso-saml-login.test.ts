@@ -151,7 +151,7 @@ void nodeTest('X1 redirectUrl is taken as DSpace’s user interface sends it, no
   assert.equal(locationOf(answer).href, page)
 })
 
-void nodeTest('X2 whoever is refused is told where to begin again', async t => {
+void nodeTest('X2 a person who is refused is told where to begin again', async t => {
   const { service, provider } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   const redirectUrl = `${pages}/search?query=maps&page=2#top`

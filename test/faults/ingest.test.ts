@@ -14,6 +14,7 @@ import {
   writeLetters,
 } from '../support/data/archives.ts'
 import { until } from '../support/data/imports.ts'
+import { repeats } from '../support/scale.ts'
 import { storeSettings, test } from '../support/service/engines.ts'
 import { carrelProgram, fill, smallDisk, startCommand } from '../support/service/faults.ts'
 import { carrel, cleanEnvironment, run } from '../support/service/process.ts'
@@ -21,13 +22,15 @@ import { type Service, startService, temporaryFolder } from '../support/service/
 
 /** Interrupted and concurrent ingests: nothing is lost and nothing is added twice. */
 
-const count = 240
+const count = repeats(120, 240)
+/** Beside sweeps that never rest. */
+const fewer = repeats(40, 240)
 
 /** Asserts that every letter is there once, with its three files and their contents. */
-async function assertWhole(service: Service, text: (at: number) => string): Promise<void> {
+async function assertWhole(service: Service, text: (at: number) => string, letters = count): Promise<void> {
   const items = await itemsIn(service)
-  assert.equal(items.size, count)
-  for (let at = 0; at < count; at++) {
+  assert.equal(items.size, letters)
+  for (let at = 0; at < letters; at++) {
     const item = items.get(`letters/letter-${String(at).padStart(4, '0')}`)
     assert.equal(item?.title, `Letter ${at}`)
     assert.deepEqual(
@@ -41,7 +44,7 @@ async function assertWhole(service: Service, text: (at: number) => string): Prom
   }
   const { code, stdout, stderr } = await carrel(service.dataFolder, ['files', 'verify'])
   assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, new RegExp(`^${2 * count + 1} files read .*: all intact\\.\\n$`))
+  assert.match(stdout, new RegExp(`^${2 * letters + 1} files read .*: all intact\\.\\n$`))
 }
 
 /** Makes all contents old. A sweep may move them meanwhile. */
@@ -64,9 +67,9 @@ test('an ingest that is killed again and again continues when repeated, and adds
   const source = writeLetters(join(temporaryFolder(t), 'letters'), count, text)
   const env = await storeSettings(service.dataFolder)
   const sizes: number[] = []
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < repeats(2, 5); round++) {
     const command = startCommand(t, ['ingest', source], env)
-    const atLeast = contentsIn(folder).length + Math.floor(Math.random() * 60)
+    const atLeast = contentsIn(folder).length + Math.floor((Math.random() * count) / 4)
     let ended = false
     void command.ended.then(() => {
       ended = true
@@ -102,7 +105,7 @@ test('sweeps that consider everything old lose nothing of a concurrent ingest', 
   const service = await startService(t)
   const folder = service.config.filesFolder
   const { repository } = service.storage
-  const source = writeLetters(join(temporaryFolder(t), 'letters'), count)
+  const source = writeLetters(join(temporaryFolder(t), 'letters'), fewer)
   let over = false
   let swept = 0
   const sweeps = Array.from({ length: 2 }, async () => {
@@ -115,16 +118,16 @@ test('sweeps that consider everything old lose nothing of a concurrent ingest', 
     }
   })
   for (const text of ['letter', 'changed', 'changed again']) {
-    writeLetters(source, count, at => `${text} ${at}`)
+    writeLetters(source, fewer, at => `${text} ${at}`)
     const report = await ingest(service.dataFolder, source)
     assert.equal(report.code, 0, report.stderr)
-    assertCounts(report, text === 'letter' ? { added: count } : { changed: count })
-    await assertWhole(service, at => `${text} ${at}`)
+    assertCounts(report, text === 'letter' ? { added: fewer } : { changed: fewer })
+    await assertWhole(service, at => `${text} ${at}`, fewer)
   }
   over = true
   await Promise.all(sweeps)
   assert.ok(swept > 0)
-  await assertWhole(service, at => `changed again ${at}`)
+  await assertWhole(service, at => `changed again ${at}`, fewer)
 })
 
 test('two concurrent ingests of the same folder add every item once', async t => {
@@ -147,7 +150,7 @@ testOnce(
     await fill(t, { CARREL_DATA: prepared }, {})
     const disk = await smallDisk(t, 24, prepared)
     const source = writeLetters(join(temporaryFolder(t), 'letters'), count)
-    writeFiles(source, { 'letter-0200/scan.txt': 'x'.repeat(3 * 1024 * 1024) })
+    writeFiles(source, { 'letter-0100/scan.txt': 'x'.repeat(3 * 1024 * 1024) })
     const [program, ...rest] = [...disk.enter, ...carrelProgram] as [string, ...string[]]
     const command = (...args: string[]) =>
       run(program, [...rest, ...args], { env: cleanEnvironment({ CARREL_DATA: disk.folder }) })

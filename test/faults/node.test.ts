@@ -4,12 +4,13 @@ import { test } from 'node:test'
 import { bearerOf, Client, type Status } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import type { Event } from '../support/data/events.ts'
+import { repeats } from '../support/scale.ts'
 import { createDatabase } from '../support/service/databases.ts'
 import { eventCounts, fill, letters } from '../support/service/faults.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
-const rounds = 3
+const rounds = repeats(2, 3)
 const epersons = ['a', 'b', 'c', 'd'].map(name => `${name}@example.org`)
 const admin = 'admin@example.org'
 const records = letters(300)

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
+import { repeats } from '../support/scale.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { carrelProcess, serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
-const rounds = 3
+const rounds = repeats(1, 3)
 const nodes = 4
 const admin = 'admin@example.org'
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { listPath } from '../support/clients/listings.ts'
+import { repeats } from '../support/scale.ts'
 import {
   anyOf,
   ask,
@@ -18,9 +19,10 @@ import type { Service } from '../support/service/service.ts'
 
 /** Zero stale window: from the moment of the 204 on, whichever node is asked, whatever it remembers. */
 const people = 8
-const rounds = 125
+const rounds = repeats(15, 125)
+const total = people * rounds
 
-test('T4 of 1,000 logouts on three nodes each ends every earlier token on all of them with its 204', async t => {
+test(`T4 of ${total.toLocaleString('en')} logouts on three nodes each ends every earlier token on all of them with its 204`, async t => {
   const { nodes } = await startNodes(t, 3)
   await anyOf(nodes).addRecords('shelf', 'id', [{ id: 1 }], 'eperson')
   const pair = await csrfPairOf(anyOf(nodes))
@@ -57,7 +59,7 @@ test('T4 of 1,000 logouts on three nodes each ends every earlier token on all of
       )
     }
   })
-  assert.equal(logouts, 1_000)
+  assert.equal(logouts, total)
 })
 
 test('T6 disabling, a new password and the end of an account end its tokens on every node at once', async t => {
@@ -65,7 +67,7 @@ test('T6 disabling, a new password and the end of an account end its tokens on e
   await anyOf(nodes).addRecords('shelf', 'id', [{ id: 1 }], 'eperson')
   await times(people, async at => {
     const email = `person${at}@example.org`
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < repeats(2, 5); round++) {
       const { accounts } = anyOf(nodes).storage
       await anyOf(nodes).addEperson(email, { password: null })
       for (const end of [
@@ -94,7 +96,7 @@ test('Q11 every node sees at once who joins or leaves a group', async t => {
     const email = `person${at}@example.org`
     await node.addEperson(email, { password: null })
     const token = await quickLogin(node, email)
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < repeats(4, 10); round++) {
       const way = round % 2 === 0 ? 'join' : 'leave'
       const { accounts } = anyOf(nodes).storage
       assert.equal(await accounts[way]('Inner', email, commandEvent(`group.${way}`)), 'changed')

@@ -14,6 +14,7 @@ import {
   plannedItems,
   type Somebody,
 } from '../support/data/policies.ts'
+import { repeats } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -76,7 +77,7 @@ for (const engine of engines)
             for (const viewer of viewers) await checkLists(service, viewer, inStore, plans)
           },
         ),
-        { numRuns: 12, interruptAfterTimeLimit: 30_000 },
+        { numRuns: repeats(4, 12), interruptAfterTimeLimit: 30_000 },
       )
       assert.ok(inStore.size > 20)
     })

@@ -22,6 +22,7 @@ import {
   sorted,
 } from '../support/data/oracle.ts'
 import { asNewItem } from '../support/data/policies.ts'
+import { repeats } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -30,12 +31,12 @@ for (const engine of engines)
   describe(`orders on ${engine}`, () => {
     test('Q6 any order, limit and offset over any records answers what a plain sort answers', async t => {
       const service = await startService(t, { engine })
-      await everyEntity(service, text, 60)
+      await everyEntity(service, text, repeats(15, 60))
     })
 
     test('Q6 surrogates without their other half sort by code point too', async t => {
       const service = await startService(t, { engine })
-      await everyEntity(service, anyText, 20)
+      await everyEntity(service, anyText, repeats(8, 20))
     })
 
     for (const [room, env] of [
@@ -51,7 +52,7 @@ for (const engine of engines)
           fc.asyncProperty(pagePlan(entity.records.length + 50), shape, async (plan, accept) => {
             await checkPage(service, 'large', entity, fields, pageOf(plan, fields), accept)
           }),
-          { numRuns: 20 },
+          { numRuns: repeats(8, 20) },
         )
       })
 
@@ -75,7 +76,7 @@ for (const engine of engines)
               expected.map(record => JSON.parse(recordText(record))),
             )
           }),
-          { numRuns: 40 },
+          { numRuns: repeats(12, 40) },
         )
       }
     })

@@ -3,6 +3,7 @@ import { commandEvent } from '../../src/cli/store.ts'
 import { bearerOf, Client } from '../support/clients/client.ts'
 import { claimsOf, secretsOf } from '../support/clients/jwt.ts'
 import { ruthEmail, startWithRuthLoggedIn, weakHashOf } from '../support/data/ruth.ts'
+import { repeats } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
 import {
@@ -48,7 +49,7 @@ function watch(isAccepted: () => Promise<boolean>) {
 test('T4 while many requests run no token is accepted after the 204 of the logout, on any node', async t => {
   const { service, client } = await startWithRuthLoggedIn(t)
   const node = await startService(t, { dataFolder: service.dataFolder })
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < repeats(2, 5); round++) {
     const token = await client.login(ruthEmail)
     const watchers = [service, node, service, node, service, node].map(at => {
       const watcher = at.client()
@@ -100,7 +101,7 @@ test('T4 no token refreshed before or during a logout is accepted after it', asy
 test('T4 a login that races a logout never revives an earlier token and its own is either valid or not', async t => {
   const { service, client } = await startWithRuthLoggedIn(t)
   const other = await ready(service)
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < repeats(2, 5); round++) {
     const earlier = await client.login(ruthEmail)
     const [login, logout] = await Promise.all([
       other.tryLogin(ruthEmail, passwordOf(ruthEmail)),

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { bodyOf, linksOf, list, listPath } from '../support/clients/listings.ts'
 import { importText, ndjson } from '../support/data/imports.ts'
+import { repeats } from '../support/scale.ts'
 import { storeSettings, test } from '../support/service/engines.ts'
 import { carrel, cleanEnvironment, repository } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -31,7 +32,7 @@ const versioned = (version: number): Versioned[] =>
 test('D2 Q1 while an entity is imported again each answer is wholly old or wholly new', async t => {
   const service = await startService(t)
   await service.addRecords('thing', 'id', versioned(0))
-  const newest = 8
+  const newest = repeats(4, 8)
   let published = 0
   let done = false
   const write = async () => {
@@ -114,7 +115,7 @@ test('D2 Q9 a client that follows next meets only whole pages while the entity i
 
 test('D2 imports of one entity at the same time leave the records of one of them', async t => {
   const service = await startService(t)
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < repeats(2, 5); round++) {
     await Promise.all([1, 2, 3, 4].map(version => service.addRecords('thing', 'id', versioned(version))))
     const records = await list<Versioned>(service.client(), 'thing')
     assert.deepEqual(records, versioned(records[0]?.version ?? -1))
@@ -123,7 +124,7 @@ test('D2 imports of one entity at the same time leave the records of one of them
 
 test('Q2 Q6 clients that ask for the same new order at once all get it', async t => {
   const service = await startService(t)
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < repeats(2, 5); round++) {
     const records = versioned(round)
     await service.addRecords('thing', 'id', records)
     const expected = records.toSorted((a, b) => b.place - a.place || a.id - b.id)
@@ -148,7 +149,7 @@ test('D2 Q8 while an entity is dropped and comes back, each answer is whole or a
   await service.addRecords('thing', 'id', records)
   let done = false
   const change = async () => {
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < repeats(3, 8); round++) {
       assert.equal(await service.storage.entities.drop('thing', commandEvent('entity.drop')), true)
       assert.equal((await service.client().get(listPath('thing'))).status, 404)
       await service.addRecords('thing', 'id', records)
@@ -188,7 +189,7 @@ test('D2 D4 an import that is killed at any moment leaves the old records whole,
   assert.equal((await carrel(service.dataFolder, args)).code, 0)
   // From the start of the process to a little behind its end, however fast this machine is.
   const longest = Math.max(600, (performance.now() - began) * 1.1)
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < repeats(4, 10); round++) {
     await service.addRecords('thing', 'id', oldRecords)
     const child = spawn(process.execPath, [join(repository, 'src/cli/carrel.ts'), ...args], {
       env: cleanEnvironment(await storeSettings(service.dataFolder)),

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { bearerOf, Client } from '../support/clients/client.ts'
+import { repeats } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** SIGKILL at any moment loses nothing that was acknowledged (D4, T4). */
 
-const rounds = 4
+const rounds = repeats(2, 4)
 const epersons = ['a', 'b', 'c', 'd'].map(name => `${name}@example.org`)
 const admin = 'admin@example.org'
 
