@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as withoutStore } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { toConfig } from '../../src/config/config.ts'
-import { settings } from '../../src/config/settings.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { runSql, serverUrl } from '../support/service/databases.ts'
@@ -455,137 +453,11 @@ withoutStore(
   },
 )
 
-const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]])[] = [
-  ['CARREL_DATABASE_URL', ['mysql://user:verysecret@db/carrel', 'verysecret@db:5432/carrel', 'postgres']],
-  ['CARREL_DATABASE_REPLICA_URL', ['https://user:verysecret@db/carrel', 'verysecret']],
-  ['CARREL_DATABASE_POOL_SIZE', ['0', '1001', 'many', '1.5']],
-  ['CARREL_DATABASE_QUEUE', ['-1', '100001', 'none']],
-  ['CARREL_DATABASE_STATEMENT_TIMEOUT', ['0', '86401', 'long', '-1']],
-  ['CARREL_PORT', ['-1', '65536', '80.5', 'eighty', ' 80']],
-  [
-    'CARREL_BASE_URL',
-    ['repo.example.edu', 'ftp://repo.example.edu', 'https://r.example/?x=1', 'https://r.example/#x'],
-  ],
-  ['CARREL_QUERY_BASE', ['/pdb/query/v3', 'pdb/query/v4', '/pdb/query/v4/', '/a b/v4']],
-  ['CARREL_TOKEN_LIFETIME', ['0', '-5', 'long', '1e3', 'Infinity']],
-  ['CARREL_LEASE_LIFETIME', ['0', '86401', '1.5', 'long']],
-  ['CARREL_SHORT_TOKEN_LIFETIME', ['1.8', '2.1', '0', 'short']],
-  ['CARREL_TOKEN_SECRET', ['verysecret', 'verysecret-verysecret-verysecret-1,verysecret']],
-  ['CARREL_LOGIN_ON_BEHALF_OF', ['yes', '1', 'TRUE']],
-  ['CARREL_ON_BEHALF_OF_REASON', ['true', 'always']],
-  ['CARREL_LOGOUT_PAGE_URL', ['/bye', 'javascript:alert(1)']],
-  ['CARREL_ALLOWED_ORIGINS', ['*', 'https://ui.example.edu/', 'ui.example.edu', 'https://a.example,null']],
-  ['CARREL_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '300.1.1.1', '10.0.0.1/8/8']],
-  ['CARREL_REALM', ['Söhne', 'two\nlines']],
-  ['CARREL_CSRF_COOKIE', ['a b', 'a=b', 'a;b']],
-  ['CARREL_CSRF_HEADER', ['a b', 'a:b']],
-  ['CARREL_PASSWORD_CONCURRENCY', ['0', '65', 'all']],
-  ['CARREL_PASSWORD_QUEUE', ['-1', '100001', '1.5']],
-  ['CARREL_CACHE_SIZE', ['0', 'all', '100001']],
-  ['CARREL_LOG_LEVEL', ['debug', 'INFO']],
-]
-
-withoutStore('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
-  const anything = ['CARREL_DATA', 'CARREL_FILES', 'CARREL_HOST', 'CARREL_CONFIG']
-  assert.deepEqual(
-    [...wrongValues.map(([key]) => key), ...anything].toSorted(),
-    Object.keys(settings).toSorted(),
-    'every setting is in the table',
-  )
-  for (const [key, values] of wrongValues)
-    for (const value of values)
-      assert.throws(
-        () => toConfig({ [key]: value }),
-        (error: Error) =>
-          error.message.startsWith(key) &&
-          error.message.includes(settings[key].takes) &&
-          !error.message.includes('verysecret'),
-        `${key}=${value}`,
-      )
-})
-
-withoutStore('D3 a replica needs the database that it is one of', () => {
-  const CARREL_DATABASE_REPLICA_URL = 'postgres://user:verysecret@replica/carrel'
-  assert.throws(
-    () => toConfig({ CARREL_DATABASE_REPLICA_URL }),
-    (error: Error) =>
-      /^CARREL_DATABASE_REPLICA_URL: .*CARREL_DATABASE_URL/.test(error.message) &&
-      !error.message.includes('verysecret'),
-  )
-})
-
-withoutStore('D3 every setting has a default that works', () => {
-  const config = toConfig({})
-  assert.deepEqual(config.database, { kind: 'embedded' })
-  assert.equal(config.host, '127.0.0.1')
-  assert.equal(config.port, 8080)
-  assert.equal(config.baseUrl, 'http://localhost:8080')
-  assert.equal(config.queryBase, '/api/query/v4')
-  assert.equal(config.tokenLifetime, 1800)
-  assert.equal(config.shortTokenLifetime, 2)
-  assert.equal(config.loginOnBehalfOf, false)
-  assert.equal(config.logoutPageUrl, null)
-  assert.match(config.dataFolder, /\/data$/)
-  assert.equal(toConfig({ CARREL_PORT: '81' }).baseUrl, 'http://localhost:81')
-})
-
 function configFile(t: TestContext, content: unknown): string {
   const file = join(temporaryFolder(t), 'carrel.json')
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
   return file
 }
-
-withoutStore('D3 the file takes the same keys, and the environment decides where both are set', t => {
-  const CARREL_CONFIG = configFile(t, {
-    CARREL_PORT: 81,
-    CARREL_LOGIN_ON_BEHALF_OF: true,
-    CARREL_ALLOWED_ORIGINS: ['https://a.example', 'https://b.example'],
-    CARREL_REALM: 'From the file',
-  })
-  const config = toConfig({ CARREL_CONFIG, CARREL_REALM: 'From outside' })
-  assert.equal(config.port, 81)
-  assert.equal(config.loginOnBehalfOf, true)
-  assert.deepEqual(config.allowedOrigins, ['https://a.example', 'https://b.example'])
-  assert.equal(config.realm, 'From outside')
-})
-
-for (const [what, content, says] of [
-  ['is not there', null, /CARREL_CONFIG/],
-  ['is no JSON', '{', /CARREL_CONFIG/],
-  ['is no object', '[]', /CARREL_CONFIG.*object/],
-  ['has an unknown key', { CARREL_PROT: 1 }, /CARREL_PROT.*CARREL_PORT/],
-  ['has a wrong value', { CARREL_PORT: 'x' }, /CARREL_PORT.*a port number/],
-  ['has a value of a wrong type', { CARREL_PORT: { a: 1 } }, /CARREL_PORT/],
-  ['has special groups of a wrong form', { specialGroups: [] }, /specialGroups.*it takes/],
-  ['has an unknown kind of special groups', { specialGroups: { dns: [] } }, /specialGroups.*dns/],
-  [
-    'has a special group without a name',
-    { specialGroups: { ip: [{ ranges: ['::1'] }] } },
-    /specialGroups.*ip\[0\]/,
-  ],
-  [
-    'has a wrong network',
-    { specialGroups: { ip: [{ group: 'Campus', ranges: ['10.0.0.0/40'] }] } },
-    /specialGroups.*10\.0\.0\.0\/40/,
-  ],
-  [
-    'has a wrong method',
-    { specialGroups: { method: [{ group: 'Local', method: 'magic' }] } },
-    /specialGroups.*method\[0\]/,
-  ],
-  [
-    'makes administrators',
-    { specialGroups: { ip: [{ group: 'Administrator', ranges: ['::/0'] }] } },
-    /specialGroups.*Administrator/,
-  ],
-] as const)
-  withoutStore(`D3 a file that ${what} stops the start by the name of the key`, t => {
-    const file = content === null ? '/nowhere/carrel.json' : configFile(t, content)
-    assert.throws(
-      () => toConfig({ CARREL_CONFIG: file }),
-      (error: Error) => says.test(error.message) && !error.message.includes('\n'),
-    )
-  })
 
 withoutStore('D3 a file that is no JSON does not bring a secret to light', async t => {
   const secret = 'kR7vQ2mX9pL4wZ8tB6nY1cF5hJ3gD0sA'
