@@ -12,6 +12,7 @@ import { list, listPath, queryPath } from '../support/clients/listings.ts'
 import { anyText, rawEntity } from '../support/data/arbitrary-records.ts'
 import { importText, until } from '../support/data/imports.ts'
 import { asNewItem } from '../support/data/policies.ts'
+import { repeats } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { withSpecialGroups } from '../support/service/configuration.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
@@ -205,13 +206,17 @@ test('D2 Q6 every listing and every order of a copied store is the same to the b
   const old = await usedStore(t)
   const seed = Date.now() % 2 ** 31
   t.diagnostic(`seed of the entities: ${seed}`)
-  const samples = fc.sample(rawEntity(anyText, { least: 12, most: 30 }), { numRuns: 4, seed })
+  const samples = fc.sample(rawEntity(anyText, { least: 12, most: 30 }), { numRuns: repeats(2, 4), seed })
   for (const [n, { ndjson, key }] of samples.entries())
     await importText(old, ndjson, { entity: `sample-${n}`, key, read: 'admin' })
   await old.addRecords(
     'letters',
     'id',
-    Array.from({ length: 10_000 }, (_, id) => ({ id, from: tricky[id % tricky.length], n: (id * 7) % 101 })),
+    Array.from({ length: repeats(2_000, 10_000) }, (_, id) => ({
+      id,
+      from: tricky[id % tricky.length],
+      n: (id * 7) % 101,
+    })),
   )
   await importText(old, '{"a":"ö","b":2}\n{"a":"z","b":1}\n{"a":"ö","b":1}', {
     entity: 'several',

@@ -6,6 +6,7 @@ import { commandEvent } from '../../src/cli/store.ts'
 import { bodyOf, list, listPath, readCsv } from '../support/clients/listings.ts'
 import { books } from '../support/data/books.ts'
 import { csvOf, importText, leftoversIn, ndjson, realData, wide } from '../support/data/imports.ts'
+import { repeats } from '../support/scale.ts'
 import { engineIn, test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
@@ -145,7 +146,7 @@ test('D2 gzip is recognised by its content, whatever the file is called', async 
 
 testOn('sqlite', 'D2 gzip files that are read in one piece are imported again and again', async t => {
   const service = await startService(t)
-  for (let round = 0; round < 40; round++)
+  for (let round = 0; round < repeats(10, 40); round++)
     for (const [file, text] of [
       ['small.ndjson.gz', '{"id":1}\n'],
       ['small.csv.gz', 'id\n1\n'],
@@ -320,13 +321,13 @@ testOn('sqlite', 'D2 Q11 --read says who may read, administrators where it is le
   }
 })
 
-test('D2 Q1 Q2 real records: 69,202 artworks come back as they are, by acno and by id', async t => {
+test('D2 Q1 Q2 real records: artworks come back as they are, by acno and by id', async t => {
   const service = await startService(t)
   const path = realData(t, 'tate-artworks.ndjson.gz')
-  const packed = path ? readFileSync(path) : gzipSync(ndjson(generatedArtworks(20_000)))
-  const lines = gunzipSync(packed).toString().trimEnd().split('\n')
+  const text = path ? gunzipSync(readFileSync(path)).toString() : ndjson(generatedArtworks(20_000))
+  const lines = text.trimEnd().split('\n').slice(0, repeats(16_000, Number.POSITIVE_INFINITY))
   const records = lines.map(line => JSON.parse(line) as Record<string, unknown>)
-  const report = await importText(service, packed, {
+  const report = await importText(service, gzipSync(lines.join('\n')), {
     entity: 'artworks',
     key: 'acno',
     file: 'artworks.ndjson.gz',

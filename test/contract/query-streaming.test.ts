@@ -11,6 +11,7 @@ import { commandEvent } from '../../src/cli/store.ts'
 import { openDatabase } from '../../src/storage/sqlite/driver.ts'
 import { bodyOf, list, listPath, readCsv } from '../support/clients/listings.ts'
 import { until } from '../support/data/imports.ts'
+import { repeats } from '../support/scale.ts'
 import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -18,12 +19,13 @@ import { type Service, startService } from '../support/service/service.ts'
 const largeRecords = 1_500
 const padding = 'x'.repeat(16_000)
 
-test('Q3 Q10 a listing of 50,000 records comes whole, in every format and order', async t => {
+test('Q3 Q10 a long listing comes whole, in every format and order', async t => {
   const service = await startService(t)
-  const records = Array.from({ length: 50_000 }, (_, id) => ({
+  const count = repeats(15_000, 50_000)
+  const records = Array.from({ length: count }, (_, id) => ({
     id,
     name: `Name of ${id % 977}`,
-    n: 50_000 - id,
+    n: count - id,
   }))
   await service.addRecords('many', 'id', records)
   assert.deepEqual(await list(service.client(), 'many'), records)

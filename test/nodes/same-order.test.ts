@@ -11,6 +11,7 @@ import { listPath } from '../support/clients/listings.ts'
 import { anyText, pageOf, pagePlan, rawEntity, text } from '../support/data/arbitrary-records.ts'
 import { importText, realData } from '../support/data/imports.ts'
 import type { RawField } from '../support/data/oracle.ts'
+import { repeats } from '../support/scale.ts'
 import {
   type Answered,
   anyOf,
@@ -29,7 +30,9 @@ interface Both {
   readonly tokens: readonly [embedded: string, postgres: string]
 }
 
-test('Q6 500 queries of imported and of built-in entities answer the same bytes on both engines', async t => {
+const queries = repeats(150, 500)
+
+test(`Q6 ${queries} queries of imported and of built-in entities answer the same bytes on both engines`, async t => {
   const both = await startBoth(t)
   const entities = await describeAll(both)
   const names = [...entities.keys()]
@@ -55,7 +58,7 @@ test('Q6 500 queries of imported and of built-in entities answer the same bytes 
         await compare(both, path, accept)
       },
     ),
-    { numRuns: 500, interruptAfterTimeLimit: 60_000 },
+    { numRuns: queries, interruptAfterTimeLimit: 60_000 },
   )
   assert.deepEqual([...asked].sort(), names.toSorted(), 'every entity was asked')
 })
