@@ -23,4 +23,4 @@ const handlers = {
 
 export type WorkerHandlers = typeof handlers
 
-serveThread(handlers)
+serveThread(() => ({ handlers, close: () => {} }))

@@ -8,10 +8,20 @@ import { StoreUnavailable } from '../../model/errors.ts'
 /** Calls from the main thread to a worker thread, typed by the worker's handlers. */
 export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>
 
+/** What a worker does for one store at a time. */
+interface Work<H extends Handlers> {
+  readonly handlers: H
+  /** Closes what it has opened. */
+  close(): void
+}
+
 type Call = readonly [id: number, name: string, args: readonly unknown[]]
 type Reply =
   | readonly [id: number, kind: 'result', result: unknown]
   | readonly [id: number, kind: 'unavailable' | 'error', message: string]
+
+/** Calls that every worker answers: it begins with the first, and is ready for another store after the second. */
+const own = { open: '#open', close: '#close' } as const
 
 export interface Thread<H extends Handlers> {
   call<K extends keyof H & string>(name: K, ...args: Parameters<H[K]>): Promise<Awaited<ReturnType<H[K]>>>
@@ -23,43 +33,72 @@ export interface Thread<H extends Handlers> {
 }
 
 /**
+ * Workers of stores that were closed, by name. Starting one costs more than opening a store, and a process that opens one
+ * store after the other, such as a test, would spend half of its time on it.
+ */
+const idle = new Map<string, Worker[]>()
+const maxIdle = 2
+
+const isRunning = ({ threadId }: Worker) => threadId !== -1
+
+function newWorker(file: URL): Worker {
+  const worker = new Worker(loaderOf(file), { eval: true, stdout: false, stderr: false })
+  // Without a listener it would end the process, also while no store uses the worker.
+  worker.on('error', () => {})
+  return worker
+}
+
+/**
  * @param name the path of the file below `storage/`, without its extension
- * @param data the worker's `workerData`
+ * @param data what the worker's `serveThread` is to open
  */
 export function startThread<H extends Handlers>(name: string, data: unknown): Thread<H> {
   const file = new URL(`../${name}${extname(import.meta.url)}`, import.meta.url)
-  const worker = new Worker(loaderOf(file), { eval: true, workerData: data, stdout: false, stderr: false })
+  const parked = (idle.get(name) ?? []).filter(isRunning)
+  idle.set(name, parked)
+  const worker = parked.pop() ?? newWorker(file)
   const pending = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>()
   let next = 0
   let ended: Error | undefined
 
-  worker.on('message', ([id, kind, value]: Reply) => {
-    const call = pending.get(id)
-    pending.delete(id)
-    if (pending.size === 0) worker.unref()
-    if (kind === 'result') call?.resolve(value as never)
-    else call?.reject(kind === 'unavailable' ? new StoreUnavailable(value) : new Error(value))
-  })
-  const end = (error: Error) => {
+  const listeners = {
+    message: ([id, kind, value]: Reply) => {
+      const call = pending.get(id)
+      pending.delete(id)
+      if (pending.size === 0) worker.unref()
+      if (kind === 'result') call?.resolve(value as never)
+      else call?.reject(kind === 'unavailable' ? new StoreUnavailable(value) : new Error(value))
+    },
+    error: (error: Error) => end(new StoreUnavailable(`the ${name} thread failed`, { cause: error })),
+    exit: () => end(ended ?? new StoreUnavailable(`the ${name} thread has ended`)),
+  }
+  function end(error: Error): void {
     ended = error
     for (const call of pending.values()) call.reject(error)
     pending.clear()
   }
-  worker.on('error', error => end(new StoreUnavailable(`the ${name} thread failed`, { cause: error })))
-  worker.on('exit', () => end(ended ?? new StoreUnavailable(`the ${name} thread has ended`)))
+  for (const [event, listener] of Object.entries(listeners)) worker.on(event, listener)
   // A thread without pending calls doesn't keep the process alive.
   worker.unref()
 
+  function call(method: string, args: readonly unknown[]): Promise<never> {
+    if (ended) return Promise.reject(ended)
+    const id = next++
+    return new Promise<never>((resolve, reject) => {
+      if (pending.size === 0) worker.ref()
+      pending.set(id, { resolve, reject })
+      worker.postMessage([id, method, args] satisfies Call)
+    })
+  }
+
+  // A worker that can't open what it is to work on ends: the calls that follow fail with the reason.
+  call(own.open, [data]).catch(error => {
+    ended ??= error
+    return worker.terminate()
+  })
+
   return {
-    call: (method, ...args) => {
-      if (ended) return Promise.reject(ended)
-      const id = next++
-      return new Promise((resolve, reject) => {
-        if (pending.size === 0) worker.ref()
-        pending.set(id, { resolve: resolve as (result: never) => void, reject })
-        worker.postMessage([id, method, args] satisfies Call)
-      })
-    },
+    call: (method, ...args) => call(method, args),
     get busy() {
       return pending.size
     },
@@ -67,7 +106,18 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Th
       return ended !== undefined
     },
     close: async () => {
-      await worker.terminate()
+      // Nobody waits for what a busy one does.
+      const isFree = ended === undefined && pending.size === 0 && (idle.get(name)?.length ?? 0) < maxIdle
+      const isClosed =
+        isFree &&
+        (await call(own.close, []).then(
+          () => true,
+          () => false,
+        ))
+      ended ??= new StoreUnavailable('the store is closed')
+      if (!isClosed) return void (await worker.terminate())
+      for (const [event, listener] of Object.entries(listeners)) worker.off(event, listener)
+      idle.get(name)?.push(worker)
     },
   }
 }
@@ -83,16 +133,40 @@ function loaderOf(file: URL): string {
   return `${useCache} import(${JSON.stringify(file.href)})`
 }
 
-/** The worker's side: answers calls in order. The buffer of a typed array is transferred, not copied. */
-export function serveThread(handlers: Handlers): void {
+/**
+ * The worker's side: answers calls in order. The buffer of a typed array is transferred, not copied.
+ * @param open begins to work on what `startThread` was given
+ */
+export function serveThread<D>(open: (data: D) => Work<Handlers>): void {
   const port = parentPort
   if (!port) throw new Error('this file must run as a worker thread')
+  let work: Work<Handlers> | undefined
+  let failure: unknown
+
+  function answer(name: string, args: readonly unknown[]): unknown {
+    if (name === own.open)
+      try {
+        work = open(args[0] as D)
+        return undefined
+      } catch (error) {
+        failure = error
+        throw error
+      }
+    if (name === own.close) {
+      work?.close()
+      work = undefined
+      return undefined
+    }
+    if (!work) throw failure
+    const handler = work.handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
+    if (!handler) throw new Error(`no handler ${name}`)
+    return handler(...args)
+  }
+
   port.on('message', ([id, name, args]: Call) => {
     let reply: Reply
     try {
-      const handler = handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
-      if (!handler) throw new Error(`no handler ${name}`)
-      reply = [id, 'result', handler(...args)]
+      reply = [id, 'result', answer(name, args)]
     } catch (error) {
       const kind = error instanceof StoreUnavailable ? 'unavailable' : 'error'
       reply = [

@@ -154,6 +154,14 @@ const handlers = {
   },
 }
 
+function closeAll(): void {
+  for (const cursor of [...cursors.keys()]) handlers.close(cursor)
+  for (const { db } of openFiles.values()) db.close()
+  for (const db of pageConnections.values()) db.close()
+  openFiles.clear()
+  pageConnections.clear()
+}
+
 export type ReaderHandlers = typeof handlers
 
-serveThread(handlers)
+serveThread(() => ({ handlers, close: closeAll }))

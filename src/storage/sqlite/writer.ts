@@ -1,20 +1,11 @@
-import { workerData } from 'node:worker_threads'
 import { serveThread } from '../shared/thread.ts'
 import { changes } from './changes.ts'
-import { openDatabase, transaction } from './driver.ts'
-
-/**
- * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a second
- * can still take thousands of logins a second. No call is answered before its commit is on disk.
- */
-const db = openDatabase(workerData.file, { mode: 'write', cache: 2_000 })
-// FULL syncs the write-ahead log at every commit, so that an acknowledged change survives a power failure.
-db.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL')
+import { type Database, openDatabase, transaction } from './driver.ts'
 
 export type WriteCall = readonly [name: keyof typeof changes, args: readonly unknown[]]
 export type WriteReply = { readonly result: unknown } | { readonly error: string }
 
-const handlers = {
+const handlersOn = (db: Database) => ({
   commit(calls: readonly WriteCall[]): WriteReply[] {
     return transaction(db, () =>
       calls.map(([name, args]) => {
@@ -32,8 +23,17 @@ const handlers = {
       }),
     )
   },
-}
+})
 
-export type WriterHandlers = typeof handlers
+export type WriterHandlers = ReturnType<typeof handlersOn>
 
-serveThread(handlers)
+/**
+ * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a second
+ * can still take thousands of logins a second. No call is answered before its commit is on disk.
+ */
+serveThread(({ file }: { readonly file: string }) => {
+  const db = openDatabase(file, { mode: 'write', cache: 2_000 })
+  // FULL syncs the write-ahead log at every commit, so that an acknowledged change survives a power failure.
+  db.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL')
+  return { handlers: handlersOn(db), close: () => db.close() }
+})
