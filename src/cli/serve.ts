@@ -23,15 +23,9 @@ export function serveCommand(): Command {
       'in a new store, add an administrator, epersons, groups, 10,000 records and some files to try',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
-      const config = await withFreePort(process.env)
-      const storage = await openStore(config, { create: true })
+      const storage = await openStore(toConfig(process.env), { create: true })
       try {
-        // Imported here, because it takes longer to load than other commands take to run.
-        const { buildApp } = await import('../app.ts')
-        const app = await buildApp(config, storage)
-        await app.listen({ host: config.host, port: config.port }).catch(error => {
-          throw listenFailure(error, config.host, config.port)
-        })
+        const { app, config } = await listen(process.env, storage)
         stopOnSignal(app, storage)
         // Not before it listens: a start that fails adds nothing to the store.
         const created = demo ? await createDemo(storage, config.filesFolder) : undefined
@@ -51,6 +45,28 @@ export function serveCommand(): Command {
       }
     })
 }
+
+/** Builds the service and listens. Port 0 means any free one, which another program may take before it is listened on. */
+async function listen(env: NodeJS.ProcessEnv, storage: Storage) {
+  // Imported here, because it takes longer to load than other commands take to run.
+  const { buildApp } = await import('../app.ts')
+  for (let attempt = 1; ; attempt++) {
+    const config = await withFreePort(env)
+    const app = await buildApp(config, storage)
+    try {
+      await app.listen({ host: config.host, port: config.port })
+      return { app, config }
+    } catch (error) {
+      await app.close()
+      if (toConfig(env).port === 0 && isCode(error, 'EADDRINUSE') && attempt < maxAttempts) continue
+      throw listenFailure(error, config.host, config.port)
+    }
+  }
+}
+const maxAttempts = 5
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
 
 /** The one line with the address (D4). */
 function announceReady({ baseUrl, host, port }: Config): void {

@@ -65,7 +65,7 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Th
     message: ([id, kind, value]: Reply) => {
       const call = pending.get(id)
       pending.delete(id)
-      if (pending.size === 0) worker.unref()
+      if (pending.size === 0 && !ended) worker.unref()
       if (kind === 'result') call?.resolve(value as never)
       else call?.reject(kind === 'unavailable' ? new StoreUnavailable(value) : new Error(value))
     },
@@ -115,7 +115,12 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Th
           () => false,
         ))
       ended ??= new StoreUnavailable('the store is closed')
-      if (!isClosed) return void (await worker.terminate())
+      if (!isClosed) {
+        // Or the process could end before the promise is settled.
+        worker.ref()
+        await worker.terminate()
+        return
+      }
       for (const [event, listener] of Object.entries(listeners)) worker.off(event, listener)
       idle.get(name)?.push(worker)
     },

@@ -1,0 +1,3 @@
+import { loadShare } from '../support/share.ts'
+
+await loadShare(import.meta.url)
