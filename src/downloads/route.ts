@@ -14,6 +14,7 @@ import { type Body, partialBody, wholeBody } from './body.ts'
 import { precondition, rangeCounts } from './preconditions.ts'
 import { presentation } from './presentation.ts'
 import { type ByteRange, readRanges } from './ranges.ts'
+import { createPieceReader } from './read-pieces.ts'
 import { createTransfers } from './transfers.ts'
 
 interface Parts {
@@ -139,12 +140,13 @@ export function contentRoutes(
     { bitstream, caller, isNew, wanted, headers }: Sending,
   ): Promise<FastifyReply> {
     const file = await openFile(bitstream)
+    const reader = createPieceReader(file)
     try {
       const described = presentation(bitstream)
       const { headers: ofBody, pieces }: Body =
         wanted === 'whole'
-          ? wholeBody(file, bitstream.size)
-          : partialBody(file, wanted, bitstream.size, described['content-type'] ?? '')
+          ? wholeBody(reader, bitstream.size)
+          : partialBody(reader, wanted, bitstream.size, described['content-type'] ?? '')
       if (request.method === 'GET' && isNew && caller.kind !== 'anonymous') {
         await recordDownload(caller, request, bitstream.uuid)
         await leases.grant(caller, bitstream, request, reply)
@@ -155,8 +157,13 @@ export function contentRoutes(
         .headers(described)
         .headers(ofBody)
       if (request.method === 'HEAD') return sendHead(reply)
-      return await sendPieces(reply, { before: '', between: '', after: '', pieces }, stallTimeout)
+      return await sendPieces(
+        reply,
+        { before: '', between: '', after: '', pieces, release: reader.release },
+        stallTimeout,
+      )
     } finally {
+      reader.close()
       await file.close()
     }
   }

@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
-/** A body in pieces, each in its own buffer, which is released once it is sent. */
+/** A body in pieces, each in its own memory. */
 export interface Pieces {
   readonly before: string
   readonly between: string
   readonly after: string
   readonly pieces: AsyncIterator<Uint8Array>
+  /** Called for each piece once it is sent; frees its memory unless told otherwise. */
+  readonly release?: (piece: Uint8Array) => void
 }
 
 /**
@@ -18,7 +20,7 @@ export interface Pieces {
  */
 export async function sendPieces(
   reply: FastifyReply,
-  { before, between, after, pieces }: Pieces,
+  { before, between, after, pieces, release = free }: Pieces,
   idleTimeout = 0,
 ): Promise<FastifyReply> {
   reply.hijack()
@@ -67,7 +69,7 @@ export function sendHead(reply: FastifyReply): FastifyReply {
  * Frees the memory now. The garbage collector sees little need to: it let a listing of 300 MB hold 60 MB. Buffers of
  * Node's pool are small and shared, and stay.
  */
-function release(piece: Uint8Array): void {
+function free(piece: Uint8Array): void {
   if (piece.buffer instanceof ArrayBuffer && piece.byteLength === piece.buffer.byteLength)
     piece.buffer.transfer(0)
 }

@@ -14,6 +14,7 @@ import {
   finish,
   finishHashed,
   openOn,
+  readSome,
   residentOf,
   untilHeldUp,
 } from '../support/clients/transfers.ts'
@@ -237,6 +238,28 @@ onceTest('F2 clients that read nothing take little memory, whatever ranges they 
   assert.ok((await finish(whole))?.equals(content))
   const received = await finish(parts)
   assert.equal(received?.length, Number(parts.headers['content-length']))
+  for (const answer of held) answer.destroy()
+  await assertUnharmed(served, sha256)
+})
+
+onceTest('F2 clients that read fast for a while and then nothing take little memory', async t => {
+  const size = 32 * megabyte
+  const { served, open, sha256 } = await start(t, size)
+  assert.ok(await finish(await begin(served.address + open)))
+  const before = residentOf(served.pid)
+  const clients = repeats(60, 200)
+  const held = await Promise.all(
+    Array.from({ length: clients }, async () => {
+      const answer = await begin(served.address + open)
+      await readSome(answer, 20 * megabyte)
+      return answer
+    }),
+  )
+  await untilHeldUp(served.pid)
+  const grown = residentOf(served.pid) - before
+  t.diagnostic(`memory grew by ${Math.round(grown / megabyte)} MB`)
+  // Two large pieces for each would be as many megabytes; there are 16 for all, and a small piece for each.
+  assert.ok(grown < (40 + clients / 5) * megabyte, `by ${grown} bytes for ${clients} clients`)
   for (const answer of held) answer.destroy()
   await assertUnharmed(served, sha256)
 })
