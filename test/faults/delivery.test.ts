@@ -258,8 +258,8 @@ onceTest('F2 clients that read fast for a while and then nothing take little mem
   await untilHeldUp(served.pid)
   const grown = residentOf(served.pid) - before
   t.diagnostic(`memory grew by ${Math.round(grown / megabyte)} MB`)
-  // Two large pieces for each would be as many megabytes; there are 16 for all, and a small piece for each.
-  assert.ok(grown < (40 + clients / 5) * megabyte, `by ${grown} bytes for ${clients} clients`)
+  // Two large pieces for each would be a megabyte a client. There are 16 for all, and each client costs what it costs.
+  assert.ok(grown < (36 + 0.35 * clients) * megabyte, `by ${grown} bytes for ${clients} clients`)
   for (const answer of held) answer.destroy()
   await assertUnharmed(served, sha256)
 })

@@ -162,7 +162,7 @@ export function serveThread<D>(open: (data: D) => Work<Handlers>): void {
       work = undefined
       return undefined
     }
-    if (!work) throw failure
+    if (!work) throw failure ?? new StoreUnavailable('the store is closed')
     const handler = work.handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
     if (!handler) throw new Error(`no handler ${name}`)
     return handler(...args)
