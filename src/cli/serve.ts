@@ -23,9 +23,10 @@ export function serveCommand(): Command {
       'in a new store, add an administrator, epersons, groups, 10,000 records and some files to try',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
-      const storage = await openStore(toConfig(process.env), { create: true })
+      const asked = toConfig(process.env)
+      const storage = await openStore(asked, { create: true })
       try {
-        const { app, config } = await listen(process.env, storage)
+        const { app, config } = await listen(asked, storage)
         stopOnSignal(app, storage)
         // Not before it listens: a start that fails adds nothing to the store.
         const created = demo ? await createDemo(storage, config.filesFolder) : undefined
@@ -47,26 +48,26 @@ export function serveCommand(): Command {
 }
 
 /** Builds the service and listens. Port 0 means any free one, which another program may take before it is listened on. */
-async function listen(env: NodeJS.ProcessEnv, storage: Storage) {
+async function listen(asked: Config, storage: Storage) {
   // Imported here, because it takes longer to load than other commands take to run.
   const { buildApp } = await import('../app.ts')
   for (let attempt = 1; ; attempt++) {
-    const config = await withFreePort(env)
+    const config = asked.port === 0 ? await withFreePort(asked) : asked
     const app = await buildApp(config, storage)
     try {
       await app.listen({ host: config.host, port: config.port })
       return { app, config }
     } catch (error) {
       await app.close()
-      if (toConfig(env).port === 0 && isCode(error, 'EADDRINUSE') && attempt < maxAttempts) continue
+      if (asked.port === 0 && codeOf(error) === 'EADDRINUSE' && attempt < maxAttempts) continue
       throw listenFailure(error, config.host, config.port)
     }
   }
 }
 const maxAttempts = 5
 
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
 
 /** The one line with the address (D4). */
 function announceReady({ baseUrl, host, port }: Config): void {
@@ -101,7 +102,7 @@ function introduce(demo: Demo, config: Config): void {
 
 /** Why an address can't be listened on, with what helps. */
 function listenFailure(error: unknown, host: string, port: number): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   if (code === 'EADDRINUSE')
     return new Failure(
       `port ${port} on ${host} is in use; set CARREL_PORT to another port, or stop the program that uses it`,
@@ -113,17 +114,18 @@ function listenFailure(error: unknown, host: string, port: number): unknown {
   return error
 }
 
-/** Port 0 means any free port; links need its number before the service listens. */
-async function withFreePort(env: NodeJS.ProcessEnv) {
-  const config = toConfig(env)
-  if (config.port !== 0) return config
-  const probe = createServer().listen(0, config.host)
+/** Links need the number of the port before the service listens. */
+async function withFreePort({ host }: Config): Promise<Config> {
+  const probe = createServer().listen(0, host)
   await once(probe, 'listening').catch(error => {
-    throw listenFailure(error, config.host, 0)
+    throw listenFailure(error, host, 0)
   })
   const address = probe.address()
   probe.close()
-  return toConfig({ ...env, CARREL_PORT: String(typeof address === 'object' && address ? address.port : 0) })
+  return toConfig({
+    ...process.env,
+    CARREL_PORT: String(typeof address === 'object' && address ? address.port : 0),
+  })
 }
 
 function stopOnSignal(app: FastifyInstance, storage: Storage): void {

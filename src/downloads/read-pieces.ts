@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
+import { free as freeNow } from '../http/send-pieces.ts'
 import type { ByteRange } from './ranges.ts'
 
 /** In bytes. All that a slow client's transfer holds in memory: there may be thousands of them. */
@@ -64,8 +65,7 @@ export function createPieceReader(file: FileHandle): PieceReader {
   function free(memory: ArrayBuffer): void {
     own.delete(memory)
     if (memory.byteLength === largePiece && !isClosed) count(-1)
-    // The garbage collector sees little need to: it let a listing of 300 MB hold 60 MB.
-    memory.transfer(0)
+    freeNow(new Uint8Array(memory))
   }
 
   async function readAt(at: number, end: number): Promise<Buffer<ArrayBuffer>> {

@@ -69,7 +69,7 @@ export function sendHead(reply: FastifyReply): FastifyReply {
  * Frees the memory now. The garbage collector sees little need to: it let a listing of 300 MB hold 60 MB. Buffers of
  * Node's pool are small and shared, and stay.
  */
-function free(piece: Uint8Array): void {
+export function free(piece: Uint8Array): void {
   if (piece.buffer instanceof ArrayBuffer && piece.byteLength === piece.buffer.byteLength)
     piece.buffer.transfer(0)
 }

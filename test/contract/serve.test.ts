@@ -40,7 +40,7 @@ async function withLargeListing(t: TestContext): Promise<{ dataFolder: string; r
   const dataFolder = temporaryFolder(t)
   const service = await startService(t, { dataFolder })
   await service.addEperson(ruth)
-  const records = Array.from({ length: 1_000 }, (_, id) => ({ id, text: 'x'.repeat(10_000) }))
+  const records = Array.from({ length: 2_000 }, (_, id) => ({ id, text: 'x'.repeat(10_000) }))
   await service.addRecords('letters', 'id', records)
   return { dataFolder, records: records.length }
 }

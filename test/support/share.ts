@@ -1,8 +1,9 @@
 import { globSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { basename, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
-const tests = new URL('../', import.meta.url)
-const shares = globSync('suites/*.ts', { cwd: fileURLToPath(tests) }).sort()
+const tests = fileURLToPath(new URL('../', import.meta.url))
+const shares = globSync('suites/*.ts', { cwd: tests }).sort()
 
 /**
  * Loads the test files of one of `test/suites/`, which share all of them out. The files of a share run one after the
@@ -10,8 +11,9 @@ const shares = globSync('suites/*.ts', { cwd: fileURLToPath(tests) }).sort()
  * @param url of the file that asks
  */
 export async function loadShare(url: string): Promise<void> {
-  const share = shares.findIndex(name => url.endsWith(`/${name}`))
-  const files = globSync('**/*.test.ts', { cwd: fileURLToPath(tests) }).sort()
+  const share = shares.indexOf(join('suites', basename(fileURLToPath(url))))
+  if (share === -1) throw new Error(`${url} is none of test/suites/`)
+  const files = globSync('**/*.test.ts', { cwd: tests }).sort()
   for (const [at, file] of files.entries())
-    if (at % shares.length === share) await import(new URL(file, tests).href)
+    if (at % shares.length === share) await import(pathToFileURL(join(tests, file)).href)
 }
