@@ -34,17 +34,20 @@ import { problemPages } from './http/problem-pages.ts'
 import { createServer } from './http/server.ts'
 import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
+import { type Limits, ownLimits } from './model/limits.ts'
 import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
 
 /**
  * The wiring, all of it and in order. A request walks: headers → CORS → CSRF (on POST and PATCH) → caller → route.
  * Building is not listening: the process and every test call this.
+ * @param limits those of the service, if this is one of several event loops
  */
 export async function buildApp(
   config: Config,
   storage: Storage,
   passwordCost?: PasswordCost,
+  limits: Limits = ownLimits(config),
 ): Promise<FastifyInstance> {
   const { accounts, entities, repository, secrets } = storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
@@ -52,8 +55,7 @@ export async function buildApp(
   const addresses = addressesOf(config)
   const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)
   const csrf = createCsrf(config, keyring)
-  const limits = { atOnce: config.passwordConcurrency, waiting: config.passwordQueue }
-  const passwords = createPasswords(limits, passwordCost)
+  const passwords = createPasswords(limits.passwords, passwordCost)
   const specialGroups = await createSpecialGroups(config, accounts)
   const tokens = createTokens({
     accounts,
@@ -71,7 +73,7 @@ export async function buildApp(
     { accounts, addresses, keyring, log: app.log, specialGroups },
     storage,
   )
-  healthRoutes(app, storage.ping)
+  healthRoutes(app, { ping: storage.ping, loops: limits.loops })
   signpostingRoutes(app)
   // Everything inside knows who is asking.
   await app.register(async inside => {
@@ -104,6 +106,7 @@ export async function buildApp(
           repository,
           files: createFileStore(config.filesFolder),
           leases,
+          limits,
           recordDownload: (caller, request, object) =>
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { Problem } from '../http/problems.ts'
-import { createSemaphore } from '../lib/semaphore.ts'
+import { QueueFull, type Semaphore } from '../lib/semaphore.ts'
 
 /**
  * Passwords: argon2id (RFC 9106) with the minimum parameters of OWASP's cheat sheet. Hashing runs in libuv's threads, never
@@ -22,11 +22,6 @@ export interface Passwords {
   isOutdated(phc: string): boolean
 }
 
-export interface PasswordLimits {
-  readonly atOnce: number
-  readonly waiting: number
-}
-
 /** What one hash costs: memory in KiB, and the number of passes over it. */
 export interface PasswordCost {
   readonly memory: number
@@ -35,16 +30,21 @@ export interface PasswordCost {
 }
 
 /**
+ * @param semaphore limits how many are hashed at once
  * @param cost not a setting: only another wiring than the service's own, such as the tests', gives another cost
  * @throws Problem `busy` (from its methods) if too many are waiting already
  */
-export function createPasswords(limits: PasswordLimits, cost: PasswordCost = usualCost): Passwords {
-  const limited = createSemaphore(limits.atOnce, waiting => {
-    if (waiting >= limits.waiting)
-      throw new Problem('busy', `${waiting} logins are waiting already. Try again in a moment.`, {
+export function createPasswords(semaphore: Semaphore, cost: PasswordCost = usualCost): Passwords {
+  const limited: Semaphore = async work => {
+    try {
+      return await semaphore(work)
+    } catch (error) {
+      if (!(error instanceof QueueFull)) throw error
+      throw new Problem('busy', `${error.waiting} logins are waiting already. Try again in a moment.`, {
         headers: { 'retry-after': '1' },
       })
-  })
+    }
+  }
   return {
     hash: async password => {
       const salt = randomBytes(saltBytes)

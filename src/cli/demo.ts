@@ -1,6 +1,7 @@
 import { createPasswords } from '../authn/passwords.ts'
 import { importRecords } from '../import/import-entity.ts'
 import type { ReadRecord } from '../import/json-lines.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
 import type { Storage } from '../storage/storage.ts'
 import { addDemoItems } from './demo-items.ts'
 import { generatePassword } from './eperson.ts'
@@ -24,7 +25,7 @@ export interface Demo {
 export async function createDemo(storage: Storage, filesFolder: string): Promise<Demo | undefined> {
   const { accounts, entities } = storage
   if ((await accounts.listEpersons()).length > 0) return undefined
-  const passwords = createPasswords({ atOnce: 2, waiting: people.length })
+  const passwords = createPasswords(createSemaphore(2))
   const credentials = await Promise.all(
     people.map(async person => {
       const password = generatePassword()

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { createPasswords } from '../authn/passwords.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
@@ -146,7 +147,7 @@ const noEperson = (email: string) =>
 const withPassword = (generated: string | null) => (generated === null ? {} : { password: generated })
 const inWords = (generated: string | null) => (generated === null ? '' : `\nPassword: ${generated}`)
 
-const hash = (password: Uint8Array) => createPasswords({ atOnce: 1, waiting: 0 }).hash(password)
+const hash = (password: Uint8Array) => createPasswords(createSemaphore(1)).hash(password)
 
 /** 120 random bits, without characters that shells treat specially or that are easily misread. */
 export const generatePassword = (): string =>

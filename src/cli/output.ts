@@ -22,7 +22,7 @@ export const say = (line: string): void => {
 }
 
 /** As in the log of the server (https://getpino.io/#/docs/api?id=logger-level). */
-const levels = { info: 30, warn: 40 } as const
+const levels = { info: 30, warn: 40, error: 50 } as const
 
 /**
  * Says what a service does at its start: a sentence on a terminal, otherwise a line of JSON like those of its log.

@@ -1,18 +1,15 @@
-import { once } from 'node:events'
-import { createServer, isIPv6 } from 'node:net'
+import { isIPv6 } from 'node:net'
 import { Command } from 'commander'
-import type { FastifyInstance } from 'fastify'
 import { type Config, toConfig } from '../config/config.ts'
 import { administratorGroup } from '../model/accounts.ts'
+import { createShared, type OwnShared } from '../storage/shared/event-loops.ts'
 import type { Storage } from '../storage/storage.ts'
 import { createDemo, type Demo } from './demo.ts'
 import { Failure } from './failures.ts'
 import { ownCommand } from './given-path.ts'
+import { drain, listenFailure, reservePort } from './listen.ts'
 import { announce } from './output.ts'
 import { openStore, placeOf } from './store.ts'
-
-/** Requests under way have this long to finish after SIGTERM, in ms (D4). */
-const graceToFinish = 10_000
 
 /** `carrel serve`: the service itself. */
 export function serveCommand(): Command {
@@ -23,11 +20,15 @@ export function serveCommand(): Command {
       'in a new store, add an administrator, epersons, groups, 10,000 records and some files to try',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
-      const asked = toConfig(process.env)
-      const storage = await openStore(asked, { create: true })
+      const set = toConfig(process.env)
+      const asked = { ...set, workers: workersFor(set) }
+      const shared = createShared(asked.cacheSize)
+      const storage = await openStore(asked, { create: true }, shared)
       try {
-        const { app, config } = await listen(asked, storage)
-        stopOnSignal(app, storage)
+        const fail = () => void storage.close().finally(() => process.exit(1))
+        const service = await listen(asked, storage, shared, fail)
+        const { config } = service
+        stopOnSignal(service, storage)
         // Not before it listens: a start that fails adds nothing to the store.
         const created = demo ? await createDemo(storage, config.filesFolder) : undefined
         announceReady(config)
@@ -47,27 +48,60 @@ export function serveCommand(): Command {
     })
 }
 
-/** Builds the service and listens. Port 0 means any free one, which another program may take before it is listened on. */
-async function listen(asked: Config, storage: Storage) {
-  // Imported here, because it takes longer to load than other commands take to run.
-  const { buildApp } = await import('../app.ts')
+interface Service {
+  /** With the number of the port. */
+  readonly config: Config
+  close(): Promise<void>
+}
+
+/**
+ * Builds the service and listens.
+ * @param fail is called when it can't go on
+ */
+async function listen(
+  asked: Config,
+  storage: Storage,
+  shared: OwnShared,
+  fail: () => void,
+): Promise<Service> {
   for (let attempt = 1; ; attempt++) {
-    const config = asked.port === 0 ? await withFreePort(asked) : asked
-    const app = await buildApp(config, storage)
+    const { config, release } = await reservePort(asked, asked.workers > 1)
     try {
-      await app.listen({ host: config.host, port: config.port })
-      return { app, config }
+      const close = await answer(config, storage, shared, fail)
+      return { config, close: () => close().finally(release) }
     } catch (error) {
-      await app.close()
-      if (asked.port === 0 && codeOf(error) === 'EADDRINUSE' && attempt < maxAttempts) continue
-      throw listenFailure(error, config.host, config.port)
+      release()
+      // Another program has taken the free port that was found.
+      if (asked.port !== 0 || attempt === maxAttempts || !(error instanceof Failure)) throw error
     }
   }
 }
 const maxAttempts = 5
 
-const codeOf = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error ? error.code : undefined
+/** @returns a function that answers the requests that have begun, and stops */
+async function answer(config: Config, storage: Storage, shared: OwnShared, fail: () => void) {
+  if (config.workers > 1) {
+    const { startWorkers } = await import('./workers.ts')
+    const workers = await startWorkers({ config, shared, fail })
+    return workers.close
+  }
+  // Imported here, because it takes longer to load than other commands take to run.
+  const { buildApp } = await import('../app.ts')
+  const app = await buildApp(config, storage)
+  try {
+    await app.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    await app.close()
+    throw listenFailure(error, config.host, config.port)
+  }
+  return () => drain(app)
+}
+
+/** As many event loops as can share the port and the connections to the database. */
+function workersFor({ workers, database }: Config): number {
+  if (process.platform !== 'linux') return 1
+  return database.kind === 'embedded' ? workers : Math.min(workers, database.poolSize)
+}
 
 /** The one line with the address (D4). */
 function announceReady({ baseUrl, host, port }: Config): void {
@@ -100,46 +134,13 @@ function introduce(demo: Demo, config: Config): void {
   stream.write(`${text}\n`)
 }
 
-/** Why an address can't be listened on, with what helps. */
-function listenFailure(error: unknown, host: string, port: number): unknown {
-  const code = codeOf(error)
-  if (code === 'EADDRINUSE')
-    return new Failure(
-      `port ${port} on ${host} is in use; set CARREL_PORT to another port, or stop the program that uses it`,
-    )
-  if (code === 'EACCES')
-    return new Failure(`port ${port} needs more rights than this user has; set CARREL_PORT to one above 1023`)
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new Failure(`this machine has no address ${host}; set CARREL_HOST to one that it has`)
-  return error
-}
-
-/** Links need the number of the port before the service listens. */
-async function withFreePort({ host }: Config): Promise<Config> {
-  const probe = createServer().listen(0, host)
-  await once(probe, 'listening').catch(error => {
-    throw listenFailure(error, host, 0)
-  })
-  const address = probe.address()
-  probe.close()
-  return toConfig({
-    ...process.env,
-    CARREL_PORT: String(typeof address === 'object' && address ? address.port : 0),
-  })
-}
-
-function stopOnSignal(app: FastifyInstance, storage: Storage): void {
+function stopOnSignal(service: Service, storage: Storage): void {
   let stopping = false
   const stop = async () => {
     // A second signal doesn't wait.
     if (stopping) process.exit(1)
     stopping = true
-    const deadline = setTimeout(() => app.server.closeAllConnections(), graceToFinish)
-    // A kept-alive connection ends with its current response, not when its client closes it.
-    const idle = setInterval(() => app.server.closeIdleConnections(), 50)
-    await app.close()
-    clearInterval(idle)
-    clearTimeout(deadline)
+    await service.close()
     await storage.close()
     process.exit(0)
   }

@@ -1,5 +1,6 @@
 import { type Config, toConfig } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import { createShared, type Shared } from '../storage/shared/event-loops.ts'
 import { openEngine as openSqlite } from '../storage/sqlite/engine.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -23,15 +24,19 @@ async function use<T>(options: { readonly create: boolean }, work: Work<T>): Pro
   }
 }
 
-/** @param options whether to create a store where there is none */
+/**
+ * @param options whether to create a store where there is none
+ * @param shared what other event loops of the process use too
+ */
 export async function openStore(
-  { database, dataFolder, cacheSize }: Config,
+  { database, dataFolder, cacheSize }: Pick<Config, 'database' | 'dataFolder' | 'cacheSize'>,
   { create }: { readonly create: boolean },
+  shared: Shared = createShared(cacheSize),
 ): Promise<Storage> {
-  if (database.kind === 'embedded') return openSqlite({ dataFolder, cacheSize, create })
+  if (database.kind === 'embedded') return openSqlite({ dataFolder, create, shared })
   // Its driver is loaded where there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
-  return openEngine({ ...database, cacheSize, create })
+  return openEngine({ ...database, create, shared })
 }
 
 /** Where the store is, without a password. */

@@ -46,6 +46,8 @@ export type Config = Readonly<{
   realm: string
   csrfCookie: string
   csrfHeader: string
+  /** Event loops that answer requests. */
+  workers: number
   passwordConcurrency: number
   passwordQueue: number
   /** Bytes of orders and records that are kept in memory. */
@@ -156,6 +158,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     realm: required('CARREL_REALM'),
     csrfCookie: required('CARREL_CSRF_COOKIE'),
     csrfHeader: required('CARREL_CSRF_HEADER'),
+    workers: required('CARREL_WORKERS'),
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
     cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,

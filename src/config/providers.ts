@@ -45,7 +45,8 @@ export interface GroupRule extends Condition {
 
 export interface Condition {
   readonly attribute: string
-  readonly matches: (value: string) => boolean
+  /** The value, or a pattern of the whole value. */
+  readonly matches: string | RegExp
 }
 
 export interface SamlConfig extends Provider {

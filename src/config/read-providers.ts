@@ -184,10 +184,9 @@ function readCondition(
   where: string,
   complain: Complain,
 ): Condition {
-  if (value !== undefined && pattern === undefined) return { attribute, matches: one => one === value }
+  if (value !== undefined && pattern === undefined) return { attribute, matches: value }
   if (pattern === undefined || value !== undefined) throw complain(where, 'needs either a value or a pattern')
-  const whole = new RegExp(`^(?:${pattern})$`, 'u')
-  return { attribute, matches: one => whole.test(one) }
+  return { attribute, matches: new RegExp(`^(?:${pattern})$`, 'u') }
 }
 
 function isPattern(pattern: string): boolean {

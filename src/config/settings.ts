@@ -128,6 +128,11 @@ export const settings = {
   ),
   CARREL_CSRF_COOKIE: setting('a cookie name (letters, digits, -)', 'DSPACE-XSRF-COOKIE', headerName),
   CARREL_CSRF_HEADER: setting('a header name (letters, digits, -)', 'DSPACE-XSRF-TOKEN', headerName),
+  CARREL_WORKERS: setting(
+    'the number of threads that answer requests, 1 to 64, or automatic (the processors, at most 8)',
+    'automatic',
+    text => (text === 'automatic' ? Math.min(8, availableParallelism()) : wholeNumber(1, 64)(text)),
+  ),
   CARREL_PASSWORD_CONCURRENCY: setting(
     'the maximum number of passwords hashed at once, 1 to 64, or automatic (one less than the processors, 1 to 4)',
     'automatic',

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { free as freeNow } from '../http/send-pieces.ts'
+import type { Counter } from '../lib/counter.ts'
 import type { ByteRange } from './ranges.ts'
 
 /** In bytes. All that a slow client's transfer holds in memory: there may be thousands of them. */
@@ -12,8 +13,6 @@ const maxLargePieces = 32
 const maxTime = 100
 /** In bytes. A client is fast that took so many since it was slow: more than the network takes from one that reads nothing. */
 const fastAfter = 16 * 1024 * 1024
-
-let largePiecesOfAll = 0
 
 export interface PieceReader {
   /**
@@ -31,17 +30,18 @@ export interface PieceReader {
 /**
  * Reads a file at the pace of one client. `createReadStream` would read ahead for a slow one, leave its buffers to the
  * garbage collector, and end without an error if the file has become shorter.
+ * @param largePieces counts those of all transfers
  */
-export function createPieceReader(file: FileHandle): PieceReader {
+export function createPieceReader(file: FileHandle, largePieces: Counter): PieceReader {
   const own = new Set<ArrayBufferLike>()
   const spare: ArrayBuffer[] = []
-  let largePieces = 0
+  let counted = 0
   let takenAtOnce = 0
   let isClosed = false
 
-  const count = (change: number) => {
-    largePieces += change
-    largePiecesOfAll += change
+  function uncount(): void {
+    counted--
+    largePieces.remove()
   }
 
   const isFast = () => takenAtOnce >= fastAfter
@@ -50,8 +50,8 @@ export function createPieceReader(file: FileHandle): PieceReader {
     if (isFast() && length > smallPiece) {
       const kept = spare.pop()
       if (kept) return Buffer.from(kept, 0, Math.min(length, largePiece))
-      if (largePiecesOfAll < maxLargePieces) {
-        count(1)
+      if (largePieces.add(maxLargePieces)) {
+        counted++
         const { buffer } = Buffer.allocUnsafeSlow(largePiece)
         own.add(buffer)
         return Buffer.from(buffer, 0, Math.min(length, largePiece))
@@ -64,7 +64,7 @@ export function createPieceReader(file: FileHandle): PieceReader {
 
   function free(memory: ArrayBuffer): void {
     own.delete(memory)
-    if (memory.byteLength === largePiece && !isClosed) count(-1)
+    if (memory.byteLength === largePiece && !isClosed) uncount()
     freeNow(new Uint8Array(memory))
   }
 
@@ -101,7 +101,7 @@ export function createPieceReader(file: FileHandle): PieceReader {
           const piece = await (ahead ?? readAt(at, end))
           const { length } = piece
           at += length
-          ahead = largePieces > 0 && at <= end ? readAt(at, end) : undefined
+          ahead = counted > 0 && at <= end ? readAt(at, end) : undefined
           // A failure counts when its bytes are asked for.
           ahead?.catch(() => {})
           const sent = performance.now()
@@ -119,7 +119,7 @@ export function createPieceReader(file: FileHandle): PieceReader {
     close: () => {
       freeSpare()
       // The connection may be lost, and what it had not sent with it.
-      count(-largePieces)
+      while (counted > 0) uncount()
       isClosed = true
     },
   }

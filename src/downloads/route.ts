@@ -7,6 +7,7 @@ import { sendHead, sendPieces } from '../http/send-pieces.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Acting, Authenticated, Caller } from '../model/caller.ts'
 import type { Bitstream } from '../model/items.ts'
+import type { Limits } from '../model/limits.ts'
 import { admits, today } from '../model/readers.ts'
 import { mayRead } from '../model/viewer.ts'
 import type { Repository } from '../storage/repository.ts'
@@ -21,6 +22,7 @@ interface Parts {
   readonly repository: Repository
   readonly files: FileStore
   readonly leases: Leases
+  readonly limits: Pick<Limits, 'transfers' | 'largePieces'>
   /** Records in the audit trail that the caller opened a bitstream (B4). */
   readonly recordDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
 }
@@ -57,10 +59,10 @@ const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>
  */
 export function contentRoutes(
   app: FastifyInstance,
-  { repository, files, leases, recordDownload }: Parts,
+  { repository, files, leases, limits, recordDownload }: Parts,
 ): void {
   const url = '/core/bitstreams/:uuid/content'
-  const transfers = createTransfers()
+  const transfers = createTransfers(limits.transfers)
 
   /** @returns the caller, and whether this is a new download @throws Problem if access is denied */
   async function admit(request: FastifyRequest, bitstream: Bitstream) {
@@ -140,7 +142,7 @@ export function contentRoutes(
     { bitstream, caller, isNew, wanted, headers }: Sending,
   ): Promise<FastifyReply> {
     const file = await openFile(bitstream)
-    const reader = createPieceReader(file)
+    const reader = createPieceReader(file, limits.largePieces)
     try {
       const described = presentation(bitstream)
       const { headers: ofBody, pieces }: Body =

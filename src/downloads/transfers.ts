@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { Problem } from '../http/problems.ts'
+import type { Counter } from '../lib/counter.ts'
 
 /** Per node. Each takes a file descriptor, and its client's connection another. */
 const maxTransfers = 2_000
@@ -7,10 +8,10 @@ const maxTransfers = 2_000
 /**
  * Limits transfers, also to one at a time per connection: a client may send a thousand requests without waiting for a
  * response (RFC 9112 §9.3.2), and each would hold its file open until its turn comes.
+ * @param running counts those of the whole service
  */
-export function createTransfers() {
+export function createTransfers(running: Counter) {
   const last = new WeakMap<Socket, Promise<unknown>>()
-  let running = 0
   return {
     /** @throws Problem 503 if there are too many */
     run: async <T>(socket: Socket, transfer: () => Promise<T>): Promise<T> => {
@@ -19,15 +20,14 @@ export function createTransfers() {
       last.set(socket, done)
       try {
         await before
-        if (running >= maxTransfers)
+        if (!running.add(maxTransfers))
           throw new Problem('busy', `${maxTransfers} files are being sent. Retry in a moment.`, {
             headers: { 'retry-after': '5' },
           })
-        running++
         try {
           return await transfer()
         } finally {
-          running--
+          running.remove()
         }
       } finally {
         resolve()

@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPieceReader, type PieceReader } from '../../src/downloads/read-pieces.ts'
+import { createCounter } from '../../src/lib/counter.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 const megabyte = 1024 ** 2
 const large = 512 * 1024
+const largePieces = createCounter()
 const content = randomBytes(40 * megabyte)
 const whole = { start: 0, end: content.length - 1 }
 
@@ -21,7 +23,7 @@ function fileOf(t: TestContext): string {
 
 async function readerOf(t: TestContext, path: string): Promise<PieceReader> {
   const file = await open(path)
-  const reader = createPieceReader(file)
+  const reader = createPieceReader(file, largePieces)
   t.after(async () => {
     reader.close()
     await file.close()

@@ -5,10 +5,11 @@ import Fastify from 'fastify'
 import { createTransfers } from '../../src/downloads/transfers.ts'
 import { Problem } from '../../src/http/problems.ts'
 import { sendPieces } from '../../src/http/send-pieces.ts'
+import { createCounter } from '../../src/lib/counter.ts'
 import { openSocket } from '../support/clients/raw.ts'
 
 test('F1 a connection has one transfer at a time, in the order of its requests, even if one fails', async () => {
-  const transfers = createTransfers()
+  const transfers = createTransfers(createCounter())
   const socket = new Socket()
   const said: string[] = []
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -28,7 +29,7 @@ test('F1 a connection has one transfer at a time, in the order of its requests, 
 })
 
 test('E2 with 2,000 transfers running, the next one is 503 with Retry-After until one ends', async () => {
-  const transfers = createTransfers()
+  const transfers = createTransfers(createCounter())
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const running = Array.from({ length: 2_000 }, () => transfers.run(new Socket(), () => released))
   await new Promise(resolve => setImmediate(resolve))

@@ -29,10 +29,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   model: [],
   config: [],
   http: ['config'],
+  threads: [],
   storage: [],
-  'storage/shared': ['storage'],
-  'storage/sqlite': ['storage', 'storage/shared'],
-  'storage/postgres': ['storage', 'storage/shared'],
+  'storage/shared': ['storage', 'threads'],
+  'storage/sqlite': ['storage', 'storage/shared', 'threads'],
+  'storage/postgres': ['storage', 'storage/shared', 'threads'],
   'storage/copy': ['storage/sqlite', 'storage/postgres'],
   query: ['http', 'storage'],
   dspace: ['config', 'http', 'storage'],
@@ -81,7 +82,7 @@ test('every rule is needed', () => {
 
 test('nothing imports the wiring but the process', () => {
   const users = [...imports].filter(([, list]) => list.includes('src/app.ts')).map(([file]) => file)
-  assert.deepEqual(users, ['src/cli/serve.ts'])
+  assert.deepEqual(users, ['src/cli/serve.ts', 'src/cli/worker.ts'])
 })
 
 /** Where each library may be imported: one file, so that it could be replaced, or the rooms that are made of it. */
@@ -93,7 +94,7 @@ const libraries: Readonly<Record<string, string>> = {
   commander: 'src/cli/',
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
-  fastify: 'src/(app.ts|http/|authn/|query/|dspace/|downloads/|cli/serve.ts)',
+  fastify: 'src/(app.ts|http/|authn/|query/|dspace/|downloads/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/order-by.ts',
   'mime-types': 'src/files/mime-types.ts',

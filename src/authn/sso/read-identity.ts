@@ -1,4 +1,4 @@
-import type { ProviderConfig } from '../../config/providers.ts'
+import type { Condition, ProviderConfig } from '../../config/providers.ts'
 import type { Identity } from '../../model/identities.ts'
 import type { Attributes } from './protocol.ts'
 
@@ -21,7 +21,11 @@ export function readIdentity(provider: ProviderConfig, attributes: Attributes): 
   if (subject.length > 1_024 || !isClean(subject))
     return `the attribute ${subjectName} (the subject) is too long, or has control characters or invalid Unicode`
 
-  const unmet = provider.require.find(rule => !attributes(rule.attribute).some(rule.matches))
+  const meets = ({ attribute, matches }: Condition) =>
+    attributes(attribute).some(value =>
+      typeof matches === 'string' ? value === matches : matches.test(value),
+    )
+  const unmet = provider.require.find(rule => !meets(rule))
   if (unmet) return `no value of ${unmet.attribute} meets require`
 
   const [address] = emailName === undefined ? [] : attributes(emailName)
@@ -34,11 +38,7 @@ export function readIdentity(provider: ProviderConfig, attributes: Attributes): 
       firstName: nameIn(attributes, firstName),
       lastName: nameIn(attributes, lastName),
     },
-    groups: [
-      ...new Set(
-        provider.groups.filter(rule => attributes(rule.attribute).some(rule.matches)).map(rule => rule.group),
-      ),
-    ],
+    groups: [...new Set(provider.groups.filter(meets).map(rule => rule.group))],
     emailIgnored,
   }
 }

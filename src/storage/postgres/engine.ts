@@ -1,6 +1,7 @@
 import type { Entity } from '../../model/entities.ts'
+import type { Thread } from '../../threads/thread.ts'
+import { partFor, type Shared } from '../shared/event-loops.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
-import { startThread, type Thread } from '../shared/thread.ts'
 import type { Storage } from '../storage.ts'
 import { postgresAccounts } from './accounts.ts'
 import { postgresAudiences } from './audiences.ts'
@@ -27,8 +28,8 @@ interface PostgresOptions {
   readonly queue: number
   /** The time limit for reading a page, in ms. */
   readonly statementTimeout: number
-  /** How many bytes of orders and records to cache. */
-  readonly cacheSize: number
+  /** What the event loops of this process share. */
+  readonly shared: Shared
 }
 
 /** The time limit for session look-ups and account changes, in ms: a client must have its answer, or its 503, within 5 s. */
@@ -43,9 +44,11 @@ const pollInterval = 1_000
  * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
  */
 export async function openEngine(options: PostgresOptions): Promise<Storage> {
-  const { url, statementTimeout, poolSize, queue } = options
+  const { url, statementTimeout, shared } = options
+  const poolSize = partFor(shared.loop, options.poolSize)
+  const queue = partFor(shared.loop, options.queue)
   const unlimited: ConnectionOptions = { url, statementTimeout: 0, queryTimeout: 0, setup: '' }
-  const isNew = await migrate(unlimited, options.create)
+  const isNew = shared.loop === null && (await migrate(unlimited, options.create))
 
   const short: ConnectionOptions = {
     url,
@@ -54,7 +57,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     setup: '',
   }
   const accountPool = createPool({ ...short, size: poolSize, queue })
-  const worker = lazyWorker()
+  const worker = lazyWorker(shared)
 
   const pages: PoolOptions = {
     url,
@@ -76,7 +79,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       const needsPrimary = source.kind === 'table' && source.rows === 'audience'
       return (needsPrimary ? databases.slice(-1) : databases).map(database => database.own)
     },
-    maxListings: poolSize,
+    listings: shared.listings,
+    maxListings: options.poolSize,
     worker: worker.get,
   })
 
@@ -96,7 +100,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     audiences,
     records,
     listTable,
-    cacheSize: options.cacheSize,
+    shared,
     connect: () => connect(unlimited),
     describe: async request => {
       const connection = await connect(unlimited)
@@ -170,12 +174,12 @@ function tableDatabase(options: PoolOptions): TableDatabase {
   }
 }
 
-function lazyWorker() {
+function lazyWorker({ threads }: Shared) {
   let thread: Thread<WorkerHandlers> | undefined
   return {
     get: () => {
       if (thread === undefined || thread.hasEnded)
-        thread = startThread<WorkerHandlers>('shared/record-worker', null)
+        thread = threads.start<WorkerHandlers>('storage/shared/record-worker', 0, null)
       return thread
     },
     close: async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, Source } from '../../model/entities.ts'
 import type { Entities, ExposeRequest } from '../entities.ts'
+import type { Shared } from '../shared/event-loops.ts'
 import { createRecordListings, type RecordEntity, type RecordSource } from '../shared/record-listings.ts'
 import { viewPrefixes } from '../shared/row-visibility.ts'
 import type { PostgresAudiences } from './audiences.ts'
@@ -32,7 +33,7 @@ interface Parts {
   readonly audiences: PostgresAudiences
   readonly records: RecordSource & { readonly openVersions: ReadonlyMap<string, number> }
   readonly listTable: ListTable
-  readonly cacheSize: number
+  readonly shared: Shared
   /** Opens a connection without time limits, for long-running work. */
   readonly connect: () => Promise<Connection>
   /** Reads the entity's definition from the database catalogue. */
@@ -48,7 +49,7 @@ export interface PostgresEntities extends Entities {
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
   const { pool, lookup, audiences, listTable, connect } = parts
-  const records = createRecordListings(parts.records, parts.cacheSize)
+  const records = createRecordListings(parts.records, parts.shared.cache)
   let entities: ReadonlyMap<string, Entity> = new Map()
   let loadedState = -1
   let scratch: string | undefined

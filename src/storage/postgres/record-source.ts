@@ -1,8 +1,9 @@
 import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
+import type { Thread } from '../../threads/thread.ts'
+import { unpackRecords } from '../shared/loaded-records.ts'
 import type { RecordEntity, RecordNumbers, RecordSource } from '../shared/record-listings.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
-import type { Thread } from '../shared/thread.ts'
 import type { Pool } from './driver.ts'
 import { partLength, recordTable } from './record-versions.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
@@ -70,9 +71,10 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
     },
     load: async entity => {
       const { count, bytes } = entity.source
-      const packed = new Uint8Array((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes)
-      const starts = new Uint32Array(packed.buffer, 0, count + 1)
-      const json = Buffer.from(packed.buffer, starts.byteLength)
+      const packed = new Uint8Array(
+        new SharedArrayBuffer((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes),
+      )
+      const { starts, json } = unpackRecords(packed, count)
       let at = 0
       let n = 0
       for (let from = 0; from < count; from += loadStep)

@@ -1,10 +1,11 @@
+import type { Counter } from '../../lib/counter.ts'
 import type { Entity, Page } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
+import type { Thread } from '../../threads/thread.ts'
 import type { ClientSignal, Listing } from '../entities.ts'
 import { isShortPage, pieceBytes } from '../shared/page-limits.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
-import type { Thread } from '../shared/thread.ts'
 import { compileCount, compilePage, compileShortPage, type TableShape } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
@@ -30,6 +31,8 @@ interface Parts {
   readonly databases: (entity: Entity) => readonly TableDatabase[]
   /** How many long listings may run at a time. Each holds a connection, however slow its client is. */
   readonly maxListings: number
+  /** Counts those of the node. */
+  readonly listings: Counter
   readonly worker: () => Thread<WorkerHandlers>
 }
 
@@ -41,9 +44,7 @@ export type ListTable = (
   clientSignal: ClientSignal,
 ) => Promise<Listing>
 
-export function createTableListings({ databases, maxListings, worker }: Parts): ListTable {
-  let listings = 0
-
+export function createTableListings({ databases, listings, maxListings, worker }: Parts): ListTable {
   const listingOf = (page: Page, count: number | null, body: Listing['body']): Listing => ({
     total: page.total && count !== null ? count : undefined,
     more: page.limit === null || count === null ? undefined : page.offset + page.limit < count,
@@ -81,9 +82,8 @@ export function createTableListings({ databases, maxListings, worker }: Parts): 
     format: RecordFormat,
     clientSignal: ClientSignal,
   ) {
-    if (listings >= maxListings)
+    if (!listings.add(maxListings))
       throw new StoreUnavailable(`all ${maxListings} listings of tables are in use`)
-    listings++
     const signal = clientSignal()
     let db: Connection | undefined
     let stopWatching = () => {}
@@ -91,7 +91,7 @@ export function createTableListings({ databases, maxListings, worker }: Parts): 
     const close = async () => {
       if (!isOpen) return
       isOpen = false
-      listings--
+      listings.remove()
       stopWatching()
       // Closing the connection also ends its statement and transaction.
       await db?.close().catch(() => {})

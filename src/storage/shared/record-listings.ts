@@ -5,7 +5,7 @@ import { separators } from '../../model/record-format.ts'
 import type { Listing } from '../entities.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { pieceBytes, shortPage } from './page-limits.ts'
-import { VersionCache } from './version-cache.ts'
+import type { RecordCache } from './version-cache.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024
@@ -21,9 +21,9 @@ export type SortField = readonly [field: number, descending: boolean]
 /** How an engine reads records. A version of an entity never changes, and its records are numbered in the order of its key. */
 export interface RecordSource {
   /** The numbers of all records, sorted by these fields; the first is the most significant. */
-  sort(entity: RecordEntity, fields: readonly SortField[]): Promise<Uint32Array>
+  sort(entity: RecordEntity, fields: readonly SortField[]): Promise<Uint32Array<SharedArrayBuffer>>
   /** All records, as `unpackRecords` takes them. */
-  load(entity: RecordEntity): Promise<Uint8Array>
+  load(entity: RecordEntity): Promise<Uint8Array<SharedArrayBuffer>>
   /** A few records, joined by the separator. */
   readShort(entity: RecordEntity, numbers: RecordNumbers, separator: string): Awaitable<Uint8Array>
   /** Keeps the version readable until it is closed, for a listing that is sent in pieces. */
@@ -43,19 +43,16 @@ export interface RecordListings {
 
 /**
  * Listings of imported entities (docs/decisions/0003). An order is a list of record numbers, and a page is a slice of it.
- * @param cacheSize how many bytes of orders and records to cache
+ * @param cache keeps orders and records
  */
-export function createRecordListings(source: RecordSource, cacheSize: number): RecordListings {
-  const cache = new VersionCache(cacheSize)
-
+export function createRecordListings(source: RecordSource, cache: RecordCache): RecordListings {
   /** The numbers of all records in the order of the page; undefined: the order of the key. */
   function order(entity: RecordEntity, page: Page) {
     const sort = sortOf(entity, page.order)
     if (sort === null) return undefined
     const { version, count } = entity.source
-    return cache.get(version, sort.name, count * Uint32Array.BYTES_PER_ELEMENT, () =>
-      source.sort(entity, sort.fields),
-    )
+    const make = () => source.sort(entity, sort.fields)
+    return cache.get(version, sort.name, count * Uint32Array.BYTES_PER_ELEMENT, make, asIs)
   }
 
   /** All records, if the cache has room for them and they are already loaded. Otherwise it may start loading them. */
@@ -63,9 +60,8 @@ export function createRecordListings(source: RecordSource, cacheSize: number): R
     const { version, count, bytes } = entity.source
     const size = bytes + (count + 1) * Uint32Array.BYTES_PER_ELEMENT
     if (!cache.hasRoomFor(size) || bytes > maxLoadedBytes) return undefined
-    const records = cache.get(version, 'records', size, async () =>
-      unpackRecords(await source.load(entity), count),
-    )
+    const make = () => source.load(entity)
+    const records = cache.get(version, 'records', size, make, packed => unpackRecords(packed, count))
     if (!(records instanceof Promise)) return records
     // The page is read from the store instead, and fails itself if the store does.
     records.catch(() => {})
@@ -127,6 +123,8 @@ export function createRecordListings(source: RecordSource, cacheSize: number): R
     keepOnly: versions => cache.keepOnly(versions),
   }
 }
+
+const asIs = <T>(value: T): T => value
 
 const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)
 

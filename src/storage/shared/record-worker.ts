@@ -1,7 +1,7 @@
 import type { Field } from '../../model/entities.ts'
 import { csvLines } from '../../model/record-format.ts'
+import { lowerPriority, serveThread } from '../../threads/thread.ts'
 import { sortRecords } from './sort-records.ts'
-import { lowerPriority, serveThread } from './thread.ts'
 
 /** Long-running work on records, off the thread that answers requests. */
 lowerPriority(10)

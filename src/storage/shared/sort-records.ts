@@ -11,12 +11,12 @@ export interface SortField {
 /**
  * @param count how many records there are; their numbers follow the key
  * @param fields the first is the most significant
- * @returns the record numbers in that order; ties are in the order of the key
+ * @returns the record numbers in that order, in memory that threads can share; ties are in the order of the key
  */
-export function sortRecords(count: number, fields: readonly SortField[]): Uint32Array<ArrayBuffer> {
-  let from = new Uint32Array(count)
+export function sortRecords(count: number, fields: readonly SortField[]): Uint32Array<SharedArrayBuffer> {
+  let from = sharedNumbers(count)
   for (let n = 0; n < count; n++) from[n] = n
-  let to = new Uint32Array(count)
+  let to = sharedNumbers(count)
   // The least significant field first: a stable sort keeps the order of equal values from earlier passes.
   for (const field of fields.toReversed()) {
     countingSort(from, to, field)
@@ -24,6 +24,9 @@ export function sortRecords(count: number, fields: readonly SortField[]): Uint32
   }
   return from
 }
+
+const sharedNumbers = (count: number) =>
+  new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
 
 /** All indexes are within bounds, so the casts to `number` are safe. */
 function countingSort(from: Uint32Array, to: Uint32Array, { ranks, descending }: SortField): void {

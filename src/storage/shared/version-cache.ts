@@ -1,5 +1,29 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 
+/** What is cached lies in memory that all event loops of the process can share. */
+export type Cacheable = Uint32Array<SharedArrayBuffer> | Uint8Array<SharedArrayBuffer>
+
+/** A cache of what was computed from versions of entities. A version never changes, so an entry is never stale. */
+export interface RecordCache {
+  /** Whether an entry of this size is worth caching: it must not evict everything else. */
+  hasRoomFor(bytes: number): boolean
+  /**
+   * @param what names the value within the version
+   * @param bytes the size of the value
+   * @param make computes the value if it is not cached; concurrent callers share its promise
+   * @param open makes what is returned of the value, once
+   */
+  get<C extends Cacheable, T>(
+    version: string,
+    what: string,
+    bytes: number,
+    make: () => Promise<C>,
+    open: (value: C) => T,
+  ): Awaitable<T>
+  /** Removes the entries of all other versions. */
+  keepOnly(versions: ReadonlySet<string>): void
+}
+
 interface Entry {
   readonly version: string
   readonly bytes: number
@@ -8,38 +32,38 @@ interface Entry {
   value: Awaitable<unknown>
 }
 
-/**
- * Caches what was computed from versions of entities, and evicts the least recently used entries when it is full. A
- * version never changes, so an entry is never stale.
- */
-export class VersionCache {
+/** The cache of one event loop. When it is full, it evicts the least recently used entries. */
+export class VersionCache implements RecordCache {
   readonly #entries = new Map<string, Entry>()
   readonly #maxBytes: number
+  readonly #removed: (key: string) => void
   #bytes = 0
   #uses = 0
 
-  constructor(maxBytes: number) {
+  /** @param removed is told which entries are gone */
+  constructor(maxBytes: number, removed: (key: string) => void = () => {}) {
     this.#maxBytes = maxBytes
+    this.#removed = removed
   }
 
-  /** Whether an entry of this size is worth caching: it must not evict everything else. */
   hasRoomFor(bytes: number): boolean {
     return bytes <= this.#maxBytes / 2
   }
 
-  /**
-   * @param what names the value within the version
-   * @param bytes the size of the value
-   * @param make computes the value if it is not cached; concurrent callers share its promise
-   */
-  get<T>(version: string, what: string, bytes: number, make: () => Promise<T>): Awaitable<T> {
-    const key = `${version} ${what}`
+  get<C extends Cacheable, T>(
+    version: string,
+    what: string,
+    bytes: number,
+    make: () => Promise<C>,
+    open: (value: C) => T,
+  ): Awaitable<T> {
+    const key = cacheKey(version, what)
     const cached = this.#entries.get(key)
     if (cached) {
       cached.used = ++this.#uses
       return cached.value as Awaitable<T>
     }
-    const making = make()
+    const making = make().then(open)
     const entry: Entry = { version, bytes, used: ++this.#uses, value: making }
     this.#entries.set(key, entry)
     this.#bytes += bytes
@@ -47,25 +71,34 @@ export class VersionCache {
       value => {
         entry.value = value
       },
-      () => this.#remove(key),
+      () => this.#remove(key, entry),
     )
     // Hits are frequent and misses are rare, so sorting by last use is left to misses.
     const byUse =
       this.#bytes > this.#maxBytes ? [...this.#entries].sort(([, a], [, b]) => a.used - b.used) : []
-    for (const [oldest] of byUse) {
+    for (const [oldest, old] of byUse) {
       if (this.#bytes <= this.#maxBytes || oldest === key) break
-      this.#remove(oldest)
+      this.#remove(oldest, old)
     }
     return making
   }
 
-  /** Removes the entries of all other versions. */
-  keepOnly(versions: ReadonlySet<string>): void {
-    for (const [key, { version }] of this.#entries) if (!versions.has(version)) this.#remove(key)
+  /** The entry was used elsewhere. */
+  use(key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry) entry.used = ++this.#uses
   }
 
-  #remove(key: string): void {
-    this.#bytes -= this.#entries.get(key)?.bytes ?? 0
+  keepOnly(versions: ReadonlySet<string>): void {
+    for (const [key, entry] of this.#entries) if (!versions.has(entry.version)) this.#remove(key, entry)
+  }
+
+  #remove(key: string, entry: Entry): void {
+    if (this.#entries.get(key) !== entry) return
+    this.#bytes -= entry.bytes
     this.#entries.delete(key)
+    this.#removed(key)
   }
 }
+
+export const cacheKey = (version: string, what: string): string => `${version} ${what}`

@@ -13,14 +13,25 @@ interface Parts {
   readonly write: Write
 }
 
+/** How many stamps are kept at most. */
+const maxStamps = 10_000
+
 /** Accounts in the embedded store: reads are synchronous on the caller's thread, writes go through the single writer. */
 export function sqliteAccounts({ db, snapshot, write }: Parts): Accounts {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
+  const stamps = new Map<string, number | undefined>()
+  /** Of the store, when they were read. */
+  let stampsState = -1
 
   return {
     stampOf: uuid => {
-      snapshot.enter()
-      return stamp.get(uuid)?.[0] as number | undefined
+      if (snapshot.state() === stampsState && stamps.has(uuid)) return stamps.get(uuid)
+      const state = snapshot.enter()
+      if (state !== stampsState || stamps.size >= maxStamps) stamps.clear()
+      stampsState = state
+      const found = stamp.get(uuid)?.[0] as number | undefined
+      stamps.set(uuid, found)
+      return found
     },
     session: uuid => readSession(db, uuid),
     eperson: uuid => {

@@ -9,15 +9,16 @@ export function sqliteAudiences(
   snapshot: SharedSnapshot,
 ): (viewer: Viewer) => readonly number[] {
   const audiences = createAudiences()
-  const lastId = db.prepare('SELECT max(id) FROM audience')
+  let checkedState = -1
   return viewer => {
-    snapshot.enter()
-    if (lastId.get()?.[0] !== audiences.lastId)
+    const state = snapshot.enter()
+    if (state !== checkedState)
       for (const { id, readers } of db.all<{ id: number; readers: string }>(
         'SELECT id, readers FROM audience WHERE id > ? ORDER BY id',
         audiences.lastId,
       ))
         audiences.add(id, readReaders(readers))
+    checkedState = state
     return audiences.admitting(viewer)
   }
 }

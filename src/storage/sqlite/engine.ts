@@ -1,6 +1,7 @@
 import { makeFolder } from '../../lib/make-folder.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import type { Shared } from '../shared/event-loops.ts'
 import type { Storage } from '../storage.ts'
 import { sqliteAccounts } from './accounts.ts'
 import { openDatabase } from './driver.ts'
@@ -16,27 +17,27 @@ interface SqliteOptions {
   readonly dataFolder: string
   /** Whether to create a store where there is none. */
   readonly create: boolean
-  /** The size of the cache of orders and records, in bytes. */
-  readonly cacheSize: number
+  /** What the event loops of this process share. */
+  readonly shared: Shared
 }
 
 /**
  * Opens the embedded store.
  * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
  */
-export async function openEngine(options: SqliteOptions): Promise<Storage> {
-  const { dataFolder } = options
+export async function openEngine({ dataFolder, create, shared }: SqliteOptions): Promise<Storage> {
   const file = databaseFile(dataFolder)
   let isNew: boolean
   try {
-    isNew = migrate(dataFolder, options.create)
+    isNew = migrate(dataFolder, create)
     makeFolder(entitiesFolder(dataFolder))
   } catch (error) {
     throw asUnusable(error, dataFolder)
   }
-  const db = openDatabase(file, { mode: 'read', cache: 4_000 })
-  const snapshot = createSharedSnapshot(db)
-  const writer = createGroupCommit(file, snapshot.end)
+  const connection = openDatabase(file, { mode: 'read', cache: 4_000 })
+  const snapshot = createSharedSnapshot(connection, file)
+  const { db } = snapshot
+  const writer = createGroupCommit(file, shared)
   const secrets = fileSecrets(dataFolder, writer.write)
   const entities = sqliteEntities({
     db,
@@ -44,7 +45,7 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
     file,
     write: writer.write,
     dataFolder,
-    cacheSize: options.cacheSize,
+    shared,
   })
   return {
     isNew,
@@ -59,7 +60,7 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
     close: async () => {
       await writer.close()
       await entities.close()
-      snapshot.end()
+      snapshot.close()
       db.close()
     },
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import type { Entities } from '../entities.ts'
+import type { Shared } from '../shared/event-loops.ts'
 import { createRecordListings, type RecordEntity } from '../shared/record-listings.ts'
 import { visibleRows } from '../shared/row-visibility.ts'
 import { sqliteAudiences } from './audiences.ts'
@@ -22,8 +23,7 @@ const abandonedAfter = 3_600_000
 
 interface Parts {
   readonly dataFolder: string
-  /** How many bytes of orders and records to cache. */
-  readonly cacheSize: number
+  readonly shared: Shared
   readonly db: Database
   readonly snapshot: SharedSnapshot
   readonly file: string
@@ -32,22 +32,21 @@ interface Parts {
 
 /** The list of entities, and the files of imported ones: one for each version, never changed. */
 export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
-  const { db, snapshot, file, write, dataFolder, cacheSize } = parts
+  const { db, snapshot, file, write, dataFolder, shared } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
-  const readerThreads = createReaderThreads()
+  const readerThreads = createReaderThreads(shared)
   const files = recordFiles({ readerThreads, fileOf })
-  const records = createRecordListings(files, cacheSize)
+  const records = createRecordListings(files, shared.cache)
 
   const currentState = db.prepare('SELECT entities FROM state')
-  let checkedSnapshot = -1
+  let checkedState = -1
   let loadedState = -1
   let entities: ReadonlyMap<string, Entity> = new Map()
 
   function all(): ReadonlyMap<string, Entity> {
-    const turn = snapshot.enter()
-    if (turn === checkedSnapshot) return entities
-    checkedSnapshot = turn
+    if (snapshot.state() === checkedState) return entities
+    checkedState = snapshot.enter()
     const [state] = currentState.get() as [number]
     if (state !== loadedState) {
       const imported = importedEntities(db)
@@ -79,8 +78,8 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     }
   }
   // A failed removal is retried a minute later.
-  const sweeping = setInterval(() => void sweep().catch(() => {}), retiredGrace)
-  sweeping.unref()
+  const sweeping =
+    shared.loop === null ? setInterval(() => void sweep().catch(() => {}), retiredGrace).unref() : undefined
 
   return {
     all,

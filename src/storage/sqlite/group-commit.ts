@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../model/errors.ts'
-import { startThread } from '../shared/thread.ts'
+import type { Shared } from '../shared/event-loops.ts'
 import type { changes } from './changes.ts'
 import type { WriteCall, WriterHandlers } from './writer.ts'
 
@@ -11,11 +11,12 @@ export type Write = <K extends keyof typeof changes>(
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never
 
 /**
- * Sends the writer thread all changes that have queued up since its last reply, so that many share one commit.
- * @param beforeReply is called after changes are on disk and before their promises resolve
+ * Sends the writer thread all changes that have queued up since its last reply. What several event loops send while it
+ * commits shares the next commit.
  */
-export function createGroupCommit(file: string, beforeReply: () => void) {
-  let thread = startThread<WriterHandlers>('sqlite/writer', { file })
+export function createGroupCommit(file: string, { threads }: Shared) {
+  const start = () => threads.start<WriterHandlers>('storage/sqlite/writer', 0, { file })
+  let thread = start()
   type QueuedCall = { call: WriteCall; resolve: (result: never) => void; reject: (error: unknown) => void }
   let queue: QueuedCall[] = []
   let running: Promise<void> | undefined
@@ -26,13 +27,12 @@ export function createGroupCommit(file: string, beforeReply: () => void) {
     while (queue.length > 0) {
       const batch = queue
       queue = []
-      if (thread.hasEnded) thread = startThread<WriterHandlers>('sqlite/writer', { file })
+      if (thread.hasEnded) thread = start()
       try {
         const replies = await thread.call(
           'commit',
           batch.map(one => one.call),
         )
-        beforeReply()
         for (const [at, { resolve, reject }] of batch.entries()) {
           const reply = replies[at]
           if (reply && 'result' in reply) resolve(reply.result as never)

@@ -1,10 +1,10 @@
 import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
+import { lowerPriority, serveThread } from '../../threads/thread.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
 import type { RecordNumbers, SortField } from '../shared/record-listings.ts'
 import { sortRecords } from '../shared/sort-records.ts'
-import { lowerPriority, serveThread } from '../shared/thread.ts'
 import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { packRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
@@ -79,7 +79,7 @@ const handlers = {
     }
   },
 
-  load(file: string, count: number, bytes: number): Uint8Array {
+  load(file: string, count: number, bytes: number): Uint8Array<SharedArrayBuffer> {
     const db = openDatabase(file, { mode: 'immutable' })
     try {
       return packRecords(db, count, bytes)

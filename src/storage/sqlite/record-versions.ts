@@ -101,8 +101,8 @@ const blob = (row: { json?: unknown } | undefined): Uint8Array<ArrayBuffer> =>
   (row?.json as Uint8Array<ArrayBuffer> | null | undefined) ?? new Uint8Array()
 
 /** All records in the format of `unpackRecords`. */
-export function packRecords(db: Database, count: number, bytes: number): Uint8Array<ArrayBuffer> {
-  const packed = new Uint8Array((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes)
+export function packRecords(db: Database, count: number, bytes: number): Uint8Array<SharedArrayBuffer> {
+  const packed = new Uint8Array(new SharedArrayBuffer((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes))
   const { starts, json } = unpackRecords(packed, count)
   let at = 0
   let n = 0

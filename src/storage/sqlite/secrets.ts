@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Secrets } from '../secrets.ts'
+import { createSigningOrder } from '../shared/signing-order.ts'
 import type { Write } from './group-commit.ts'
 
 /** The next rotation drops secrets that were replaced longer ago than this, in ms. */
@@ -22,27 +23,30 @@ const lookAgainAfter = 1_000
 
 /**
  * The secrets of the embedded store (T7): the file `secret` in the data folder, mode 0600, a line each, newest first:
- * 256 random bits in base64url, and when it was made. A running service notices a rotation within a second.
+ * 256 random bits in base64url, and when it was made. A running service notices a rotation within a second, and then signs
+ * with the new secret as soon as all others accept it.
  */
 export function fileSecrets(dataFolder: string, write: Write): Secrets {
   const file = join(dataFolder, 'secret')
   createOnce(file)
-  const secretsOf = () => read(file).map(one => one.secret)
-  let known: readonly Uint8Array[] = secretsOf()
-  let modified = statSync(file).mtimeMs
-  let looked = Date.now()
+  const order = createSigningOrder()
+  let modified: number | undefined
+  let looked = 0
+  function look(): void {
+    looked = performance.now()
+    const now = statSync(file, { throwIfNoEntry: false })?.mtimeMs
+    if (now === undefined || now === modified) return
+    order.update(
+      read(file).map(({ secret, made, line }) => ({ id: line, secret, age: Date.now() - Date.parse(made) })),
+    )
+    modified = now
+  }
+  look()
 
   return {
     current: () => {
-      if (Date.now() - looked > lookAgainAfter) {
-        looked = Date.now()
-        const now = statSync(file, { throwIfNoEntry: false })?.mtimeMs
-        if (now !== undefined && now !== modified) {
-          known = secretsOf()
-          modified = now
-        }
-      }
-      return known
+      if (performance.now() - looked > lookAgainAfter) look()
+      return order.current()
     },
     rotate: async event => {
       const lines = read(file)

@@ -1,40 +1,90 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { StoreUnavailable } from '../../model/errors.ts'
 import type { Database } from './driver.ts'
 
 /**
- * Reads on the main connection share one snapshot for a turn of the event loop, because taking SQLite's locks costs
- * several times as much as the read. The snapshot ends with the turn, and before any change of this process is
- * acknowledged: after an acknowledgement, no client reads the state before the change (T4).
+ * What is read of the store is kept until the store changes, and reads share one snapshot for a turn of the event loop,
+ * because taking SQLite's locks costs several times as much as the read.
+ *
+ * Whether it has changed is read off the index of the write-ahead log, which every process maps: its header changes with
+ * each commit, before the commit returns (https://sqlite.org/walformat.html, section 2.1). A read of a file sees what
+ * others have written to a mapping of it. So once a change is acknowledged, by whatever event loop or process, none reads
+ * the state before it (T4).
  */
 export interface SharedSnapshot {
-  /** Begins a snapshot unless one is open. @returns its number; equal numbers mean the same state of the store */
+  /** @returns the number of the state of the store; equal numbers mean that nothing has changed */
+  state(): number
+  /** Begins a snapshot unless one of the current state is open. @returns the number of the state */
   enter(): number
-  end(): void
+  /** The database, whose reads end a snapshot that is out of date. */
+  readonly db: Database
+  close(): void
 }
 
-export function createSharedSnapshot(db: Database): SharedSnapshot {
-  const begin = db.prepare('BEGIN')
-  const commit = db.prepare('COMMIT')
+/** In bytes. The index begins with two copies of its header, of which this is written last. */
+const headerLength = 48
+
+/** @param file of the database, to which `connection` is open */
+export function createSharedSnapshot(connection: Database, file: string): SharedSnapshot {
+  const begin = connection.prepare('BEGIN')
+  const commit = connection.prepare('COMMIT')
+  // The first read makes the index, which stays as long as the connection.
+  connection.get('SELECT one FROM state')
+  const index = openSync(`${file}-shm`, 'r')
+  let now = Buffer.alloc(headerLength)
+  let before = Buffer.alloc(headerLength)
   let number = 0
-  let open = false
+  let isOpen = false
+  let isClosed = false
+
   const end = () => {
-    if (!open) return
-    open = false
+    if (!isOpen) return
+    isOpen = false
     try {
       commit.run()
     } catch {
       // If the store fails, the next read fails too and reports it.
     }
   }
+
+  function state(): number {
+    if (isClosed) throw new StoreUnavailable('the store is closed')
+    readSync(index, now, 0, headerLength, 0)
+    if (!now.equals(before)) {
+      ;[now, before] = [before, now]
+      number++
+      end()
+    }
+    return number
+  }
+
   return {
+    state,
     enter: () => {
-      if (!open) {
+      // Read before the snapshot begins: a commit in between only makes it end early.
+      const current = state()
+      if (!isOpen) {
         begin.run()
-        open = true
-        number++
+        isOpen = true
         setImmediate(end)
       }
-      return number
+      return current
     },
-    end,
+    db: {
+      ...connection,
+      get: (sql, ...values) => {
+        if (isOpen) state()
+        return connection.get(sql, ...values)
+      },
+      all: (sql, ...values) => {
+        if (isOpen) state()
+        return connection.all(sql, ...values)
+      },
+    },
+    close: () => {
+      end()
+      isClosed = true
+      closeSync(index)
+    },
   }
 }

@@ -1,13 +1,36 @@
-import { serveThread } from '../shared/thread.ts'
+import { serveThread } from '../../threads/thread.ts'
 import { changes } from './changes.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
 
 export type WriteCall = readonly [name: keyof typeof changes, args: readonly unknown[]]
 export type WriteReply = { readonly result: unknown } | { readonly error: string }
 
-const handlersOn = (db: Database) => ({
-  commit(calls: readonly WriteCall[]): WriteReply[] {
-    return transaction(db, () =>
+interface Waiting {
+  readonly calls: readonly WriteCall[]
+  readonly resolve: (replies: WriteReply[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+const handlersOn = (db: Database) => {
+  let waiting: Waiting[] = []
+
+  function commitAll(): void {
+    const all = waiting
+    waiting = []
+    try {
+      const replies = commit(all.flatMap(one => one.calls))
+      let at = 0
+      for (const { calls, resolve } of all) {
+        resolve(replies.slice(at, at + calls.length))
+        at += calls.length
+      }
+    } catch (error) {
+      for (const { reject } of all) reject(error)
+    }
+  }
+
+  const commit = (calls: readonly WriteCall[]): WriteReply[] =>
+    transaction(db, () =>
       calls.map(([name, args]) => {
         db.exec('SAVEPOINT call')
         try {
@@ -22,8 +45,16 @@ const handlersOn = (db: Database) => ({
         }
       }),
     )
-  },
-})
+
+  return {
+    /** Waits for what has arrived from other event loops, so that it shares the commit. */
+    commit: (calls: readonly WriteCall[]): Promise<WriteReply[]> =>
+      new Promise((resolve, reject) => {
+        if (waiting.length === 0) setImmediate(commitAll)
+        waiting.push({ calls, resolve, reject })
+      }),
+  }
+}
 
 export type WriterHandlers = ReturnType<typeof handlersOn>
 

@@ -7,6 +7,7 @@ import { createPasswords, type PasswordCost } from '../../../src/authn/passwords
 import { commandEvent, openStore } from '../../../src/cli/store.ts'
 import { type Config, toConfig } from '../../../src/config/config.ts'
 import { importRecords } from '../../../src/import/import-entity.ts'
+import { createSemaphore } from '../../../src/lib/semaphore.ts'
 import type { Eperson } from '../../../src/model/accounts.ts'
 import type { ReadRule } from '../../../src/model/entities.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
@@ -116,7 +117,7 @@ export async function startService(t: TestContext, options: Options = {}): Promi
 
 /** The least that argon2id can be asked for. */
 const cheap: PasswordCost = { memory: 8, passes: 1, parallelism: 1 }
-const limits = { atOnce: 2, waiting: 100 }
+const limits = createSemaphore(2)
 const passwords = { cheap: createPasswords(limits, cheap), real: createPasswords(limits) }
 const hashes = new Map<string, Promise<string>>()
 

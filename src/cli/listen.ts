@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { type Config, toConfig } from '../config/config.ts'
+import { Failure } from './failures.ts'
+
+/** Requests under way have this long to finish after SIGTERM, in ms (D4). */
+const graceToFinish = 10_000
+
+export const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+/** Why an address can't be listened on, with what helps. */
+export function listenFailure(error: unknown, host: string, port: number): unknown {
+  const code = codeOf(error)
+  if (code === 'EADDRINUSE')
+    return new Failure(
+      `port ${port} on ${host} is in use; set CARREL_PORT to another port, or stop the program that uses it`,
+    )
+  if (code === 'EACCES')
+    return new Failure(`port ${port} needs more rights than this user has; set CARREL_PORT to one above 1023`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new Failure(`this machine has no address ${host}; set CARREL_HOST to one that it has`)
+  return error
+}
+
+export interface Reserved {
+  /** With the number of the port: links need it before the service listens. */
+  readonly config: Config
+  /** Lets other services have the port. */
+  release(): void
+}
+
+/**
+ * Finds out whether the port can be listened on, or finds a free one for port 0.
+ * @param isShared whether several sockets are to listen on it. Linux lets every program of the same user share such a
+ * port, so a name that only one can have keeps other services away.
+ * @throws Failure when it can't
+ */
+export async function reservePort(asked: Config, isShared: boolean): Promise<Reserved> {
+  const { host, port } = asked
+  const probe = await bound({ host, port })
+  const address = probe.address()
+  const found = typeof address === 'object' && address ? address.port : port
+  try {
+    const config = port === found ? asked : toConfig({ ...process.env, CARREL_PORT: String(found) })
+    const name = isShared ? await bound({ path: `\0carrel/${host}:${found}` }) : undefined
+    return { config, release: () => void name?.close() }
+  } finally {
+    probe.close()
+  }
+
+  async function bound(where: { host: string; port: number } | { path: string }): Promise<Server> {
+    const server = createServer().listen(where).unref()
+    await once(server, 'listening').catch(error => {
+      throw listenFailure(error, host, port)
+    })
+    return server
+  }
+}
+
+/** Answers the requests that have begun, and closes their connections. */
+export async function drain(app: FastifyInstance): Promise<void> {
+  const deadline = setTimeout(() => app.server.closeAllConnections(), graceToFinish)
+  // A kept-alive connection ends with its current response, not when its client closes it.
+  const idle = setInterval(() => app.server.closeIdleConnections(), 50)
+  await app.close()
+  clearInterval(idle)
+  clearTimeout(deadline)
+}

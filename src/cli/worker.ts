@@ -1,0 +1,81 @@
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import type { FastifyInstance } from 'fastify'
+import { buildApp } from '../app.ts'
+import type { Config } from '../config/config.ts'
+import { createCounter } from '../lib/counter.ts'
+import type { Limits } from '../model/limits.ts'
+import { joinShared, type Loop, type SharedHandlers } from '../storage/shared/event-loops.ts'
+import type { Storage } from '../storage/storage.ts'
+import { answerOver, callsOver } from '../threads/calls.ts'
+import { remoteSemaphore, type SemaphoreHandlers } from '../threads/semaphore.ts'
+import { codeOf, drain } from './listen.ts'
+import { openStore } from './store.ts'
+
+/**
+ * One of several event loops that answer requests, each in a thread of its own (docs/decisions/0018). What they share is
+ * in the main thread, and in memory that it hands out.
+ */
+
+/** Numbers in memory that all loops share; but for `running`, one for each loop. */
+export interface SharedNumbers {
+  readonly transfers: Int32Array<SharedArrayBuffer>
+  readonly largePieces: Int32Array<SharedArrayBuffer>
+  readonly listings: Int32Array<SharedArrayBuffer>
+  readonly running: Int32Array<SharedArrayBuffer>
+}
+
+export interface Start {
+  readonly loop: Loop
+  readonly config: Config
+  readonly numbers: SharedNumbers
+}
+
+/** What a loop calls in the main thread. */
+export interface MainHandlers extends SharedHandlers, SemaphoreHandlers {}
+
+let app: FastifyInstance | undefined
+let storage: Storage | undefined
+let drop: (key: string) => void = () => {}
+
+const handlers = {
+  /** @returns the code of the error, if the address can't be listened on */
+  async listen({ loop, config, numbers }: Start, port: MessagePort): Promise<unknown> {
+    const main = callsOver<MainHandlers>(port)
+    const { cacheSize } = config
+    const shared = joinShared(main, { cacheSize, loop, listings: createCounter(numbers.listings, loop.at) })
+    drop = shared.drop
+    storage = await openStore(config, { create: false }, shared)
+    const limits: Limits = {
+      passwords: remoteSemaphore(main),
+      transfers: createCounter(numbers.transfers, loop.at),
+      largePieces: createCounter(numbers.largePieces, loop.at),
+      loops: () => ({ running: Atomics.load(numbers.running, 0), wanted: loop.of }),
+    }
+    app = await buildApp(config, storage, undefined, limits)
+    try {
+      // The framework hands on what its types don't know.
+      const address = { host: config.host, port: config.port, reusePort: true }
+      await app.listen(address)
+      return undefined
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === undefined) throw error
+      return code
+    }
+  },
+
+  drop: (key: string): void => drop(key),
+
+  async close(): Promise<void> {
+    if (app) await drain(app)
+    await storage?.close()
+  },
+}
+
+export type WorkerHandlers = typeof handlers
+
+if (!parentPort) throw new Error('this file must run as a worker thread')
+answerOver(parentPort, (name, args) => {
+  const handler = handlers[name as keyof WorkerHandlers] as (...args: readonly unknown[]) => unknown
+  return handler(...args)
+})

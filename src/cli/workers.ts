@@ -1,0 +1,141 @@
+import { extname } from 'node:path'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import type { Config } from '../config/config.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
+import type { OwnShared } from '../storage/shared/event-loops.ts'
+import { answerOver, callsOver } from '../threads/calls.ts'
+import { shareSemaphore } from '../threads/semaphore.ts'
+import { loaderOf } from '../threads/thread.ts'
+import { listenFailure } from './listen.ts'
+import { announce } from './output.ts'
+import type { SharedNumbers, WorkerHandlers } from './worker.ts'
+
+/** So many ends of workers within so many ms end the service. */
+const maxEnds = 3
+const endsWithin = 60_000
+
+export interface Workers {
+  /** Answers the requests that have begun, then ends the threads. */
+  close(): Promise<void>
+}
+
+interface Parts {
+  readonly config: Config
+  readonly shared: OwnShared
+  /** Is called when workers keep ending. */
+  readonly fail: () => void
+}
+
+/**
+ * Starts the event loops that answer requests, and replaces one that ends.
+ * @throws Failure when they can't listen
+ */
+export async function startWorkers({ config, shared, fail }: Parts): Promise<Workers> {
+  const count = config.workers
+  const numbers: SharedNumbers = {
+    transfers: sharedNumbers(count),
+    largePieces: sharedNumbers(count),
+    listings: sharedNumbers(count),
+    running: sharedNumbers(1),
+  }
+  const passwords = createSemaphore(config.passwordConcurrency, config.passwordQueue)
+  const running = new Map<number, ReturnType<typeof start>>()
+  let ends: number[] = []
+  let isClosing = false
+
+  function start(loop: number) {
+    const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url)
+    const worker = new Worker(loaderOf(file), { eval: true, stdout: false, stderr: false })
+    const calls = callsOver<WorkerHandlers>(worker)
+    const { port1, port2 } = new MessageChannel()
+    const joined = shared.join(key => void calls.call('drop', key).catch(() => {}))
+    const semaphore = shareSemaphore(passwords)
+    const handlers = { ...joined.handlers, ...semaphore.handlers }
+    answerOver(port1, (name, args) => {
+      const handler = handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
+      if (!handler) throw new Error(`no handler ${name}`)
+      return handler(...args)
+    })
+
+    let reason: Error | undefined
+    let isListening = false
+    worker.on('error', (error: unknown) => {
+      reason = error instanceof Error ? error : new Error(String(error))
+    })
+    const ended = new Promise<void>(resolve =>
+      worker.once('exit', () => {
+        calls.end(reason ?? new Error('a worker has ended'))
+        joined.leave()
+        semaphore.leave()
+        port1.close()
+        if (isListening) Atomics.sub(numbers.running, 0, 1)
+        for (const rows of [numbers.transfers, numbers.largePieces, numbers.listings])
+          Atomics.store(rows, loop, 0)
+        resolve()
+      }),
+    )
+    const listening = calls
+      .call('listen', { loop: { at: loop, of: count }, config, numbers }, port2)
+      .then(code => {
+        if (code !== undefined)
+          throw listenFailure(Object.assign(new Error(String(code)), { code }), config.host, config.port)
+        isListening = true
+        Atomics.add(numbers.running, 0, 1)
+      })
+    const one = { worker, calls, listening, ended, reason: () => reason }
+    running.set(loop, one)
+    return one
+  }
+
+  /** Replaces the worker when it has ended. */
+  function watch(loop: number, { worker, listening, ended, reason }: ReturnType<typeof start>): void {
+    listening.catch(error => {
+      if (!isClosing) announceEnd(error)
+      return worker.terminate()
+    })
+    void ended.then(() => {
+      if (isClosing) return
+      const now = Date.now()
+      ends = [...ends.filter(at => now - at < endsWithin), now]
+      announceEnd(reason())
+      if (ends.length < maxEnds) return watch(loop, start(loop))
+      announce('error', `${maxEnds} workers have ended within a minute. The service ends.`, {
+        msg: `${maxEnds} workers have ended within a minute; the service ends`,
+      })
+      fail()
+    })
+  }
+
+  const close = async () => {
+    isClosing = true
+    await Promise.all(
+      [...running.values()].map(async ({ worker, calls, ended }) => {
+        await calls.call('close').catch(() => {})
+        await worker.terminate()
+        await ended
+      }),
+    )
+  }
+
+  const first = Array.from({ length: count }, (_, loop) => start(loop))
+  try {
+    await Promise.all(first.map(({ listening }) => listening))
+  } catch (error) {
+    isClosing = true
+    await Promise.all(first.map(({ worker }) => worker.terminate()))
+    throw error
+  }
+  for (const [loop, one] of first.entries()) watch(loop, one)
+  return { close }
+}
+
+const sharedNumbers = (count: number) =>
+  new Int32Array(new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT))
+
+function announceEnd(error: Error | undefined): void {
+  const reason = error?.message ?? 'it ended without an error'
+  announce('error', `A worker has ended and is replaced: ${reason}`, {
+    msg: 'a worker has ended and is replaced',
+    reason: error?.stack ?? reason,
+  })
+}

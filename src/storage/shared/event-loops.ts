@@ -1,0 +1,82 @@
+import type { MessagePort } from 'node:worker_threads'
+import { type Counter, createCounter } from '../../lib/counter.ts'
+import type { Calls } from '../../threads/calls.ts'
+import { remoteThread } from '../../threads/thread.ts'
+import { createThreads, type OwnThreads, type Threads } from '../../threads/threads.ts'
+import { type CacheHandlers, createCacheServer, joinCache } from './shared-cache.ts'
+import { type RecordCache, VersionCache } from './version-cache.ts'
+
+/**
+ * What the event loops of one process share of a store (docs/decisions/0018): threads, and the cache of orders and
+ * records.
+ */
+export interface Shared {
+  readonly threads: Threads
+  readonly cache: RecordCache
+  /** Long listings that hold a connection each. */
+  readonly listings: Counter
+  /** Which of how many loops this is, from 0; null: the main thread's, which also looks after the store. */
+  readonly loop: Loop | null
+}
+
+export interface Loop {
+  readonly at: number
+  readonly of: number
+}
+
+/** @returns a loop's part of what is divided among them */
+export const partFor = (loop: Loop | null, whole: number): number =>
+  loop === null ? whole : Math.floor(whole / loop.of) + (loop.at < whole % loop.of ? 1 : 0)
+
+/** What a loop calls in the main thread. */
+export interface SharedHandlers extends CacheHandlers {
+  connect(name: string, slot: number, data: unknown): MessagePort
+}
+
+/** The main thread's parts, which other loops can join. */
+export interface OwnShared extends Shared {
+  readonly threads: OwnThreads
+  /** @returns what the loop may call, and `leave`, to call when the loop has ended */
+  join(drop: (key: string) => void): { readonly handlers: SharedHandlers; leave(): void }
+}
+
+/** @param cacheSize the size of the cache in bytes */
+export function createShared(cacheSize: number): OwnShared {
+  const threads = createThreads()
+  let server: ReturnType<typeof createCacheServer> | undefined
+  return {
+    threads,
+    cache: new VersionCache(cacheSize),
+    listings: createCounter(),
+    loop: null,
+    join: drop => {
+      server ??= createCacheServer(cacheSize)
+      const { handlers, leave } = server.join(drop)
+      return { handlers: { ...handlers, connect: threads.connect }, leave }
+    },
+  }
+}
+
+interface OtherShared extends Shared {
+  readonly loop: Loop
+  /** To be called with what the main thread has removed from the cache. */
+  drop(key: string): void
+}
+
+/**
+ * The parts of another loop.
+ * @param main the calls to the main thread
+ */
+export function joinShared(
+  main: Calls<SharedHandlers>,
+  { cacheSize, loop, listings }: { readonly cacheSize: number } & Pick<OtherShared, 'loop' | 'listings'>,
+): OtherShared {
+  const { drop, ...cache } = joinCache(main, cacheSize)
+  return {
+    threads: { start: (name, slot, data) => remoteThread(name, main.call('connect', name, slot, data)) },
+    cache,
+    listings,
+    loop,
+    drop,
+  }
+}

@@ -1,0 +1,106 @@
+import type { EventEmitter } from 'node:events'
+import { MessagePort, type Transferable, type Worker } from 'node:worker_threads'
+import { StoreUnavailable } from '../model/errors.ts'
+
+/** Calls between threads over a port, typed by the handlers of the side that answers. */
+export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>
+
+/** A worker is the port to itself for the thread that started it. */
+type Port = MessagePort | Worker
+
+/** Both are emitters, with different types. */
+const events = (port: Port) => port as unknown as EventEmitter
+
+type Call = readonly [id: number, name: string, args: readonly unknown[]]
+type Reply =
+  | readonly [id: number, kind: 'result', result: unknown]
+  | readonly [id: number, kind: 'unavailable' | 'error', message: string]
+
+export interface Calls<H extends Handlers> {
+  /** Ports among the arguments are transferred. */
+  call<K extends keyof H & string>(name: K, ...args: Parameters<H[K]>): Promise<Awaited<ReturnType<H[K]>>>
+  /** The number of calls without an answer yet. */
+  readonly busy: number
+  /** Why no call can be answered any more. */
+  readonly ended: Error | undefined
+  /** Fails all calls, also those that follow, with the first error that was given. */
+  end(error: Error): void
+  /** Leaves the port to others. */
+  leave(): void
+}
+
+/** A port without calls under way doesn't keep the process alive. */
+export function callsOver<H extends Handlers>(port: Port): Calls<H> {
+  const pending = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>()
+  let next = 0
+  let ended: Error | undefined
+
+  const take = ([id, kind, value]: Reply) => {
+    const call = pending.get(id)
+    pending.delete(id)
+    if (pending.size === 0 && !ended) port.unref()
+    if (kind === 'result') call?.resolve(value as never)
+    else call?.reject(kind === 'unavailable' ? new StoreUnavailable(value) : new Error(value))
+  }
+  events(port).on('message', take)
+  port.unref()
+
+  return {
+    call: (name, ...args) => {
+      if (ended) return Promise.reject(ended)
+      const id = next++
+      return new Promise((resolve, reject) => {
+        if (pending.size === 0) port.ref()
+        pending.set(id, { resolve, reject })
+        port.postMessage([id, name, args] satisfies Call, portsIn(args))
+      })
+    },
+    get busy() {
+      return pending.size
+    },
+    get ended() {
+      return ended
+    },
+    end: error => {
+      ended ??= error
+      for (const call of pending.values()) call.reject(ended)
+      pending.clear()
+    },
+    leave: () => {
+      events(port).off('message', take)
+    },
+  }
+}
+
+const portsIn = (args: readonly unknown[]): Transferable[] => args.filter(one => one instanceof MessagePort)
+
+/**
+ * The side that answers. The buffer of a typed array is transferred, not copied, unless threads share it.
+ * @param handle may return a promise
+ */
+export function answerOver(port: Port, handle: (name: string, args: readonly unknown[]) => unknown): void {
+  const reply = (answer: Reply) => port.postMessage(answer, transferable(answer[2]))
+  events(port).on('message', ([id, name, args]: Call) => {
+    try {
+      const result = handle(name, args)
+      if (result instanceof Promise)
+        result.then(
+          value => reply([id, 'result', value]),
+          error => reply(failure(id, error)),
+        )
+      else reply([id, 'result', result])
+    } catch (error) {
+      reply(failure(id, error))
+    }
+  })
+}
+
+function failure(id: number, error: unknown): Reply {
+  if (error instanceof StoreUnavailable) return [id, 'unavailable', error.message]
+  return [id, 'error', error instanceof Error ? (error.stack ?? error.message) : String(error)]
+}
+
+function transferable(result: unknown): Transferable[] {
+  if (result instanceof MessagePort) return [result]
+  return ArrayBuffer.isView(result) && result.buffer instanceof ArrayBuffer ? [result.buffer] : []
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { openSocket } from '../clients/raw.ts'
+import { until } from '../data/imports.ts'
+import { atEnd } from './at-end.ts'
+import type { Answered } from './nodes.ts'
+import { temporaryFolder } from './service.ts'
+
+/** Connections that stay on one worker each, and ways to end a worker. */
+export interface Connection {
+  ask(path: string, asked?: Asked): Promise<Answered>
+}
+
+interface Asked {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/**
+ * So many connections that the kernel has given some to each worker: with 3 workers and 24 connections, one of them has
+ * none in 0.02 % of all runs.
+ */
+export const connectionsTo = (t: TestContext, address: string, count = 24): Connection[] =>
+  Array.from({ length: count }, () => connectionTo(t, address))
+
+function connectionTo(t: TestContext, address: string): Connection {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  atEnd(t, () => agent.destroy())
+  return {
+    ask: async (path, { method = 'GET', headers = {}, body } = {}) => {
+      const sent = request(address + path, { agent, method, headers }).end(body)
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) }
+    },
+  }
+}
+
+export interface Ends {
+  /** For the environment of `serve`. */
+  readonly env: Readonly<Record<string, string>>
+  /** One worker does this. @returns when it has begun */
+  begin(how: 'throw' | 'run out of memory'): Promise<void>
+}
+
+/**
+ * What is loaded into each thread of a service, so that one that listens can be made to end. It belongs to the tests: the
+ * service knows nothing of it.
+ */
+export function endings(t: TestContext): Ends {
+  const folder = temporaryFolder(t, 'sqlite')
+  const order = join(folder, randomUUID())
+  const file = join(folder, 'ends.cjs')
+  writeFileSync(
+    file,
+    `const { readFileSync, rmSync } = require('node:fs')
+     const { Server } = require('node:net')
+     const { isMainThread } = require('node:worker_threads')
+     const { listen } = Server.prototype
+     if (!isMainThread) Server.prototype.listen = function (...args) {
+       setInterval(() => {
+         let how
+         // Only one thread removes it.
+         try { how = readFileSync(${JSON.stringify(order)}, 'utf8'); rmSync(${JSON.stringify(order)}) } catch { return }
+         if (how === 'throw') throw new Error('ended by a test')
+         const kept = []
+         for (;;) kept.push(new Array(100_000).fill(kept.length))
+       }, 5)
+       return listen.apply(this, args)
+     }`,
+  )
+  return {
+    env: { NODE_OPTIONS: `--require=${file} --max-old-space-size=96` },
+    begin: async how => {
+      writeFileSync(`${order}.new`, how)
+      // At once, or a thread could read half of it.
+      renameSync(`${order}.new`, order)
+      await until(async () => !existsSync(order))
+    },
+  }
+}
+
+/** A connection over which requests are sent without waiting for answers (RFC 9112 §9.3.2). */
+export interface Pipeline {
+  /** @returns the answers to these requests, in order */
+  ask(
+    requests: readonly { readonly path: string; readonly headers: Readonly<Record<string, string>> }[],
+  ): Promise<string[]>
+}
+
+export function pipelineTo(t: TestContext, address: string): Pipeline {
+  const socket = openSocket(address)
+  atEnd(t, () => socket.destroy())
+  socket.setNoDelay(true)
+  let received = Buffer.alloc(0)
+  const waiting: ((body: string) => void)[] = []
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk])
+    for (;;) {
+      const end = received.indexOf('\r\n\r\n')
+      const length = Number(
+        /content-length: (\d+)/i.exec(received.toString('latin1', 0, Math.max(end, 0)))?.[1],
+      )
+      if (end < 0 || received.length < end + 4 + length) return
+      waiting.shift()?.(received.toString('utf8', end + 4, end + 4 + length))
+      received = received.subarray(end + 4 + length)
+    }
+  })
+  return {
+    ask: requests => {
+      const answers = requests.map(() => new Promise<string>(resolve => waiting.push(resolve)))
+      socket.write(
+        requests
+          .map(({ path, headers }) => {
+            const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+            return `GET ${path} HTTP/1.1\r\nHost: service.test\r\n${lines.join('')}\r\n`
+          })
+          .join(''),
+      )
+      return Promise.all(answers)
+    },
+  }
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Client } from '../support/clients/client.ts'
+import { openSocket } from '../support/clients/raw.ts'
+import { until } from '../support/data/imports.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { bearer, isAuthenticated, quickLogin, times } from '../support/service/nodes.ts'
+import { serve } from '../support/service/process.ts'
+import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
+import { connectionsTo, endings } from '../support/service/workers.ts'
+
+/** A worker that ends, as by an error that nobody caught, or for lack of memory. */
+const three = { CARREL_WORKERS: '3', CARREL_LOG_LEVEL: 'error' }
+const ruth = 'ruth@example.org'
+
+for (const how of ['throw', 'run out of memory'] as const)
+  test(`D10 a worker that ends (${how}) is replaced, the log and ready say so, and the others go on`, async t => {
+    const dataFolder = temporaryFolder(t)
+    const own = await startService(t, { dataFolder })
+    await own.addEperson(ruth)
+    const token = await quickLogin(own, ruth)
+    const ends = endings(t)
+    const served = await serve(t, dataFolder, { env: { ...three, ...ends.env } })
+    const ready = async () => (await (await fetch(`${served.address}/health/ready`)).json()) as object
+    assert.deepEqual(await ready(), { status: 'ready' })
+
+    const connections = connectionsTo(t, served.address)
+    const status = { headers: bearer(token) }
+    const answers = await Promise.allSettled(connections.map(one => one.ask('/api/authn/status', status)))
+    assert.ok(answers.every(one => one.status === 'fulfilled'))
+    await ends.begin(how)
+    await served.said(/a worker has ended and is replaced/)
+    // Those of the others are still there; those of the one that ended are opened again, or break off once.
+    const later = await Promise.allSettled(connections.map(one => one.ask('/api/authn/status', status)))
+    const good = later.filter(one => one.status === 'fulfilled')
+    assert.ok(good.length >= connections.length / 3, `${good.length} of ${connections.length} go on`)
+    for (const one of good) assert.equal(isAuthenticated(one.value), true)
+
+    await until(async () => 'workers' in (await ready()) === false)
+    const again = await times(24, () => fetch(`${served.address}/api/authn/status`, status))
+    for (const one of again) assert.equal(one.status, 200)
+    assert.equal(await served.stop(), 0)
+    assert.match(served.output.stdout, how === 'throw' ? /ended by a test/ : /memory/)
+  })
+
+testOn('sqlite', 'D10 ready says how many workers run while one is being replaced', async t => {
+  const ends = endings(t)
+  const served = await serve(t, temporaryFolder(t), { env: { ...three, ...ends.env } })
+  const seen: unknown[] = []
+  let isDone = false
+  const watching = (async () => {
+    while (!isDone) {
+      const answer = await fetch(`${served.address}/health/ready`).catch(() => undefined)
+      if (answer) seen.push(await answer.json())
+      await new Promise(resolve => setTimeout(resolve, 2))
+    }
+  })()
+  await ends.begin('throw')
+  await until(async () => seen.some(one => JSON.stringify(one).includes('workers')))
+  isDone = true
+  await watching
+  assert.ok(
+    seen.some(one => JSON.stringify(one) === '{"status":"ready","workers":{"running":2,"wanted":3}}'),
+    JSON.stringify(seen),
+  )
+})
+
+testOn('sqlite', 'D10 three workers that end within a minute end the service, which says why', async t => {
+  const ends = endings(t)
+  const served = await serve(t, temporaryFolder(t), { env: { ...three, ...ends.env } })
+  for (let end = 0; end < 3; end++) await ends.begin('throw')
+  const { code } = await served.ended
+  assert.equal(code, 1)
+  assert.match(served.output.stdout, /3 workers have ended within a minute; the service ends/)
+})
+
+testOn('sqlite', 'D10 what a worker held when it ended is given back', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  await own.addEperson(ruth)
+  const ends = endings(t)
+  const env = { ...three, ...ends.env, CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '1000' }
+  const served = await serve(t, dataFolder, { env })
+  // Each holds the only place for a while, and the others wait for it, when their worker ends.
+  const logins = Promise.allSettled(
+    Array.from({ length: 30 }, () => new Client(served.address).tryLogin(ruth, passwordOf(ruth))),
+  )
+  await ends.begin('throw')
+  await ends.begin('throw')
+  await logins
+  const { status } = await new Client(served.address).tryLogin(ruth, passwordOf(ruth))
+  assert.equal(status, 200)
+})
+
+testOn('sqlite', 'L7 D10 the limit of passwords that wait counts all workers', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  await own.addEperson(ruth, { password: null })
+  const env = { ...three, CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '2' }
+  const served = await serve(t, dataFolder, { env })
+  const clients = Array.from({ length: 24 }, () => new Client(served.address))
+  // The CSRF pair first, so that the logins come at once.
+  await Promise.all(clients.map(client => client.get('/api/security/csrf')))
+  const answers = await Promise.all(clients.map(client => client.tryLogin(ruth, 'wrong')))
+  const busy = answers.filter(({ status }) => status === 503)
+  assert.ok(busy.length >= 12, `${busy.length} of 24 are refused`)
+  for (const one of busy) assert.equal(one.headers.get('retry-after'), '1')
+  for (const { status } of answers) assert.ok(status === 503 || status === 401)
+})
+
+testOn('sqlite', 'D10 one port is for one service, also when several start at once', async t => {
+  const port = '0'
+  const first = await serve(t, temporaryFolder(t), { env: { ...three, CARREL_PORT: port } })
+  const taken = new URL(first.address).port
+  const others = await Promise.allSettled(
+    ['1', '2', '3'].map(CARREL_WORKERS =>
+      serve(t, temporaryFolder(t), { env: { CARREL_WORKERS, CARREL_PORT: taken } }),
+    ),
+  )
+  for (const one of others)
+    assert.match(
+      one.status === 'rejected' ? String(one.reason) : 'it listens',
+      new RegExp(`carrel: port ${taken} on 127.0.0.1 is in use; set CARREL_PORT`),
+    )
+  assert.equal(await first.stop(), 0)
+
+  const race = await Promise.allSettled(
+    ['2', '3', '2', '3'].map(CARREL_WORKERS =>
+      serve(t, temporaryFolder(t), { env: { CARREL_WORKERS, CARREL_PORT: taken } }),
+    ),
+  )
+  assert.equal(race.filter(({ status }) => status === 'fulfilled').length, 1)
+})
+
+test('D4 D10 SIGTERM lets every worker finish what is under way', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  await own.addRecords(
+    'letters',
+    'id',
+    Array.from({ length: 1_000 }, (_, id) => ({ id, text: 'x'.repeat(10_000) })),
+    'anonymous',
+  )
+  const served = await serve(t, dataFolder, { env: three })
+  const listings = await times(9, async () => {
+    const socket = openSocket(served.address)
+    t.after(() => socket.destroy())
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.write('GET /api/query/v4/letters HTTP/1.1\r\nHost: service.test\r\n\r\n')
+    await once(socket, 'data')
+    socket.pause()
+    return { socket, chunks }
+  })
+  served.signal('SIGTERM')
+  await new Promise(resolve => setTimeout(resolve, 200))
+  for (const { socket } of listings) socket.resume()
+  await Promise.all(listings.map(({ socket }) => once(socket, 'close')))
+  for (const { chunks } of listings)
+    assert.ok(Buffer.concat(chunks).length > 10_000_000, 'all of the listing has come')
+  assert.equal((await served.ended).code, 0)
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
+import { repeats } from '../support/scale.ts'
+import { test } from '../support/service/engines.ts'
+import { anyOf, bearer, isAuthenticated, pairIn, quickLogin, times } from '../support/service/nodes.ts'
+import { serve } from '../support/service/process.ts'
+import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { type Connection, connectionsTo, pipelineTo } from '../support/service/workers.ts'
+
+/**
+ * Zero stale window over workers, services on one folder, and nodes: from the moment of an acknowledgement on, no
+ * connection accepts the token, whichever worker it is on.
+ */
+const people = 16
+
+interface Services {
+  /** In this process, on the same store: its changes come from another process. */
+  readonly own: Service
+  readonly connections: readonly Connection[]
+}
+
+async function start(t: TestContext, services: number, workers: number): Promise<Services> {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  const env = { CARREL_WORKERS: String(workers), CARREL_LOG_LEVEL: 'error' }
+  const served = await times(services, () => serve(t, dataFolder, { env }))
+  return { own, connections: served.flatMap(({ address }) => connectionsTo(t, address)) }
+}
+
+const isAccepted = async (connection: Connection, token: string) =>
+  isAuthenticated(await connection.ask('/api/authn/status', { headers: bearer(token) }))
+
+/** Asks over some connections at once, which are on different workers most of the time. */
+const answers = (connections: readonly Connection[], token: string) =>
+  times(4, () => isAccepted(anyOf(connections), token))
+
+/** Ends sessions in these ways in turn, and asks with their tokens at once. @returns how often */
+async function endSessions({ own, connections }: Services, total: number): Promise<number> {
+  const pair = pairIn(await anyOf(connections).ask('/api/security/csrf'))
+  const { accounts } = own.storage
+  let ended = 0
+  await times(people, async person => {
+    const email = `person${person}@example.org`
+    await own.addEperson(email, { password: null })
+    for (let round = 0; round < total / people; round++) {
+      const token = await quickLogin(own, email)
+      const before = await isAccepted(anyOf(connections), token)
+      assert.equal(before, true, `round ${round} of ${email}: a new token is good everywhere`)
+      const way = round % 10
+      if (way === 8)
+        assert.equal(await accounts.setPassword(email, 'none', commandEvent('eperson.password')), 'changed')
+      else if (way === 9)
+        assert.equal(await accounts.setEnabled(email, false, commandEvent('eperson.disable')), 'changed')
+      else {
+        const headers = { ...pair, ...bearer(token) }
+        const { status } = await anyOf(connections).ask('/api/authn/logout', { method: 'POST', headers })
+        assert.equal(status, 204)
+      }
+      ended++
+      const after = await answers(connections, token)
+      assert.deepEqual(after, [false, false, false, false], `round ${round} of ${email}, way ${way}`)
+      if (way === 9) await accounts.setEnabled(email, true, commandEvent('eperson.enable'))
+    }
+  })
+  return ended
+}
+
+for (const workers of [1, 3]) {
+  const total = repeats(workers === 1 ? 320 : 1_600, workers === 1 ? 8_000 : 100_000)
+  test(`T4 T6 D10 of ${total.toLocaleString('en')} logouts, new passwords and disabled accounts, each ends its token with its acknowledgement on ${workers} of ${workers} workers`, async t => {
+    assert.equal(await endSessions(await start(t, 1, workers), total), total)
+  })
+}
+
+const ofServices = repeats(640, 16_000)
+test(`T4 T6 D10 the same holds for ${ofServices.toLocaleString('en')} on two services on one store, with two workers each`, async t => {
+  assert.equal(await endSessions(await start(t, 2, 2), ofServices), ofServices)
+})
+
+test('T4 D10 a new password set by its owner ends the tokens on every worker', async t => {
+  const { own, connections } = await start(t, 1, 3)
+  const pair = pairIn(await anyOf(connections).ask('/api/security/csrf'))
+  const email = 'ruth@example.org'
+  const passwords = ['the first password', 'the second password']
+  const { uuid } = await own.addEperson(email, { password: passwords[0] ?? '' })
+  for (let round = 0; round < repeats(10, 100); round++) {
+    const token = await quickLogin(own, email)
+    const [now = '', next = ''] = round % 2 === 0 ? passwords : passwords.toReversed()
+    const change = [{ op: 'add', path: '/password', value: { current_password: now, new_password: next } }]
+    const { status, text } = await anyOf(connections).ask(`/api/eperson/epersons/${uuid}`, {
+      method: 'PATCH',
+      headers: { ...pair, ...bearer(token), 'content-type': 'application/json-patch+json' },
+      body: JSON.stringify(change),
+    })
+    assert.equal(status, 200, text)
+    assert.deepEqual(await answers(connections, token), [false, false, false, false])
+  }
+})
+
+test('T4 D10 a request that is read late in a long turn of a worker does not see the state before a logout', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  const { address } = await serve(t, dataFolder, { env: { CARREL_WORKERS: '2', CARREL_LOG_LEVEL: 'error' } })
+  const [connection] = connectionsTo(t, address, 1)
+  assert.ok(connection)
+  const pair = pairIn(await connection.ask('/api/security/csrf'))
+  const [ruth, other] = ['ruth@example.org', 'other@example.org']
+  for (const email of [ruth, other]) await own.addEperson(email, { password: null })
+  const statusWith = (token: string) => ({ path: '/api/authn/status', headers: bearer(token) })
+  const isAuthenticatedIn = (body: string | undefined) =>
+    (JSON.parse(body ?? '{}') as { authenticated: boolean }).authenticated
+
+  // Each connection has so many requests in line that a worker's turn takes long, and that what is sent to it afterwards
+  // is read in the same turn.
+  const busy = statusWith(await quickLogin(own, other))
+  const pipelines = Array.from({ length: 12 }, () => pipelineTo(t, address))
+  let isDone = false
+  const keepingBusy = pipelines.map(async pipeline => {
+    while (!isDone) await pipeline.ask(Array.from({ length: 40 }, () => busy))
+  })
+  for (let round = 0; round < repeats(60, 1_000); round++) {
+    const token = await quickLogin(own, ruth)
+    const headers = { ...pair, ...bearer(token) }
+    assert.equal((await connection.ask('/api/authn/logout', { method: 'POST', headers })).status, 204)
+    const bodies = await Promise.all(pipelines.map(pipeline => pipeline.ask([statusWith(token)])))
+    assert.deepEqual(
+      bodies.map(([body]) => isAuthenticatedIn(body)),
+      pipelines.map(() => false),
+      `round ${round}`,
+    )
+  }
+  isDone = true
+  await Promise.all(keepingBusy)
+})
