@@ -1,10 +1,11 @@
 import { createHash, hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, relative } from 'node:path'
 import type { Content } from '../model/items.ts'
 import {
   type Layout,
   layoutOf,
+  modesIn,
   restoreOrphan,
   syncFolder,
   touch,
@@ -25,6 +26,11 @@ export interface FileStore {
   holds(content: Content): Promise<boolean>
   /** Opens the content for reading. @returns undefined if it is missing */
   open(sha256: string): Promise<FileHandle | undefined>
+  /**
+   * The path of the content in the folder, for another program that reads it.
+   * @returns undefined unless it is in its place with the right size: it may still be one that can be opened
+   */
+  pathInPlace(content: Content): Promise<string | undefined>
 }
 
 /** In bytes. A file up to this size is read whole, and not written if its content is already here. */
@@ -61,7 +67,7 @@ export function createFileStore(folder: string): FileStore {
     await folders.ready()
     const temporary = uniqueName(layout.incoming)
     try {
-      const file = await open(temporary, 'wx', 0o600)
+      const file = await open(temporary, 'wx', (await modesIn(folder)).file)
       let content: Content
       try {
         content = await write(file)
@@ -101,6 +107,11 @@ export function createFileStore(folder: string): FileStore {
       } finally {
         await source.close()
       }
+    },
+    pathInPlace: async ({ sha256, size }) => {
+      const place = layout.placeOf(sha256)
+      const found = await unlessMissing(stat(place))
+      return found?.size === size ? relative(folder, place) : undefined
     },
     open: async sha256 => {
       const place = layout.placeOf(sha256)
@@ -151,13 +162,16 @@ function createFolders(layout: Layout) {
   }
 
   async function makeIn(parent: string, folder: string): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const { folder: mode } = await modesIn(layout.folder)
+    await mkdir(folder, { recursive: true, mode })
     await syncFolder(parent)
   }
 
   const ready = () =>
     once(layout.folder, async () => {
-      await makeIn(dirname(layout.folder), layout.incoming)
+      await mkdir(layout.folder, { recursive: true, mode: 0o700 })
+      await syncFolder(dirname(layout.folder))
+      await makeIn(layout.folder, layout.incoming)
       await makeIn(layout.folder, layout.orphans)
     })
 

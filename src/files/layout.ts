@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, rename, utimes } from 'node:fs/promises'
+import { mkdir, open, rename, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { systemReason } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
@@ -28,6 +28,16 @@ export function layoutOf(folder: string): Layout {
   }
 }
 
+/**
+ * Only the service's own user reads its files, unless a group may read the folder: then it may read what is added, such as
+ * a proxy that sends files.
+ */
+export async function modesIn(folder: string): Promise<{ readonly file: number; readonly folder: number }> {
+  const forGroup = 0o050
+  const { mode } = await stat(folder)
+  return (mode & forGroup) === forGroup ? { file: 0o640, folder: 0o750 } : { file: 0o600, folder: 0o700 }
+}
+
 export const isSha256 = (name: string): boolean => /^[0-9a-f]{64}$/.test(name)
 
 /** A path that no other process uses, so that a file renamed to it can't be reached by others. */
@@ -51,7 +61,8 @@ export async function restoreOrphan(layout: Layout, sha256: string): Promise<boo
   const place = layout.placeOf(sha256)
   // Its time is set first, so that the next sweep doesn't set it aside again.
   if (!(await touch(orphan))) return false
-  await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+  const { folder: mode } = await modesIn(layout.folder)
+  await mkdir(dirname(place), { recursive: true, mode })
   if (!(await move(orphan, place))) return false
   await syncFolder(dirname(place))
   return true

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
+  chmodSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -53,6 +54,19 @@ test('a file is kept under its SHA-256, readable by its owner only, and no tempo
   assert.equal(filesIn(files).length, 3)
   assert.equal(await read(sha256('small')), 'small')
   assert.equal(await read(sha256('nothing')), undefined)
+})
+
+test('what is added to a folder that a group may read can be read by this group, too', async t => {
+  const { files, source, store } = prepare(t)
+  mkdirSync(files)
+  chmodSync(files, 0o2750)
+  const hash = sha256('shared')
+  await store.keep(source('shared'))
+  const path = join(files, pathOf(hash))
+  assert.equal(statSync(path).mode & 0o7777, 0o640)
+  // New folders inherit the bit that hands the group on.
+  for (const folder of [join(path, '..'), join(path, '../..'), join(files, 'orphans')])
+    assert.equal(statSync(folder).mode & 0o7777, 0o2750)
 })
 
 test('the same content is written once, even if it is kept many times at once', async t => {
