@@ -15,6 +15,7 @@ import { statusRoutes } from './authn/status.ts'
 import { createTickets } from './authn/tickets.ts'
 import { createTokens } from './authn/tokens.ts'
 import type { Config } from './config/config.ts'
+import { createHandOver } from './downloads/hand-over.ts'
 import { createLeases } from './downloads/leases.ts'
 import { contentRoutes } from './downloads/route.ts'
 import { authorizationRoutes } from './dspace/authorizations.ts'
@@ -107,6 +108,7 @@ export async function buildApp(
           files: createFileStore(config.filesFolder),
           leases,
           limits,
+          handOver: createHandOver(config),
           recordDownload: (caller, request, object) =>
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })

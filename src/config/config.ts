@@ -11,7 +11,7 @@ import {
 import type { SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import { secretVariables } from './read-secrets.ts'
-import { type SettingKey, settings } from './settings.ts'
+import { type FilesSentBy, type SettingKey, settings } from './settings.ts'
 
 /**
  * Settings (D3), in two steps: `settings.ts` parses each of them, and `toConfig` combines the values into what the rest
@@ -22,6 +22,7 @@ export type Config = Readonly<{
   dataFolder: string
   /** Where the contents of bitstreams are; nodes of one service share it. */
   filesFolder: string
+  filesSentBy: FilesSentBy
   host: string
   port: number
   /** Public address without a trailing slash; every link starts with it (P3). */
@@ -127,6 +128,13 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
   const port = required('CARREL_PORT')
   const baseUrl = value('CARREL_BASE_URL') ?? `http://localhost:${port}`
   const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
+  const trustedProxies = value('CARREL_TRUSTED_PROXIES') ?? []
+  const filesSentBy = required('CARREL_FILES_SENT_BY')
+  // Anyone else would get a header in place of the file.
+  if (filesSentBy.kind !== 'carrel' && trustedProxies.length === 0)
+    throw new ConfigError(
+      'CARREL_FILES_SENT_BY: set CARREL_TRUSTED_PROXIES to the address of the proxy as well',
+    )
   const { methods, singleSignOn } = readSignOn(file.structured.singleSignOn, {
     file: env.CARREL_CONFIG ?? '',
     env,
@@ -141,6 +149,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     database: databaseOf(),
     dataFolder,
     filesFolder: resolve(value('CARREL_FILES') ?? join(dataFolder, 'files')),
+    filesSentBy,
     host: required('CARREL_HOST'),
     port,
     baseUrl,
@@ -154,7 +163,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     onBehalfOfReason: required('CARREL_ON_BEHALF_OF_REASON'),
     logoutPageUrl: value('CARREL_LOGOUT_PAGE_URL'),
     allowedOrigins,
-    trustedProxies: value('CARREL_TRUSTED_PROXIES') ?? [],
+    trustedProxies,
     realm: required('CARREL_REALM'),
     csrfCookie: required('CARREL_CSRF_COOKIE'),
     csrfHeader: required('CARREL_CSRF_HEADER'),

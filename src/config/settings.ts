@@ -49,12 +49,30 @@ const postgresUrl = (text: string) => {
 }
 const textOf = (text: string) => text
 
+/** Who sends the contents of files (F4): Carrel, or the proxy in front of it, which learns from a header which file. */
+export type FilesSentBy =
+  | Readonly<{ kind: 'carrel' }>
+  /** `location`: an internal one of the proxy, with a slash at both ends. */
+  | Readonly<{ kind: 'x-accel-redirect'; location: string }>
+  | Readonly<{ kind: 'x-sendfile' }>
+
+const filesSentBy = (text: string): FilesSentBy | undefined => {
+  if (text === 'carrel' || text === 'x-sendfile') return { kind: text }
+  const location = /^x-accel-redirect:((?:\/[\w-][\w.~-]*)+\/)$/.exec(text)?.[1]
+  return location === undefined ? undefined : { kind: 'x-accel-redirect', location }
+}
+
 export const settings = {
   CARREL_DATA: setting('a folder', './data', text => text || undefined),
   CARREL_FILES: setting(
     'the folder of files, which all nodes share (not set: files in CARREL_DATA)',
     null,
     text => text || undefined,
+  ),
+  CARREL_FILES_SENT_BY: setting(
+    'carrel, or what the reverse proxy understands: x-sendfile, or x-accel-redirect and an internal location of its own, such as x-accel-redirect:/carrel-files/',
+    'carrel',
+    filesSentBy,
   ),
   CARREL_DATABASE_URL: setting(
     'postgres://user:password@host:port/database (not set: the embedded store in CARREL_DATA)',

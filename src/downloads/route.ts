@@ -12,6 +12,7 @@ import { admits, today } from '../model/readers.ts'
 import { mayRead } from '../model/viewer.ts'
 import type { Repository } from '../storage/repository.ts'
 import { type Body, partialBody, wholeBody } from './body.ts'
+import type { HandOver } from './hand-over.ts'
 import { precondition, rangeCounts } from './preconditions.ts'
 import { presentation } from './presentation.ts'
 import { type ByteRange, readRanges } from './ranges.ts'
@@ -23,6 +24,8 @@ interface Parts {
   readonly files: FileStore
   readonly leases: Leases
   readonly limits: Pick<Limits, 'transfers' | 'largePieces'>
+  /** undefined: no proxy sends files. */
+  readonly handOver: HandOver | undefined
   /** Records in the audit trail that the caller opened a bitstream (B4). */
   readonly recordDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
 }
@@ -59,7 +62,7 @@ const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>
  */
 export function contentRoutes(
   app: FastifyInstance,
-  { repository, files, leases, limits, recordDownload }: Parts,
+  { repository, files, leases, limits, handOver, recordDownload }: Parts,
 ): void {
   const url = '/core/bitstreams/:uuid/content'
   const transfers = createTransfers(limits.transfers)
@@ -131,16 +134,29 @@ export function contentRoutes(
         headers: { 'content-range': `bytes */${bitstream.size}`, etag },
       })
 
-    return transfers.run(request.raw.socket, () =>
-      send(request, reply, { bitstream, caller, isNew, wanted, headers }),
-    )
+    const sending = { bitstream, caller, isNew, wanted, headers }
+    const path = handOver?.suits(request.raw, wanted) ? await files.pathInPlace(bitstream) : undefined
+    if (handOver && path !== undefined) {
+      await begin(request, reply, sending)
+      const all = { ...headers, ...presentation(bitstream) }
+      return reply.headers(handOver.headers(all, path, wanted)).send('')
+    }
+    return transfers.run(request.raw.socket, () => send(request, reply, sending))
   }
 
-  async function send(
+  /** Before the first byte is sent. */
+  async function begin(
     request: FastifyRequest,
     reply: FastifyReply,
-    { bitstream, caller, isNew, wanted, headers }: Sending,
-  ): Promise<FastifyReply> {
+    { bitstream, caller, isNew }: Sending,
+  ): Promise<void> {
+    if (request.method !== 'GET' || !isNew || caller.kind === 'anonymous') return
+    await recordDownload(caller, request, bitstream.uuid)
+    await leases.grant(caller, bitstream, request, reply)
+  }
+
+  async function send(request: FastifyRequest, reply: FastifyReply, sending: Sending): Promise<FastifyReply> {
+    const { bitstream, wanted, headers } = sending
     const file = await openFile(bitstream)
     const reader = createPieceReader(file, limits.largePieces)
     try {
@@ -149,10 +165,7 @@ export function contentRoutes(
         wanted === 'whole'
           ? wholeBody(reader, bitstream.size)
           : partialBody(reader, wanted, bitstream.size, described['content-type'] ?? '')
-      if (request.method === 'GET' && isNew && caller.kind !== 'anonymous') {
-        await recordDownload(caller, request, bitstream.uuid)
-        await leases.grant(caller, bitstream, request, reply)
-      }
+      await begin(request, reply, sending)
       reply
         .code(wanted === 'whole' ? 200 : 206)
         .headers(headers)

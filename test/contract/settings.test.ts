@@ -40,6 +40,22 @@ test('D3 what is like no setting is refused with all of them, and keys of blocks
     assert.throws(() => toConfig({ CARREL_CONFIG: configFile(t, content) }), says)
 })
 
+test('D3 F4 CARREL_FILES_SENT_BY takes carrel, x-sendfile, or a location, and the last two need a trusted proxy', () => {
+  const read = (CARREL_FILES_SENT_BY: string, CARREL_TRUSTED_PROXIES = '127.0.0.1') =>
+    toConfig({ CARREL_FILES_SENT_BY, CARREL_TRUSTED_PROXIES }).filesSentBy
+  assert.deepEqual(toConfig({}).filesSentBy, { kind: 'carrel' })
+  assert.deepEqual(read('carrel', ''), { kind: 'carrel' })
+  assert.deepEqual(read('x-sendfile'), { kind: 'x-sendfile' })
+  for (const location of ['/carrel-files/', '/a/b.c/_~/'])
+    assert.deepEqual(read(`x-accel-redirect:${location}`), { kind: 'x-accel-redirect', location })
+  for (const wrong of ['', ':', ':files', ':/files', ':files/', ':/', ':/a//', ':/../', ':/a b/', ':/a?b/'])
+    assert.throws(() => read(`x-accel-redirect${wrong}`), /^Error: CARREL_FILES_SENT_BY: .* it takes carrel/)
+  for (const value of ['x-sendfile', 'x-accel-redirect:/carrel-files/'])
+    assert.throws(() => read(value, ''), {
+      message: 'CARREL_FILES_SENT_BY: set CARREL_TRUSTED_PROXIES to the address of the proxy as well',
+    })
+})
+
 test('D3 variables that are not ours stop no start: of tests, of service links, and secrets of the file', t => {
   const provider = { id: 'a', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' }
   const CARREL_CONFIG = configFile(t, {
@@ -83,6 +99,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_ON_BEHALF_OF_REASON', ['true', 'always']],
   ['CARREL_LOGOUT_PAGE_URL', ['/bye', 'javascript:alert(1)']],
   ['CARREL_ALLOWED_ORIGINS', ['*', 'https://ui.example.edu/', 'ui.example.edu', 'https://a.example,null']],
+  ['CARREL_FILES_SENT_BY', ['nginx', 'x-accel-redirect', 'x-accel-redirect:/files', 'X-Sendfile']],
   ['CARREL_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '300.1.1.1', '10.0.0.1/8/8']],
   ['CARREL_REALM', ['Söhne', 'two\nlines']],
   ['CARREL_CSRF_COOKIE', ['a b', 'a=b', 'a;b']],

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { clientAddress, networkOf } from '../authn/special-groups.ts'
+import type { Config } from '../config/config.ts'
+import type { ByteRange } from './ranges.ts'
+
+/**
+ * Files that the proxy in front sends (F4, docs/decisions/0020). It gets a response without a body, whose header names the
+ * file by its path in the folder of files.
+ */
+export interface HandOver {
+  /**
+   * Whether the proxy's response to this request would be the same as Carrel's.
+   * @param wanted what Carrel would send, once it has evaluated the request's conditions
+   */
+  suits(request: IncomingMessage, wanted: readonly ByteRange[] | 'whole'): boolean
+  /**
+   * @param own headers of Carrel's response @param path of the content in the folder of files
+   * @returns the headers for the proxy
+   */
+  headers(
+    own: Readonly<Record<string, string>>,
+    path: string,
+    wanted: readonly ByteRange[] | 'whole',
+  ): Readonly<Record<string, string>>
+}
+
+/** A proxy would evaluate them again, and compare them with the date of the file on its disk. */
+const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
+
+/** @returns undefined if Carrel sends every file itself */
+export function createHandOver({
+  filesFolder,
+  filesSentBy,
+  trustedProxies,
+}: Pick<Config, 'filesFolder' | 'filesSentBy' | 'trustedProxies'>): HandOver | undefined {
+  if (filesSentBy.kind === 'carrel') return undefined
+  const isProxy = networkOf(trustedProxies)
+  return {
+    suits: ({ method, headers, socket }, wanted) => {
+      // The connection's own address. Others would get the header and no file.
+      const address = clientAddress(socket.remoteAddress ?? '')
+      return (
+        method === 'GET' &&
+        address !== null &&
+        isProxy(address) &&
+        conditions.every(name => headers[name] === undefined) &&
+        isSameForAll(headers.range, wanted)
+      )
+    },
+    headers: (own, path, wanted) => {
+      // A path relative to the folder would do for Apache, but it looks beside the backend's address first, and gives up.
+      // It decodes the value.
+      if (filesSentBy.kind === 'x-sendfile')
+        return { ...own, 'x-sendfile': encodeURI(join(filesFolder, path)) }
+      // nginx adds its own to a whole file, and none to a part.
+      const { 'accept-ranges': _, ...others } = own
+      return {
+        ...(wanted === 'whole' ? others : own),
+        'x-accel-redirect': `${filesSentBy.location}${path}`,
+      }
+    },
+  }
+}
+
+/** Whether every server reads the Range header the same: they differ in what is malformed, and in many ranges. */
+const isSameForAll = (range: string | undefined, wanted: readonly ByteRange[] | 'whole'): boolean =>
+  wanted === 'whole'
+    ? range === undefined
+    : wanted.length === 1 && /^bytes=\d{0,15}-\d{0,15}$/.test(range ?? '')
