@@ -25,6 +25,8 @@ export interface SampleItem {
 export interface PlannedFile {
   readonly name: string
   readonly content?: string | Uint8Array
+  /** Of a file with the content, if it is too large to be held in memory. */
+  readonly path?: string
   readonly mimeType?: string
   readonly readers?: Readers
   readonly bundle?: string
@@ -66,8 +68,8 @@ async function keepFiles(filesFolder: string, files: readonly PlannedFile[]) {
     const store = createFileStore(filesFolder)
     const bitstreams = []
     for (const { name, content = `content of ${name}`, ...file } of files) {
-      const path = join(folder, 'content')
-      writeFileSync(path, content)
+      const path = file.path ?? join(folder, 'content')
+      if (file.path === undefined) writeFileSync(path, content)
       bitstreams.push({
         name,
         bundle: file.bundle ?? 'ORIGINAL',
