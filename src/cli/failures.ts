@@ -1,5 +1,6 @@
+import { OperatorError } from '../model/errors.ts'
 /** The command failed. The message says why, and what would help. Exit code 1. */
-export class Failure extends Error {}
+export class Failure extends OperatorError {}
 
 /** Wrong usage of a command. Exit code 2. */
-export class Misuse extends Error {}
+export class Misuse extends OperatorError {}

@@ -1,61 +1,55 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/file.ts'
-import { OtherStore, UnfinishedCopy } from '../files/owner.ts'
-import { ImportError } from '../import/source.ts'
 import { systemReason } from '../lib/system-errors.ts'
 import { version } from '../lib/version.ts'
-import { StoreUnavailable } from '../model/errors.ts'
-import { CopyError } from '../storage/copy/dump.ts'
-import { ExposeError } from '../storage/entities.ts'
+import { OperatorError } from '../model/errors.ts'
 import { completionCommand } from './completion.ts'
-import { copyCommand } from './copy.ts'
-import { entityCommand } from './entity.ts'
-import { epersonCommand } from './eperson.ts'
-import { exposeCommand } from './expose.ts'
-import { Failure, Misuse } from './failures.ts'
-import { filesCommand } from './files.ts'
-import { groupCommand } from './group.ts'
-import { importCommand } from './import.ts'
-import { ingestCommand } from './ingest.ts'
-import { itemCommand } from './item.ts'
+import { Misuse } from './failures.ts'
 import { endWithOutput } from './output.ts'
-import { secretCommand } from './secret.ts'
-import { serveCommand } from './serve.ts'
-import { ssoCommand } from './sso.ts'
-import { tokenCommand } from './token.ts'
 
 /** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called the wrong way. */
 export async function main(): Promise<void> {
   endWithOutput()
   try {
-    await createProgram().parseAsync()
+    await (await createProgram(process.argv[2])).parseAsync()
   } catch (error) {
     process.exitCode = report(error)
   }
 }
 
-export function createProgram(): Command {
+/** Each is loaded when it is called for: together they would double the time and memory of a start. */
+const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
+  Object.entries({
+    serve: async () => (await import('./serve.ts')).serveCommand(),
+    eperson: async () => (await import('./eperson.ts')).epersonCommand(),
+    group: async () => (await import('./group.ts')).groupCommand(),
+    token: async () => (await import('./token.ts')).tokenCommand(),
+    import: async () => (await import('./import.ts')).importCommand(),
+    ingest: async () => (await import('./ingest.ts')).ingestCommand(),
+    item: async () => (await import('./item.ts')).itemCommand(),
+    files: async () => (await import('./files.ts')).filesCommand(),
+    expose: async () => (await import('./expose.ts')).exposeCommand(),
+    entity: async () => (await import('./entity.ts')).entityCommand(),
+    secret: async () => (await import('./secret.ts')).secretCommand(),
+    copy: async () => (await import('./copy.ts')).copyCommand(),
+    sso: async () => (await import('./sso.ts')).ssoCommand(),
+  }),
+)
+
+/** @param called the command that is called, if it is known: the others are left out */
+export async function createProgram(called?: string): Promise<Command> {
+  const load = called === undefined ? undefined : commands.get(called)
+  const all = load ? [load] : [...commands.values()]
   const program = new Command('carrel')
     .description('A self-hosted, token-authenticated repository API.')
     .version(version)
-    .addCommand(serveCommand())
-    .addCommand(epersonCommand())
-    .addCommand(groupCommand())
-    .addCommand(tokenCommand())
-    .addCommand(importCommand())
-    .addCommand(ingestCommand())
-    .addCommand(itemCommand())
-    .addCommand(filesCommand())
-    .addCommand(exposeCommand())
-    .addCommand(entityCommand())
-    .addCommand(secretCommand())
-    .addCommand(copyCommand())
-    .addCommand(ssoCommand())
-    .addCommand(completionCommand())
     .addHelpText(
       'after',
       '\nSettings come from the environment: CARREL_DATA, CARREL_PORT, … (docs/reference/settings.md).',
     )
+  for (const one of all) program.addCommand(await one())
+  // It completes all of them.
+  if (!load) program.addCommand(completionCommand())
   prepare(program)
   return program
 }
@@ -91,21 +85,9 @@ function report(error: unknown): number {
 /** One line for what an operator can put right; a stack for what only we can. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (known.some(one => error instanceof one)) return error.message
+  if (error instanceof OperatorError) return error.message
   const reason = systemReason(error)
   const { path } = error as NodeJS.ErrnoException
   if (reason !== undefined) return path === undefined ? reason : `${path} can't be used: ${reason}`
   return error.stack ?? error.message
 }
-
-const known = [
-  Misuse,
-  Failure,
-  ConfigError,
-  ImportError,
-  ExposeError,
-  CopyError,
-  OtherStore,
-  UnfinishedCopy,
-  StoreUnavailable,
-] as const

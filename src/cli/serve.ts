@@ -4,7 +4,7 @@ import { type Config, toConfig } from '../config/config.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/shared/event-loops.ts'
 import type { Storage } from '../storage/storage.ts'
-import { createDemo, type Demo } from './demo.ts'
+import type { Demo } from './demo.ts'
 import { Failure } from './failures.ts'
 import { ownCommand } from './given-path.ts'
 import { drain, listenFailure, reservePort } from './listen.ts'
@@ -30,7 +30,9 @@ export function serveCommand(): Command {
         const { config } = service
         stopOnSignal(service, storage)
         // Not before it listens: a start that fails adds nothing to the store.
-        const created = demo ? await createDemo(storage, config.filesFolder) : undefined
+        const created = demo
+          ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
+          : undefined
         announceReady(config)
         await announceStore(config, storage)
         if (created) introduce(created, config)

@@ -13,6 +13,8 @@ import type { SharedNumbers, WorkerHandlers } from './worker.ts'
 /** So many ends of workers within so many ms end the service. */
 const maxEnds = 3
 const endsWithin = 60_000
+/** Most of what a request makes is garbage when it has been answered. More would take 4 MB of each idle worker. */
+const maxYoungGenerationSizeMb = 4
 
 export interface Workers {
   /** Answers the requests that have begun, then ends the threads. */
@@ -45,7 +47,12 @@ export async function startWorkers({ config, shared, fail }: Parts): Promise<Wor
 
   function start(loop: number) {
     const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url)
-    const worker = new Worker(loaderOf(file), { eval: true, stdout: false, stderr: false })
+    const worker = new Worker(loaderOf(file), {
+      eval: true,
+      stdout: false,
+      stderr: false,
+      resourceLimits: { maxYoungGenerationSizeMb },
+    })
     const calls = callsOver<WorkerHandlers>(worker)
     const { port1, port2 } = new MessageChannel()
     const joined = shared.join(key => void calls.call('drop', key).catch(() => {}))
@@ -82,17 +89,18 @@ export async function startWorkers({ config, shared, fail }: Parts): Promise<Wor
         isListening = true
         Atomics.add(numbers.running, 0, 1)
       })
+    // One that can't listen ends.
+    listening.catch(error => {
+      reason ??= error
+      return worker.terminate()
+    })
     const one = { worker, calls, listening, ended, reason: () => reason }
     running.set(loop, one)
     return one
   }
 
   /** Replaces the worker when it has ended. */
-  function watch(loop: number, { worker, listening, ended, reason }: ReturnType<typeof start>): void {
-    listening.catch(error => {
-      if (!isClosing) announceEnd(error)
-      return worker.terminate()
-    })
+  function watch(loop: number, { ended, reason }: ReturnType<typeof start>): void {
     void ended.then(() => {
       if (isClosing) return
       const now = Date.now()

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { nearest } from '../lib/nearest.ts'
 import { administratorGroup, type LoginMethod } from '../model/accounts.ts'
+import { OperatorError } from '../model/errors.ts'
 import { isRange, settings, structuredSettings } from './settings.ts'
 
 /** A wrong setting, which stops the start. The message names the key and what it takes. */
-export class ConfigError extends Error {}
+export class ConfigError extends OperatorError {}
 
 /** Clients from these ranges are in the group (G1). `!` before a range excludes it. */
 export type IpGroup = Readonly<{ group: string; ranges: readonly string[] }>

@@ -1,6 +1,7 @@
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../lib/make-folder.ts'
+import { OperatorError } from '../model/errors.ts'
 import type { Repository } from '../storage/repository.ts'
 import {
   isSha256,
@@ -13,7 +14,7 @@ import {
 } from './layout.ts'
 
 /** The folder of files belongs to another store, so nothing was removed. */
-export class OtherStore extends Error {
+export class OtherStore extends OperatorError {
   constructor(folder: string) {
     super(
       `no files were cleaned up: ${folder} belongs to another store; ` +
@@ -23,7 +24,7 @@ export class OtherStore extends Error {
 }
 
 /** The folder still belongs to the store that this one is a copy of (docs/decisions/0016); nothing was done. */
-export class UnfinishedCopy extends Error {
+export class UnfinishedCopy extends OperatorError {
   constructor(folder: string) {
     super(
       `${folder} still belongs to the store that this one was copied from; run \`carrel copy --finish\` first`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { STATUS_CODES } from '../lib/node-http.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'

@@ -1,5 +1,5 @@
-import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
+import { METHODS } from '../lib/node-http.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { Problem } from './problems.ts'
 

@@ -17,6 +17,10 @@ const headerLimit = 64 * 1024
 /** Milliseconds until a whole request must have arrived. */
 const requestTimeout = 30_000
 
+const noCompiler = () => () => {
+  throw new Error('no route has a schema')
+}
+
 interface Parts {
   readonly config: Config
   readonly addresses: Addresses
@@ -44,6 +48,8 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
       ignoreTrailingSlash: true,
       maxParamLength: headerLimit,
     },
+    // No route has a schema. The framework's own compilers would take 3 MB of each worker.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     // The framework would log whole addresses; the hook below logs the path.
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request would cost more than most requests do.

@@ -3,9 +3,10 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { OperatorError } from '../model/errors.ts'
 
 /** The import can't be done; the message names the line where there is one, and says what would be right. */
-export class ImportError extends Error {}
+export class ImportError extends OperatorError {}
 
 export type Format = 'ndjson' | 'json' | 'csv'
 

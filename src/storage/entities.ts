@@ -1,6 +1,7 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, Field, Page, ReadRule } from '../model/entities.ts'
+import { OperatorError } from '../model/errors.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 
@@ -50,7 +51,7 @@ export interface ExposeRequest {
 }
 
 /** A table can't be exposed as requested. The message says why, and what would help. */
-export class ExposeError extends Error {}
+export class ExposeError extends OperatorError {}
 
 /** An imported entity. Records come in the order of the key, numbered from 0. */
 export interface NewEntity {

@@ -87,13 +87,13 @@ test('D6 every command but those that may create a store fails where there is no
   const scratch = temporaryFolder(t, 'sqlite')
   const folder = emptyFolder(t)
   process.env = cleanEnvironment(await storeSettings(folder))
-  for (const command of leavesOf(createProgram())) {
+  for (const command of leavesOf(await createProgram())) {
     const name = pathOf(command).join(' ')
     if (mayCreate.includes(name) || openNone.includes(name)) continue
     // Copying begins with an embedded store, wherever the others look.
     if (name === 'copy' && engineIn(t) === 'postgres') continue
     await assert.rejects(
-      createProgram().parseAsync(callOf(command, scratch), { from: 'user' }),
+      (await createProgram()).parseAsync(callOf(command, scratch), { from: 'user' }),
       (error: Error) =>
         error instanceof StoreUnavailable && /^no store in .*; set CARREL_DATA/.test(error.message),
       name,

@@ -1,4 +1,5 @@
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
+import { OperatorError } from '../../model/errors.ts'
 
 /** Everything that an embedded store holds at one moment, to be copied to another engine. */
 export interface Dump {
@@ -14,7 +15,7 @@ export interface Dump {
 }
 
 /** The copy can't be made, or differs from the store; nothing of it was kept. */
-export class CopyError extends Error {}
+export class CopyError extends OperatorError {}
 
 export type DumpedValue = string | number | Uint8Array | null
 
