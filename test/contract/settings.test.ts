@@ -104,6 +104,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_REALM', ['Söhne', 'two\nlines']],
   ['CARREL_CSRF_COOKIE', ['a b', 'a=b', 'a;b']],
   ['CARREL_CSRF_HEADER', ['a b', 'a:b']],
+  ['CARREL_WORKERS', ['0', '65', 'all', '1.5']],
   ['CARREL_PASSWORD_CONCURRENCY', ['0', '65', 'all']],
   ['CARREL_PASSWORD_QUEUE', ['-1', '100001', '1.5']],
   ['CARREL_CACHE_SIZE', ['0', 'all', '100001']],

@@ -92,22 +92,6 @@ testOn('sqlite', 'D10 what a worker held when it ended is given back', async t =
   assert.equal(status, 200)
 })
 
-testOn('sqlite', 'L7 D10 the limit of passwords that wait counts all workers', async t => {
-  const dataFolder = temporaryFolder(t)
-  const own = await startService(t, { dataFolder })
-  await own.addEperson(ruth, { password: null })
-  const env = { ...three, CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '2' }
-  const served = await serve(t, dataFolder, { env })
-  const clients = Array.from({ length: 24 }, () => new Client(served.address))
-  // The CSRF pair first, so that the logins come at once.
-  await Promise.all(clients.map(client => client.get('/api/security/csrf')))
-  const answers = await Promise.all(clients.map(client => client.tryLogin(ruth, 'wrong')))
-  const busy = answers.filter(({ status }) => status === 503)
-  assert.ok(busy.length >= 12, `${busy.length} of 24 are refused`)
-  for (const one of busy) assert.equal(one.headers.get('retry-after'), '1')
-  for (const { status } of answers) assert.ok(status === 503 || status === 401)
-})
-
 testOn('sqlite', 'D10 one port is for one service, also when several start at once', async t => {
   const port = '0'
   const first = await serve(t, temporaryFolder(t), { env: { ...three, CARREL_PORT: port } })

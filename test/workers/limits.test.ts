@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { Client } from '../support/clients/client.ts'
+import { runSql } from '../support/service/databases.ts'
+import { storeSettings, testOn } from '../support/service/engines.ts'
+import { addEvents, adminOf, answerOf, bearer, open, times } from '../support/service/nodes.ts'
+import { serve } from '../support/service/process.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
+import { connectionsTo } from '../support/service/workers.ts'
+
+/** Limits are a service's, however many workers it has. */
+const three = { CARREL_WORKERS: '3', CARREL_LOG_LEVEL: 'error' }
+const ruth = 'ruth@example.org'
+
+testOn('sqlite', 'L7 D10 the limit of passwords that wait counts all workers', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  await own.addEperson(ruth, { password: null })
+  const env = { ...three, CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '2' }
+  const served = await serve(t, dataFolder, { env })
+  const clients = Array.from({ length: 24 }, () => new Client(served.address))
+  // The CSRF pair first, so that the logins come at once.
+  await Promise.all(clients.map(client => client.get('/api/security/csrf')))
+  const answers = await Promise.all(clients.map(client => client.tryLogin(ruth, 'wrong')))
+  const busy = answers.filter(({ status }) => status === 503)
+  assert.ok(busy.length >= 12, `${busy.length} of 24 are refused`)
+  for (const one of busy) assert.equal(one.headers.get('retry-after'), '1')
+  for (const { status } of answers) assert.ok(status === 503 || status === 401)
+})
+
+testOn('postgres', 'E2 D10 the limit of long listings counts all workers', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  const token = await adminOf(own)
+  const { CARREL_DATABASE_URL: url = '' } = await storeSettings(dataFolder)
+  await addEvents(url, 3_000, 10_000)
+  const served = await serve(t, dataFolder, { env: { ...three, CARREL_DATABASE_POOL_SIZE: '4' } })
+  // Each is on a connection of its own, and nobody reads: they last.
+  const sent = Array.from({ length: 12 }, () =>
+    open({ ...own, address: served.address }, '/api/query/v4/events', token),
+  )
+  t.after(() => {
+    for (const one of sent) one.destroy()
+  })
+  const statuses = (await Promise.all(sent.map(answerOf))).map(({ statusCode }) => statusCode)
+  assert.deepEqual(
+    statuses.toSorted(),
+    [...Array(4).fill(200), ...Array(8).fill(503)],
+    'as many as the setting says, whichever workers they are on',
+  )
+})
+
+testOn(
+  'postgres',
+  'E2 D10 the connections to the database are a node’s, divided among its workers',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const own = await startService(t, { dataFolder })
+    const token = await adminOf(own)
+    await own.addRecords('shelf', 'id', [{ id: 1 }], 'eperson')
+    await own.stop()
+    const { CARREL_DATABASE_URL: url = '' } = await storeSettings(dataFolder)
+    const served = await serve(t, dataFolder, { env: { ...three, CARREL_DATABASE_POOL_SIZE: '3' } })
+    const connections = connectionsTo(t, served.address)
+    const asking = times(40, () =>
+      Promise.all(
+        connections.map(one => one.ask('/api/query/v4/events?limit=5', { headers: bearer(token) })),
+      ),
+    )
+    let most = 0
+    let isDone = false
+    const counting = (async () => {
+      while (!isDone) {
+        const [row] = await runSql<{ count: string }>(
+          url,
+          `SELECT count(*) FROM pg_stat_activity
+         WHERE application_name = 'carrel' AND datname = current_database()`,
+        )
+        most = Math.max(most, Number(row?.count))
+      }
+    })()
+    for (const { status } of (await asking).flat()) assert.equal(status, 200)
+    isDone = true
+    await counting
+    // Accounts and pages, a look-up for each worker, and two for housekeeping.
+    assert.ok(most <= 3 + 3 + 3 + 2, `${most} connections`)
+  },
+)
