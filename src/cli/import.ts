@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import type { Findings } from '../import/field-list.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
-import type { Findings } from '../import/staging.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import { Failure } from './failures.ts'
 import { givenPath } from './given-path.ts'

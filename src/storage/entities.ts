@@ -60,7 +60,7 @@ export interface NewEntity {
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
   /** For each record, by number, the rank of its value among the field's distinct values; nulls last. */
-  ranks(field: number): Uint32Array
+  ranks(field: number): Awaitable<Uint32Array>
 }
 
 export interface Listing {

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
 import { quoteName } from './compile.ts'
 import type { Connection } from './driver.ts'
 
@@ -15,7 +16,7 @@ export interface VersionContent {
   readonly version: string
   /** How many fields have ranks. */
   readonly fields: number
-  ranks(field: number): Uint32Array
+  ranks(field: number): Awaitable<Uint32Array>
   /** Each record's JSON, in the order of the key. */
   readonly records: Iterable<string>
 }
@@ -44,7 +45,7 @@ export async function writeVersion(
   await db.copyIn(table, inChunks(lines()))
   await db.exec(`ALTER TABLE ${table} ADD PRIMARY KEY (n)`)
   for (let field = 0; field < fields; field++) {
-    const column = ranks(field)
+    const column = await ranks(field)
     for (let part = 0; part * partLength < column.length; part++)
       await db.run(
         'INSERT INTO carrel.rank VALUES ($1, $2, $3, $4)',

@@ -37,7 +37,7 @@ export async function writeRecordFile(file: string, entity: NewEntity, records: 
     }
     for (const field of entity.fields.keys()) {
       await turn()
-      const ranks = entity.ranks(field)
+      const ranks = await entity.ranks(field)
       db.run(
         'INSERT INTO rank VALUES (?, ?)',
         field,

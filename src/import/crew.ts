@@ -1,0 +1,64 @@
+import { availableParallelism } from 'node:os'
+import type { FieldType } from '../model/entities.ts'
+import { startThread, type Thread } from '../storage/shared/thread.ts'
+import type { Piece } from './json-lines.ts'
+import type { RankTask } from './rank-field.ts'
+import { Appender, openSpool } from './spool.ts'
+import { createWork, type Encoded, type Ranking } from './work.ts'
+import type { WorkData, WorkHandlers } from './worker.ts'
+
+/** More threads than this would take more memory than an import may. */
+const maxThreads = 3
+
+/** The threads that share out the work of an import. */
+export interface Crew {
+  /** How many there are. */
+  readonly size: number
+  /** Does the work in this thread, for an import so small that starting others takes longer. */
+  readonly here: WorkHandlers
+  /** The spool of this thread. */
+  readonly spool: Appender
+  /** The file that all threads write the ranks to. */
+  readonly ranks: number
+  encode(piece: Piece): Promise<Encoded>
+  rank(task: RankTask): Promise<Ranking>
+  /** Ends what is under way. */
+  close(): Promise<void>
+}
+
+/** @param file begins the names of temporary files */
+export function createCrew(file: string, types: ReadonlyMap<string, FieldType>): Crew {
+  const size = Math.max(1, Math.min(availableParallelism(), maxThreads))
+  const ranks = openSpool(`${file}-ranks.staging`)
+  const own = openSpool(`${file}-own.staging`)
+  const spools = [ranks, own]
+  const spool = new Appender(own.descriptor)
+  const threads: Thread<WorkHandlers>[] = []
+
+  function start(): void {
+    const { descriptor, close } = openSpool(`${file}-${threads.length}.staging`)
+    spools.push({ descriptor, close })
+    const data: WorkData = { descriptor, types }
+    threads.push(startThread<WorkHandlers>('../import/worker', data))
+  }
+  function leastBusy(): Thread<WorkHandlers> {
+    const free = threads.find(({ busy }) => busy === 0)
+    if (free) return free
+    if (threads.length < size) start()
+    return threads.toSorted((one, other) => one.busy - other.busy)[0] as Thread<WorkHandlers>
+  }
+
+  return {
+    size,
+    here: createWork(spool, types),
+    spool,
+    ranks: ranks.descriptor,
+    encode: piece => leastBusy().call('encode', piece),
+    rank: task => leastBusy().call('rank', task),
+    close: async () => {
+      // A thread that still writes could otherwise write to a file that another one opens.
+      await Promise.all(threads.map(thread => thread.close()))
+      for (const { close } of spools) close()
+    },
+  }
+}
