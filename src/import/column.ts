@@ -1,11 +1,12 @@
 import type { FieldType } from '../model/entities.ts'
 import { noCode, runKinds, runNumbers } from './batches.ts'
-import { binaryTexts, markedNumber, markedText, oddKey } from './sort-keys.ts'
+import { binaryText, markedNumber, markedText, oddKey } from './sort-keys.ts'
+import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
 import { ImportError } from './source.ts'
 import type { Appender } from './spool.ts'
 import { fits, isUniformDateTime, kindOf, textForm } from './types.ts'
 
-/** The values of a field in a batch, each distinct one once. */
+/** The values of a field in a batch. */
 export class Column {
   readonly name: string
   /** The first line that has the field. */
@@ -13,13 +14,13 @@ export class Column {
   readonly kinds = new Map<FieldType, number>()
   filled = 0
   readonly #declared: FieldType | undefined
-  /** For each record, the position of its value among those that were met. */
+  /** For each record, the number of its value. */
   #codes = new Uint16Array(256).fill(noCode)
   #met = 0
-  readonly #numbers = new Map<number, number>()
-  readonly #texts = new Map<string, number>()
-  /** By their sort keys: values that are neither plain numbers nor texts. */
-  readonly #odd = new Map<string, number>()
+  readonly #numbers = new Met<number>()
+  readonly #texts = new Met<string>()
+  /** The sort keys of values that are neither plain numbers nor texts. */
+  readonly #odd = new Met<string>()
 
   constructor(name: string, line: number, declared: FieldType | undefined) {
     this.name = name
@@ -54,11 +55,10 @@ export class Column {
     this.filled++
   }
 
-  #codeOf<T>(codes: Map<T, number>, value: T): number {
-    const known = codes.get(value)
-    if (known !== undefined) return known
-    codes.set(value, this.#met)
-    return this.#met++
+  #codeOf<T>(values: Met<T>, value: T): number {
+    const code = values.add(value, this.#met)
+    if (code === this.#met) this.#met++
+    return code
   }
 
   #grow(n: number): void {
@@ -69,55 +69,122 @@ export class Column {
 
   /** @returns the numbers that describe the run */
   write(spool: Appender, count: number): number[] {
-    const size = this.#met
     const places = new Uint16Array(noCode + 1)
     places[noCode] = noCode
     const written = this.#writeValues(spool, places)
     const codes = new Uint16Array(count).fill(noCode)
     for (let n = Math.min(count, this.#codes.length) - 1; n >= 0; n--)
       codes[n] = places[this.#codes[n] as number] as number
-    return runNumbers({ ...written, size, codes: spool.append(codes) })
+    return runNumbers({ ...written, codes: spool.append(codes) })
   }
 
-  /** @param places receives, for each value in the order in which they were met, its position among the sorted ones */
+  /** @param places receives, for each number of a value, its position among the sorted ones */
   #writeValues(spool: Appender, places: Uint16Array) {
-    if (this.#texts.size === 0 && this.#odd.size === 0) {
-      const sorted = Float64Array.from(this.#numbers.keys()).sort()
-      for (let place = 0; place < sorted.length; place++)
-        places[this.#numbers.get(sorted[place] as number) as number] = place
-      return { kind: runKinds.numbers, lengths: 0, values: spool.append(sorted) }
+    const [numbers, texts, odd] = [this.#numbers, this.#texts, this.#odd]
+    if (texts.values.length === 0 && odd.values.length === 0) return writeNumbers(spool, numbers, places)
+    if (numbers.values.length === 0 && odd.values.length === 0) {
+      const isUniform = this.#declared !== 'text' && this.kinds.size === 1 && isUniformDateTime(texts.values)
+      const kind = isUniform ? runKinds.instants : runKinds.texts
+      return { kind, ...writeSorted(spool, packTexts(texts.values, false), texts.codes, places) }
     }
-    const texts = [...this.#texts.keys()]
-    const onlyTexts = texts.length === this.#met
-    const isUniform =
-      onlyTexts && this.#declared !== 'text' && this.kinds.size === 1 && isUniformDateTime(texts)
-    const codes = new Map<string, number>()
-    const binary = binaryTexts(texts)
-    let at = 0
-    for (const code of this.#texts.values()) {
-      const key = binary[at] as string
-      if (!onlyTexts) binary[at] = markedText(key)
-      codes.set(binary[at++] as string, code)
-    }
-    for (const [number, code] of this.#numbers) {
-      const key = markedNumber(number)
-      codes.set(key, code)
-      binary.push(key)
-    }
-    for (const [key, code] of this.#odd) {
-      codes.set(key, code)
-      binary.push(key)
-    }
-    const sorted = binary.sort()
-    for (let place = 0; place < sorted.length; place++)
-      places[codes.get(sorted[place] as string) as number] = place
-    const kind = isUniform ? runKinds.instants : onlyTexts ? runKinds.texts : runKinds.marked
-    return { kind, ...writeTexts(spool, sorted) }
+    const keys = [
+      ...numbers.values.map(markedNumber),
+      ...texts.values.map(text => markedText(binaryText(text))),
+      ...odd.values,
+    ]
+    const codes = [...numbers.codes, ...texts.codes, ...odd.codes]
+    return { kind: runKinds.marked, ...writeSorted(spool, packTexts(keys, true), codes, places) }
   }
 }
 
+/** Values are counted as distinct until so many of them are. */
+const enough = 2_048
+
+/** Values in the order in which they were met, each with its number. */
+class Met<T> {
+  readonly values: T[] = []
+  readonly codes: number[] = []
+  /** undefined where nearly all values differ: finding the few that don't is left to the sorting. */
+  #known: Map<T, number> | undefined = new Map()
+  #added = 0
+
+  /** @returns the number that the value has already, or gets now */
+  add(value: T, code: number): number {
+    this.#added++
+    if (this.#known) {
+      const known = this.#known.get(value)
+      if (known !== undefined) return known
+      this.#known.set(value, code)
+      if (this.values.length === enough && this.#added < enough * 1.25) this.#known = undefined
+    }
+    this.values.push(value)
+    this.codes.push(code)
+    return code
+  }
+}
+
+function writeNumbers(spool: Appender, { values, codes }: Met<number>, places: Uint16Array) {
+  // Without -0, which is the same number as 0.
+  const sorted = Float64Array.from(values, value => value + 0).sort()
+  let size = 0
+  for (let at = 0; at < sorted.length; at++)
+    if (at === 0 || sorted[at] !== sorted[size - 1]) sorted[size++] = sorted[at] as number
+  const distinct = sorted.subarray(0, size)
+  for (let at = 0; at < values.length; at++)
+    places[codes[at] as number] = placeOf(distinct, values[at] as number, 0)
+  return { kind: runKinds.numbers, size, lengths: 0, values: spool.append(distinct) }
+}
+
+/** @returns the place of a number that is there, at `from` or after it; the closer it is, the faster */
+export function placeOf(sorted: Float64Array, value: number, from: number): number {
+  let low = from
+  let high = from + 1
+  while (high < sorted.length && (sorted[high] as number) <= value) {
+    const step = 2 * (high - low)
+    low = high
+    high += step
+  }
+  high = Math.min(high, sorted.length)
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] as number) <= value) low = middle
+    else high = middle
+  }
+  return low
+}
+
+/**
+ * @param codes the number of each text
+ * @param places receives the position of each number's text among the sorted ones
+ * @returns how many texts there are, and where they and their lengths are
+ */
+function writeSorted(spool: Appender, texts: PackedTexts, codes: readonly number[], places: Uint16Array) {
+  const order = sortTexts(texts)
+  const distinct = new Uint32Array(order.length)
+  let size = 0
+  for (let n = 0; n < order.length; n++) {
+    const text = order[n] as number
+    if (n === 0 || !isSameText(texts, distinct[size - 1] as number, text)) distinct[size++] = text
+    places[codes[text] as number] = size - 1
+  }
+  return { size, ...writeTexts(spool, texts, distinct.subarray(0, size)) }
+}
+
 /** @returns the positions of the texts and of their lengths */
-export function writeTexts(spool: Appender, sorted: readonly string[]) {
-  const lengths = Uint32Array.from(sorted, text => text.length)
-  return { lengths: spool.append(lengths), values: spool.append(Buffer.from(sorted.join(''), 'latin1')) }
+export function writeTexts(spool: Appender, { bytes, starts }: PackedTexts, order: Uint32Array) {
+  const lengths = new Uint32Array(order.length)
+  const values = new Uint8Array(bytes.length)
+  let end = 0
+  for (let n = 0; n < order.length; n++) {
+    const text = order[n] as number
+    const to = starts[text + 1] as number
+    const from = starts[text] as number
+    lengths[n] = to - from
+    // Most texts are too short for a call.
+    if (to - from > 64) {
+      values.set(bytes.subarray(from, to), end)
+      end += to - from
+    } else for (let at = from; at < to; at++) values[end++] = bytes[at] as number
+  }
+  return { lengths: spool.append(lengths), values: spool.append(values.subarray(0, end)) }
 }

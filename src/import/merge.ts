@@ -1,4 +1,5 @@
 import { type Run, runKinds } from './batches.ts'
+import { placeOf } from './column.ts'
 import { behindAll, RunCursor } from './run-cursor.ts'
 import { readAt } from './spool.ts'
 
@@ -49,23 +50,6 @@ function mergeNumbers(runs: readonly Run[], starts: readonly number[], ranks: Ui
     }
   }
   return distinct
-}
-
-/** @returns the place of the value, which is there, from `from` on; the closer it is, the faster */
-function placeOf(sorted: Float64Array, value: number, from: number): number {
-  let step = 1
-  let low = from
-  while (low + step < sorted.length && (sorted[low + step] as number) <= value) {
-    low += step
-    step *= 2
-  }
-  let high = Math.min(low + step, sorted.length)
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if ((sorted[middle] as number) <= value) low = middle
-    else high = middle
-  }
-  return low
 }
 
 /** A tree of losers (Knuth, The Art of Computer Programming 3, §5.4.1): one comparison for each level and value. */

@@ -5,6 +5,7 @@ import { writeTexts } from './column.ts'
 import { mergeRuns, type Ranked } from './merge.ts'
 import { RunCursor } from './run-cursor.ts'
 import { textOfBinary } from './sort-keys.ts'
+import { packTexts, sortTexts } from './sort-texts.ts'
 import { type Appender, readAt, writeAt } from './spool.ts'
 import { instant } from './types.ts'
 
@@ -77,18 +78,19 @@ function areUniform(runs: readonly Run[]): boolean {
 }
 
 function asInstants(run: Run, spool: Appender): Run {
-  const found: [key: string, code: number][] = []
-  for (const cursor = new RunCursor(run, false, 1); found.length < run.size; cursor.next())
-    found.push([instant(Buffer.from(cursor.key, 'latin1').toString()), cursor.code])
-  found.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
+  const instants: string[] = []
+  const codes: number[] = []
+  for (const cursor = new RunCursor(run, false, 1); instants.length < run.size; cursor.next()) {
+    instants.push(instant(Buffer.from(cursor.key, 'latin1').toString()))
+    codes.push(cursor.code)
+  }
+  const texts = packTexts(instants, true)
+  const order = sortTexts(texts)
   return {
     ...run,
     kind: runKinds.texts,
     descriptor: spool.descriptor,
-    ...writeTexts(
-      spool,
-      found.map(([key]) => key),
-    ),
-    codeOf: Uint16Array.from(found, ([, code]) => code),
+    ...writeTexts(spool, texts, order),
+    codeOf: Uint16Array.from(order, text => codes[text] as number),
   }
 }

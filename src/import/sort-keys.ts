@@ -87,14 +87,6 @@ export function binaryText(text: string): string {
   return Buffer.concat(pieces).toString('latin1')
 }
 
-/** The same for many texts at once, which takes a fraction of the time. */
-export function binaryTexts(texts: readonly string[]): string[] {
-  const joined = texts.join('\n')
-  const binary = joined.isWellFormed() ? Buffer.from(joined).toString('latin1').split('\n') : []
-  // Some text may have the separator, or an unpaired surrogate.
-  return binary.length === texts.length ? binary : texts.map(binaryText)
-}
-
 /** The text of which this is the binary text. */
 export function textOfBinary(binary: string): string {
   // An unpaired surrogate; UTF-8 has no such bytes (RFC 3629 §3).
