@@ -7,7 +7,7 @@ import type { Appender } from './spool.ts'
 /** The codes of a batch have 16 bits. */
 const maxRecords = 0xffff
 /** In characters of JSON. */
-const maxLength = 4 * 1024 * 1024
+const maxLength = 2 * 1024 * 1024
 
 /**
  * Turns records into batches. This is the costly part of reading, and several threads do it at once: nothing in a batch

@@ -22,7 +22,7 @@ export type Piece =
     }
 
 /** In bytes: large enough to share out among threads, and small enough for each to hold one. */
-const pieceBytes = 4 * 1024 * 1024
+const pieceBytes = 2 * 1024 * 1024
 
 /** NDJSON (https://github.com/ndjson/ndjson-spec): one JSON object per line; empty lines are skipped. */
 export async function* ndjsonPieces(chunks: AsyncIterable<Buffer>): AsyncIterable<Piece> {

@@ -22,17 +22,27 @@ export function reordered(batch: Stored, numbers: Uint32Array, spool: Appender):
   if (isOrdered) return batch
   // A number, and a place in the batch of at most 16 bits, fit into a double.
   const order = Float64Array.from(numbers, (number, at) => number * 0x1_0000 + at).sort()
-  const records = recordsIn(batch)
-  const json: string[] = new Array(order.length)
-  for (let n = 0; n < order.length; n++) json[n] = records[(order[n] as number) % 0x1_0000] as string
-  const bytes = Buffer.from(json.join('\n'))
+  const json = Buffer.alloc(batch.jsonBytes)
+  readAt(batch.descriptor, json, batch.json)
+  const ends = new Uint32Array(batch.count)
+  for (let at = 0, from = 0; at < ends.length; at++) {
+    const end = json.indexOf(0x0a, from)
+    ends[at] = end < 0 ? json.length : end
+    from = (ends[at] as number) + 1
+  }
+  const bytes = Buffer.alloc(json.length, 0x0a)
+  let to = 0
+  for (let n = 0; n < order.length; n++) {
+    const at = (order[n] as number) % 0x1_0000
+    to += json.copy(bytes, to, at === 0 ? 0 : (ends[at - 1] as number) + 1, ends[at]) + 1
+  }
   return { ...batch, descriptor: spool.descriptor, json: spool.append(bytes) }
 }
 
 /** How many bytes of all batches together are read ahead. */
-const readAhead = 16 * 1024 * 1024
+const readAhead = 8 * 1024 * 1024
 const leastAhead = 8 * 1024
-const mostAhead = 1024 * 1024
+const mostAhead = 64 * 1024
 
 /**
  * Merges batches whose records are in the order of their numbers.
