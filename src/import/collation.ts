@@ -25,6 +25,9 @@ export function canonicalCollation(tag: string): string | undefined {
   return asked === undefined || asked === collation ? canonical : undefined
 }
 
+export const languageCompare = (collation: string): ((one: string, other: string) => number) =>
+  new Intl.Collator(asLanguage(collation)).compare
+
 /** Limits of what is held in memory to sort the distinct values of a field. */
 const maxDistinct = 5_000_000
 const maxCharacters = 256 * 1024 * 1024
@@ -57,7 +60,7 @@ export function collatedTexts(name: string, collation: string): CollatedTexts {
       texts.push(text)
     },
     places: () => {
-      const { compare } = new Intl.Collator(asLanguage(collation))
+      const compare = languageCompare(collation)
       const sorted = Uint32Array.from(texts.keys()).sort(
         (one, other) => compare(texts[one] as string, texts[other] as string) || one - other,
       )

@@ -18,7 +18,7 @@ export interface Findings {
 }
 
 /** A table of ranks for each field is as much as a store should have to keep. */
-const maxFields = 1_900
+export const maxFields = 1_900
 /** Names that a message lists. */
 const maxNames = 50
 

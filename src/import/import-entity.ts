@@ -35,6 +35,9 @@ export interface ImportReport {
   readonly milliseconds: number
 }
 
+/** The version of an entity that was to be replaced has been replaced by another one meanwhile. */
+export class VersionReplaced extends Error {}
+
 /** The step that the import is at, and the share of the step that is done. Each step ends with 1. */
 export type Progress = (step: 'reading' | 'sorting' | 'writing', share: number) => void
 
@@ -76,14 +79,17 @@ export const importRecords = (
 ): Promise<ImportReport> =>
   importStaged(staging => addAll(staging, batches, options), entities, options, progress)
 
-/** @param fill adds the records */
-async function importStaged(
+/**
+ * @param fill adds the records
+ * @throws VersionReplaced if the entity has another version by now than the one to replace
+ */
+export async function importStaged(
   fill: (staging: Staging) => Promise<void>,
   entities: Entities,
-  options: ImportOptions,
+  options: ImportOptions & { readonly replaces?: string },
   progress: Progress,
 ): Promise<ImportReport> {
-  const { name, key, read, event, signal, types = new Map(), collations = new Map() } = options
+  const { name, key, read, replaces, event, signal, types = new Map(), collations = new Map() } = options
   checkName(name)
   const start = performance.now()
   const staging = createStaging(join(entities.scratchFolder, `import-${process.pid}-${Math.trunc(start)}`), {
@@ -107,10 +113,14 @@ async function importStaged(
       progress('writing', share)
     }
     const rule = await entities.publish(
-      { name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
+      {
+        ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
+        ...(replaces !== undefined && { replaces }),
+      },
       recordsWith(written, staged),
       event,
     )
+    if (rule === undefined) throw new VersionReplaced(name)
     return {
       entity: name,
       key,

@@ -62,7 +62,7 @@ export function fieldOf({ name, declared, collation, kinds, nulls }: FieldStatis
   return collation === undefined ? field : { ...field, collation }
 }
 
-function typeOf(kinds: readonly FieldType[]): FieldType {
+export function typeOf(kinds: readonly FieldType[]): FieldType {
   const [only] = kinds
   if (only === undefined) return 'text'
   if (kinds.length === 1) return only
