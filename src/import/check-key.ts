@@ -29,11 +29,20 @@ export function orderByKey(key: readonly KeyField[], count: number, records: Rec
       throw new ImportError(
         `the field ${JSON.stringify(field.name)} can't be the key: its type is ${field.type}, and keys are numbers, text or date-times; --type with text compares its values as text`,
       )
+  const [only] = key
+  if (only && key.length === 1 && only.distinct === count) return inverse(only.ranks)
   const order = sortRecords(
     count,
     key.map(({ ranks }) => ({ ranks, descending: false })),
   )
   refuseDouble(key, order, records)
+  return order
+}
+
+/** Of a key that is unique, the ranks are the numbers of the records. */
+function inverse(numbers: Uint32Array): Uint32Array {
+  const order = new Uint32Array(numbers.length)
+  for (let at = 0; at < order.length; at++) order[numbers[at] as number] = at
   return order
 }
 

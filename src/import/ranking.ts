@@ -70,7 +70,7 @@ export function createRanking({ crew, batches, fields, count }: Parts): Ranking 
     for (const [at, place] of places.entries()) {
       const before = running[at - crew.size] ?? Promise.resolve()
       const done = before.then(() => rank(place))
-      // Whoever asks for the ranks gets the error.
+      // The error is for the caller that asks for the ranks.
       running.push(done.catch(() => {}))
       ranked.set(place, done)
     }

@@ -60,7 +60,7 @@ export async function oldRanks({ entity, version }: ChangePlan, field: number): 
   if (!known) return { ranks: new Uint32Array(count), distinct: 0 }
   const ranks = await version.ranks(field)
   let highest = -1
-  for (const rank of ranks) if (rank > highest) highest = rank
+  for (let n = 0; n < ranks.length; n++) if ((ranks[n] as number) > highest) highest = ranks[n] as number
   // Nulls, where there are any, come last.
   return { ranks, distinct: known.nullable ? Math.max(highest, 0) : highest + 1 }
 }

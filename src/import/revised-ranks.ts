@@ -26,7 +26,10 @@ export function revisedRanks(
 ): FieldRanks {
   // What is used: the ranks of the records that stay, and of changes that have an old value.
   const isUsed = new Uint8Array(old.distinct + 1)
-  for (const origin of origins) if (origin >= 0) isUsed[old.ranks[origin] as number] = 1
+  for (let n = 0; n < origins.length; n++) {
+    const origin = origins[n] as number
+    if (origin >= 0) isUsed[old.ranks[origin] as number] = 1
+  }
   for (const value of values) if (value?.place.isThere) isUsed[value.place.at] = 1
   const added = values
     .filter(value => value !== null)

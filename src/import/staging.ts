@@ -117,6 +117,7 @@ export function createStaging(file: string, declarations: Declarations): Staging
       count,
       records,
     )
+    // Shared with the threads that rank the other fields.
     const numbers = new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
     for (let n = 0; n < count; n++) numbers[order[n] as number] = n
     ranking.start(numbers)

@@ -93,10 +93,15 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   }
   /** @returns as `publish` */
   async function point(entity: PublishedEntity, event: AuditEvent): Promise<ReadRule | undefined> {
-    const read = await write('pointEntity', entity, event)
-    if (read === undefined) rmSync(fileOf(entity.version), { force: true })
-    await sweep()
-    return read
+    try {
+      const read = await write('pointEntity', entity, event)
+      await sweep()
+      return read
+    } finally {
+      // It was not published. A version that was, and was replaced since, may be the base of another one.
+      const sql = 'SELECT 1 FROM entity WHERE version = ?1 UNION ALL SELECT 1 FROM retired WHERE version = ?1'
+      if (!db.get(sql, entity.version)) rmSync(fileOf(entity.version), { force: true })
+    }
   }
   // A failed removal is retried a minute later.
   const sweeping = setInterval(() => void sweep().catch(() => {}), retiredGrace)
