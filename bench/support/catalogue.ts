@@ -1,7 +1,13 @@
 import { once } from 'node:events'
-import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs'
+import { createWriteStream, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+
+function folder(): string {
+  const path = process.env.IMPORT_DATA ?? join(tmpdir(), 'import-data')
+  mkdirSync(path, { recursive: true })
+  return path
+}
 
 /**
  * A file of generated records, the same on every machine: 183 bytes each on average, with eight fields. It has keys in no
@@ -9,9 +15,7 @@ import { join } from 'node:path'
  * @returns its path
  */
 export async function catalogue(count: number): Promise<string> {
-  const folder = process.env.IMPORT_DATA ?? join(tmpdir(), 'import-data')
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, `catalogue-${count}.ndjson`)
+  const file = join(folder(), `catalogue-${count}.ndjson`)
   if (existsSync(file)) return file
   const out = createWriteStream(`${file}.writing`)
   for (let at = 0; at < count; at += 1_000) {
@@ -23,6 +27,23 @@ export async function catalogue(count: number): Promise<string> {
   out.end()
   await once(out, 'close')
   renameSync(`${file}.writing`, file)
+  return file
+}
+
+/** A file of a thousand changes: other titles and weights, a third with new artists, and a hundred new records. */
+export async function changesOf(count: number, round: number): Promise<string> {
+  const changes = Array.from({ length: 1_000 }, (_, n) => {
+    const record = catalogued((n * 997 + 13) % count, count)
+    return {
+      ...record,
+      id: n % 10 === 0 ? count + n : record.id,
+      title: `Round ${round} of ${record.title}`,
+      artist: n % 3 === 0 ? `Artist ${round} ${n}` : record.artist,
+      weight: record.weight + round / 1_000,
+    }
+  })
+  const file = join(folder(), 'changes.ndjson')
+  writeFileSync(file, changes.map(change => `${JSON.stringify(change)}\n`).join(''))
   return file
 }
 

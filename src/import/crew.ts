@@ -17,6 +17,9 @@ const maxThreads = 3
  */
 const youngObjects = 4
 
+/** How much memory may grow before it is collected, as a share of what is in use, in percent. */
+const heapGrowth = 30
+
 /** The threads that share out the work of an import. */
 export interface Crew {
   /** How many there are. */
@@ -47,6 +50,8 @@ export function createCrew(file: string, types: ReadonlyMap<string, FieldType>):
     setFlagsFromString(`--min-semi-space-size=${youngObjects}`)
     setFlagsFromString(`--max-semi-space-size=${youngObjects}`)
     setFlagsFromString('--semi-space-growth-factor=1')
+    // Strings are made and forgotten all the time. By default, twice and more of what is in use may wait to be collected.
+    setFlagsFromString(`--heap-growing-percent=${heapGrowth}`)
     const { descriptor, close } = openSpool(`${file}-${threads.length}.staging`)
     spools.push({ descriptor, close })
     const data: WorkData = { descriptor, types }

@@ -6,8 +6,9 @@ import type { Appender } from './spool.ts'
 
 /** The codes of a batch have 16 bits. */
 const maxRecords = 0xffff
-/** In characters of JSON. */
-const maxLength = 2 * 1024 * 1024
+/** Of JSON. */
+const maxBytes = 2 * 1024 * 1024
+const leastRoom = 64 * 1024
 
 /**
  * Turns records into batches. This is the costly part of reading, and several threads do it at once: nothing in a batch
@@ -18,9 +19,10 @@ export class Encoder {
   readonly #types: ReadonlyMap<string, FieldType>
   #columns: Column[] = []
   #places = new Map<string, number>()
-  #json: string[] = []
+  /** The records, each with a line break behind it: as strings they would have to survive several collections. */
+  #json = Buffer.alloc(0)
+  #end = 0
   #lines: number[] = []
-  #length = 0
 
   constructor(spool: Appender, types: ReadonlyMap<string, FieldType>) {
     this.#spool = spool
@@ -32,7 +34,7 @@ export class Encoder {
    * @throws ImportError naming the line of a value that its field may not hold
    */
   add({ line, record }: ReadRecord): Batch | undefined {
-    const n = this.#json.length
+    const n = this.#lines.length
     let at = 0
     for (const name in record) {
       // Most records have their fields in the same order.
@@ -41,19 +43,30 @@ export class Encoder {
       const value = record[name]
       if (value !== null && value !== undefined) column.add(n, value, line)
     }
-    const json = JSON.stringify(record)
-    this.#json.push(json)
+    this.#write(JSON.stringify(record))
     this.#lines.push(line)
-    this.#length += json.length
-    return n + 1 === maxRecords || this.#length >= maxLength ? this.flush() : undefined
+    return n + 1 === maxRecords || this.#end >= maxBytes ? this.flush() : undefined
+  }
+
+  #write(json: string): void {
+    // A character takes at most three bytes of UTF-8.
+    const most = this.#end + 3 * json.length + 1
+    if (most > this.#json.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(maxBytes + leastRoom, 2 * most))
+      this.#json.copy(larger, 0, 0, this.#end)
+      this.#json = larger
+    }
+    this.#end += this.#json.write(json, this.#end)
+    this.#json[this.#end++] = 0x0a
   }
 
   /** @returns what was added since the last batch */
   flush(): Batch | undefined {
-    const count = this.#json.length
+    const count = this.#lines.length
     if (this.#columns.length === 0 && count === 0) return undefined
     const spool = this.#spool
-    const json = Buffer.from(this.#json.join('\n'))
+    // Without the last line break.
+    const json = this.#json.subarray(0, Math.max(0, this.#end - 1))
     const batch = {
       descriptor: spool.descriptor,
       count,
@@ -65,9 +78,8 @@ export class Encoder {
     }
     this.#columns = []
     this.#places = new Map()
-    this.#json = []
+    this.#end = 0
     this.#lines = []
-    this.#length = 0
     return batch
   }
 

@@ -40,7 +40,7 @@ export function reordered(batch: Stored, numbers: Uint32Array, spool: Appender):
 }
 
 /** How many bytes of all batches together are read ahead. */
-const readAhead = 8 * 1024 * 1024
+const readAhead = 4 * 1024 * 1024
 const leastAhead = 8 * 1024
 const mostAhead = 64 * 1024
 

@@ -130,9 +130,7 @@ async function publish(
         key: entity.key,
         read,
         fields,
-        slots: Uint32Array.from(origins, origin =>
-          origin >= 0 ? (slots[origin] as number) : before + ~origin,
-        ),
+        slots: slotsOf(plan),
         added: written.map(({ record }) => JSON.stringify(record)),
         ranks: field => {
           signal?.throwIfAborted()
@@ -152,4 +150,15 @@ async function publish(
   } finally {
     spool.close()
   }
+}
+
+/** The slots of the new version: the records that are written lie behind the others. */
+function slotsOf({ entity, origins, slots }: ChangePlan): Uint32Array {
+  const first = entity.source.slots ?? entity.source.count
+  const found = new Uint32Array(origins.length)
+  for (let n = 0; n < found.length; n++) {
+    const origin = origins[n] as number
+    found[n] = origin >= 0 ? (slots[origin] as number) : first + ~origin
+  }
+  return found
 }

@@ -3,7 +3,7 @@ import { markedNumber, markedText } from './sort-keys.ts'
 import { readAt } from './spool.ts'
 
 /** How many bytes of all runs together are read ahead. */
-const readAhead = 8 * 1024 * 1024
+const readAhead = 2 * 1024 * 1024
 const leastAhead = 4 * 1024
 
 /** Sorts behind every binary text. */

@@ -18,10 +18,10 @@ export type Ranking = { readonly distinct: number } | { readonly refused: string
 
 /** @param spool which no other thread writes */
 export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType>) {
+  const encoder = new Encoder(spool, types)
   return {
     encode(piece: Piece): Encoded {
       const batches: Batch[] = []
-      const encoder = new Encoder(spool, types)
       const take = (batch: Batch | undefined) => {
         if (batch) batches.push(batch)
       }

@@ -113,17 +113,24 @@ async function writeFile(file: string, fill: (db: Database) => Promise<void>): P
 
 /** @param first the slot of the first record */
 async function addRecords(db: Database, first: number, records: Iterable<string>) {
-  const insert = db.prepare('INSERT INTO record VALUES (?, ?)')
+  const several = db.prepare(`INSERT INTO record VALUES ${Array(rowsAtOnce).fill('(?, ?)').join()}`)
+  const one = db.prepare('INSERT INTO record VALUES (?, ?)')
+  let rows: (number | string)[] = []
   let count = 0
   let bytes = 0
   let largest = 0
   for (const json of records) {
-    insert.run(first + count++, json)
+    rows.push(first + count++, json)
     const size = Buffer.byteLength(json)
     bytes += size
     largest = Math.max(largest, size)
+    if (rows.length === 2 * rowsAtOnce) {
+      several.run(...rows)
+      rows = []
+    }
     if (count % recordsInTurn === 0) await turn()
   }
+  for (let at = 0; at < rows.length; at += 2) one.run(rows[at] as number, rows[at + 1] as string)
   return { count, bytes, largest }
 }
 
@@ -137,6 +144,8 @@ async function addRanks(db: Database, { fields, ranks }: Pick<NewEntity, 'fields
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array) =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
+/** Records in one statement. Each by itself takes two thirds longer. */
+const rowsAtOnce = 16
 /** How many records are written without a break. */
 const recordsInTurn = 5_000
 
