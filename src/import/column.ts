@@ -69,12 +69,13 @@ export class Column {
 
   /** @returns the numbers that describe the run */
   write(spool: Appender, count: number): number[] {
-    const places = new Uint16Array(noCode + 1)
-    places[noCode] = noCode
+    const places = new Uint16Array(this.#met)
     const written = this.#writeValues(spool, places)
     const codes = new Uint16Array(count).fill(noCode)
-    for (let n = Math.min(count, this.#codes.length) - 1; n >= 0; n--)
-      codes[n] = places[this.#codes[n] as number] as number
+    for (let n = Math.min(count, this.#codes.length) - 1; n >= 0; n--) {
+      const code = this.#codes[n] as number
+      if (code !== noCode) codes[n] = places[code] as number
+    }
     return runNumbers({ ...written, codes: spool.append(codes) })
   }
 

@@ -72,7 +72,7 @@ export class RunCursor {
   /** @returns the lengths of the values to read next: at least one, and as many as the memory has room for */
   #window(left: number): { length: Uint32Array; bytes: number } {
     const { descriptor, kind, lengths } = this.#run
-    const most = Math.min(left, this.#windowBytes / 8)
+    const most = Math.min(left, Math.floor(this.#windowBytes / 8))
     if (kind === runKinds.numbers) return { length: new Uint32Array(most), bytes: most * 8 }
     const length = new Uint32Array(most)
     readAt(descriptor, length, lengths + this.#from * 4)

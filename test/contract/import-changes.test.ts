@@ -9,6 +9,7 @@ import type { Entity } from '../../src/model/entities.ts'
 import { bodyOf, list, listPath, queryPath } from '../support/clients/listings.ts'
 import { changeText, importText, leftoversIn, ndjson } from '../support/data/imports.ts'
 import { repeats } from '../support/scale.ts'
+import { createDatabase } from '../support/service/databases.ts'
 import { engineIn, storeSettings, test, testOn } from '../support/service/engines.ts'
 import { letters } from '../support/service/faults.ts'
 import { carrel, cleanEnvironment, repository } from '../support/service/process.ts'
@@ -259,4 +260,22 @@ testOn('sqlite', 'D12 D1 the command says what it did, and what it does not take
     assert.equal(refused.code, 2, refused.stderr)
     assert.match(refused.stderr, message)
   }
+})
+
+testOn('sqlite', 'D12 a copy on PostgreSQL has the records as they were changed', async t => {
+  const service = await startService(t, { engine: 'sqlite' })
+  await importText(service, ndjson(letters(2_000, 'old')), { entity: 'letters', key: 'id' })
+  const some = letters(2_100, 'new').filter(({ id }) => id % 7 === 0)
+  await changeText(service, ndjson(some), { entity: 'letters', kind: 'update' })
+  await changeText(service, ndjson(letters(40)), { entity: 'letters', kind: 'delete' })
+  const paths = [{}, { order_by: [{ field: 'name', order: 'desc' }] }].map(page => listPath('letters', page))
+  const before = await Promise.all(paths.map(path => bodyOf(service, path)))
+  const url = new URL(await createDatabase(t))
+  const env = { PGPASSWORD: decodeURIComponent(url.password) }
+  const address = url.href
+  url.password = ''
+  const done = await carrel(service.dataFolder, ['copy', '--to', url.href], { env })
+  assert.equal(done.code, 0, done.stderr)
+  const copied = await startService(t, { engine: 'postgres', env: { CARREL_DATABASE_URL: address } })
+  assert.deepEqual(await Promise.all(paths.map(path => bodyOf(copied, path))), before)
 })
