@@ -1,7 +1,7 @@
 import { type Run, runKinds } from './batches.ts'
 import { placeOf } from './column.ts'
 import { behindAll, RunCursor } from './run-cursor.ts'
-import { readAt } from './spool.ts'
+import { readAt, release } from './spool.ts'
 
 /** The ranks of the values of many runs. */
 export interface Ranked {
@@ -49,6 +49,7 @@ function mergeNumbers(runs: readonly Run[], starts: readonly number[], ranks: Ui
       ranks[start + entry] = rank
     }
   }
+  release(all)
   return distinct
 }
 

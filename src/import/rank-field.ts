@@ -6,7 +6,7 @@ import { mergeRuns, type Ranked } from './merge.ts'
 import { RunCursor } from './run-cursor.ts'
 import { textOfBinary } from './sort-keys.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
-import { type Appender, readAt, writeAt } from './spool.ts'
+import { type Appender, readAt, release, writeAt } from './spool.ts'
 import { instant } from './types.ts'
 
 /** A field to be ranked. */
@@ -56,6 +56,7 @@ export function rankField(task: RankTask, spool: Appender): number {
     }
   }
   writeAt(task.descriptor, new Uint8Array(result.buffer), task.position)
+  for (const array of [ranks, result]) release(array)
   return distinct
 }
 

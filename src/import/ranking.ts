@@ -3,7 +3,7 @@ import type { Batch } from './batches.ts'
 import type { Crew } from './crew.ts'
 import type { RankTask } from './rank-field.ts'
 import { ImportError } from './source.ts'
-import { readAt } from './spool.ts'
+import { readAt, release } from './spool.ts'
 
 /** A batch among those of all records. */
 export interface StagedBatch extends Batch {
@@ -33,7 +33,7 @@ export interface Ranking {
   /** Begins to rank all other fields. @param numbers of the records, in the order of the file */
   start(numbers: Uint32Array<SharedArrayBuffer>): void
   /** Waits for the ranks of a field, by the numbers of the records. */
-  ranks(place: number): Promise<Uint32Array>
+  ranks(place: number, into: Uint32Array): Promise<void>
 }
 
 export function createRanking({ crew, batches, fields, count }: Parts): Ranking {
@@ -93,13 +93,15 @@ export function createRanking({ crew, batches, fields, count }: Parts): Ranking 
       numbers = of
       begin([...fields.keys()].filter(place => !early.has(place)))
     },
-    ranks: async place => {
+    ranks: async (place, into) => {
       await ranked.get(place)
+      if (!early.has(place) || !numbers) {
+        readAt(crew.ranks, into, place * bytes)
+        return
+      }
       const found = read(place)
-      if (!early.has(place) || !numbers) return found
-      const byNumber = new Uint32Array(count)
-      for (let at = 0; at < count; at++) byNumber[numbers[at] as number] = found[at] as number
-      return byNumber
+      for (let at = 0; at < count; at++) into[numbers[at] as number] = found[at] as number
+      release(found)
     },
   }
 }

@@ -79,3 +79,8 @@ function failing<T>(work: () => T): T {
     throw new StoreUnavailable(reason, { cause: error })
   }
 }
+
+/** Frees the memory of a large array at once, not when it is collected some time. It can't be used any more. */
+export function release({ buffer }: ArrayBufferView<ArrayBufferLike>): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+}

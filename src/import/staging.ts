@@ -10,7 +10,7 @@ import type { Piece, ReadRecord } from './json-lines.ts'
 import { batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
 import { createRanking, type StagedBatch } from './ranking.ts'
 import { ImportError } from './source.ts'
-import { readAt } from './spool.ts'
+import { readAt, release } from './spool.ts'
 import type { Encoded } from './work.ts'
 
 /**
@@ -45,6 +45,7 @@ export interface Staged {
   readonly findings: readonly Findings[]
   /** Can be read once. */
   records(): Iterable<string>
+  /** The array is used again for the next field. */
   ranks(field: number): Promise<Uint32Array>
 }
 
@@ -108,19 +109,18 @@ export function createStaging(file: string, declarations: Declarations): Staging
     const distinct = await ranking.inOrderOfFile(early)
     progress(0.5)
     const records: Records = recordsOf(batches)
-    const order = orderByKey(
-      keyPlaces.map(place => ({
-        field: fields[place] as Field,
-        ranks: ranking.read(place),
-        distinct: distinct[early.indexOf(place)] ?? 0,
-      })),
-      count,
-      records,
-    )
+    const keyFields = keyPlaces.map(place => ({
+      field: fields[place] as Field,
+      ranks: ranking.read(place),
+      distinct: distinct[early.indexOf(place)] ?? 0,
+    }))
+    const order = orderByKey(keyFields, count, records)
+    for (const { ranks } of keyFields) release(ranks)
     // Shared with the threads that rank the other fields.
     const numbers = new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
     for (let n = 0; n < count; n++) numbers[order[n] as number] = n
     ranking.start(numbers)
+    const column = new Uint32Array(count)
     const ordered: StagedBatch[] = []
     for (const [at, batch] of batches.entries()) {
       ordered.push({
@@ -143,8 +143,9 @@ export function createStaging(file: string, declarations: Declarations): Staging
         ),
       ranks: async place => {
         // The values of a single key field are unique: their ranks are the record numbers.
-        if (keyPlaces.length === 1 && place === keyPlaces[0]) return numbers.map((_, n) => n)
-        return ranking.ranks(place)
+        if (keyPlaces.length !== 1 || place !== keyPlaces[0]) await ranking.ranks(place, column)
+        else for (let n = 0; n < count; n++) column[n] = n
+        return column
       },
     }
   }

@@ -65,7 +65,10 @@ export interface NewEntity {
   readonly read: ReadRule | null
   /** The version that it replaces; undefined: whichever there is. */
   readonly replaces?: string
-  /** For each record, by number, the rank of its value among the field's distinct values; nulls last. */
+  /**
+   * For each record, by number, the rank of its value among the field's distinct values; nulls last. The array may be used
+   * again for the next field.
+   */
   ranks(field: number): Awaitable<Uint32Array>
 }
 

@@ -74,8 +74,9 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
-    const retired = db.all<{ version: string; at: number }>('SELECT version, at FROM retired')
+    // In this order: what is replaced in between counts as in use, and keeps its base.
     const inUse = importedEntities(db).map(({ source }) => source.version)
+    const retired = db.all<{ version: string; at: number }>('SELECT version, at FROM retired')
     const isOld = ({ at }: { readonly at: number }) => Date.now() - at > retiredGrace
     const kept = [...inUse, ...retired.filter(one => !isOld(one)).map(({ version }) => version)]
     const bases = new Set(kept.map(baseOf))
