@@ -14,6 +14,8 @@ import { entry } from './support/processes.ts'
 const count = Number(process.argv[2] ?? 1_000_000)
 const rounds = count > 1_000_000 ? 1 : 3
 
+const notes = scratch()
+
 interface Run {
   readonly seconds: number
   readonly peak: number
@@ -22,14 +24,14 @@ interface Run {
 
 /** What `time` of GNU would say of a command. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
-  const file = join(scratch(), 'usage')
+  const file = join(notes, 'usage')
   const report = `process.on('exit', () => { const used = process.resourceUsage();
     require('node:fs').writeFileSync(${JSON.stringify(file)}, JSON.stringify(used)) })`
   const start = performance.now()
   const child = spawn(
     process.execPath,
     ['--import', `data:text/javascript,${encodeURIComponent(withRequire(report))}`, entry, ...args],
-    { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit'] },
+    { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'ignore'] },
   )
   const code = await new Promise(resolve => child.once('exit', resolve))
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`)
