@@ -6,6 +6,7 @@ import type { Entity, ReadRule, Source } from '../../model/entities.ts'
 import type { Entities, ExposeRequest, RecordEntity } from '../entities.ts'
 import { createRecordListings, type RecordSource } from '../shared/record-listings.ts'
 import { viewPrefixes } from '../shared/row-visibility.ts'
+import { sortRecords } from '../shared/sort-records.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import { quoteName, type RowSelection, type TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
@@ -120,9 +121,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     publish: (entity, lines, event) => changing(db => publishEntity(pool, db, entity, lines, event)),
     openVersion: async ({ source }) => ({
       slots: () =>
-        source.slots === undefined
-          ? Uint32Array.from({ length: source.count }, (_, n) => n)
-          : readColumn(pool, source, slotsField),
+        source.slots === undefined ? sortRecords(source.count, []) : readColumn(pool, source, slotsField),
       ranks: field => readColumn(pool, source, field),
       read: slots => readRecords(pool, source.version, slots),
       close: () => {},

@@ -7,6 +7,7 @@ import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import type { Entities, RecordEntity } from '../entities.ts'
 import { createRecordListings } from '../shared/record-listings.ts'
 import { visibleRows } from '../shared/row-visibility.ts'
+import { sortRecords } from '../shared/sort-records.ts'
 import { sqliteAudiences } from './audiences.ts'
 import type { Database } from './driver.ts'
 import type { PublishedEntity } from './entity-changes.ts'
@@ -131,7 +132,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       const file = openRecords(fileOf, source.version, {})
       const record = recordReader(file)
       return {
-        slots: () => slotsIn(file) ?? Uint32Array.from({ length: source.count }, (_, n) => n),
+        slots: () => slotsIn(file) ?? sortRecords(source.count, []),
         ranks: field => ranksIn(file, field),
         read: slots => Array.from(slots, record),
         close: () => file.close(),
