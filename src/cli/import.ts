@@ -1,8 +1,10 @@
 import { Command } from 'commander'
+import type { ChangeKind } from '../import/change-plan.ts'
+import type { Findings } from '../import/field-list.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
-import type { Findings } from '../import/staging.ts'
+import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import type { Field, FieldType } from '../model/entities.ts'
-import { Failure } from './failures.ts'
+import { Failure, Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { addCollation, addKey, addType } from './import-options.ts'
 import { printable, say, table } from './output.ts'
@@ -12,7 +14,9 @@ import { commandEvent, withStoreOrNew } from './store.ts'
 
 interface Options {
   readonly entity: string
-  readonly key: readonly string[]
+  readonly key?: readonly string[]
+  readonly update?: boolean
+  readonly delete?: boolean
   readonly read?: string
   readonly type?: ReadonlyMap<string, FieldType>
   readonly collation?: ReadonlyMap<string, string>
@@ -23,13 +27,17 @@ interface Options {
 export function importCommand(): Command {
   return new Command('import')
     .argument('<file>', 'NDJSON, a JSON array or CSV, gzip or not; - for standard input')
-    .description("Replace an entity's records with those of a file, whole or not at all.")
+    .description(
+      "Replace an entity's records with those of a file, or change some of them, whole or not at all.",
+    )
     .requiredOption('--entity <name>', 'the entity: a-z, 0-9, _ and -')
-    .requiredOption(
+    .option(
       '--key <fields>',
-      'the field that identifies a record, or several, separated by commas',
+      'the field that identifies a record, or several, separated by commas (required without --update and --delete)',
       addKey,
     )
+    .option('--update', 'insert these records, or replace those that have the same key; keep all others')
+    .option('--delete', 'delete the records that have the key of one of these; keep all others')
     .option(
       '--type <field=type>',
       'the type of a field: text, integer, number, boolean, date-time or json; can be repeated (default: found from its values)',
@@ -44,11 +52,27 @@ export function importCommand(): Command {
     .option('--json', 'print the report as JSON')
     .action((file: string, options: Options) => {
       if (options.read !== undefined) parseReadRule(options.read)
+      if (options.update || options.delete) {
+        checkChangeOptions(options)
+        return run(file, options, options.delete ? 'delete' : 'update')
+      }
+      if (options.key === undefined)
+        throw new Misuse('--key is missing: it names the field that identifies a record, or several')
       return run(file, options)
     })
 }
 
-const run = (file: string, options: Options): Promise<void> =>
+function checkChangeOptions(options: Options): void {
+  if (options.update && options.delete)
+    throw new Misuse('--update and --delete are two commands: each takes a file of its own')
+  if (options.type || options.collation)
+    throw new Misuse(
+      '--type and --collation are for importing all records: an update keeps the types and collations that there are',
+    )
+}
+
+/** @param kind undefined: the file has all records */
+const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =>
   withStoreOrNew(async ({ accounts, entities }) => {
     const interruption = new AbortController()
     const interrupt = () => interruption.abort(new Failure('interrupted; nothing was imported'))
@@ -57,23 +81,35 @@ const run = (file: string, options: Options): Promise<void> =>
     const read = await entityRule(options.read, accounts)
     const progress = showProgress()
     try {
-      const [first, ...more] = options.key
-      const report = await importFile(
-        file === '-' ? file : givenPath(file),
-        entities,
-        {
-          name: options.entity,
-          key: first !== undefined && more.length === 0 ? first : options.key,
-          read,
-          ...(options.type && { types: options.type }),
-          ...(options.collation && { collations: options.collation }),
-          event: commandEvent('entity.import'),
-          signal: interruption.signal,
-        },
-        progress.update,
-      )
+      const path = file === '-' ? file : givenPath(file)
+      const [first, ...more] = options.key ?? []
+      const key = first !== undefined && more.length === 0 ? first : (options.key ?? [])
+      const common = {
+        ...{ name: options.entity, read, signal: interruption.signal },
+        event: commandEvent(kind === undefined ? 'entity.import' : 'entity.update'),
+      }
+      const report =
+        kind === undefined
+          ? await importFile(
+              path,
+              entities,
+              {
+                ...common,
+                key,
+                ...(options.type && { types: options.type }),
+                ...(options.collation && { collations: options.collation }),
+              },
+              progress.update,
+            )
+          : await reviseFile(
+              path,
+              entities,
+              { ...common, kind, ...(options.key && { key }) },
+              progress.update,
+            )
       progress.stop()
-      say(options.json ? JSON.stringify(report, null, 2) : describe(report))
+      if (options.json) say(JSON.stringify(report, null, 2))
+      else say('inserted' in report ? describeChanges(report) : describe(report))
     } finally {
       progress.stop()
       process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
@@ -93,6 +129,17 @@ function describe({ entity, read, records, fields, milliseconds }: ImportReport)
     '',
     ...fields.flatMap(reasonForJson),
     `Imported ${records.toLocaleString('en')} records into ${entity} in ${(milliseconds / 1000).toFixed(1)} s.`,
+    `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
+  ].join('\n')
+}
+
+function describeChanges({ entity, read, milliseconds, ...report }: ReviseReport): string {
+  const counted = (['inserted', 'replaced', 'deleted'] as const)
+    .filter(what => report[what] > 0)
+    .map(what => `${report[what].toLocaleString('en')} ${what}`)
+  const unchanged = report.unchanged > 0 ? `, ${report.unchanged.toLocaleString('en')} without a change` : ''
+  return [
+    `${entity}: ${counted.join(', ') || 'nothing changed'}${unchanged}, in ${(milliseconds / 1000).toFixed(1)} s. It has ${report.records.toLocaleString('en')} records.`,
     `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
   ].join('\n')
 }

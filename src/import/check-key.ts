@@ -1,51 +1,82 @@
-import { parseExact } from '../lib/json.ts'
-import type { Database } from '../lib/sqlite.ts'
 import type { Field } from '../model/entities.ts'
+import { sortRecords } from '../storage/shared/sort-records.ts'
 import { ImportError } from './source.ts'
 
 /** One field of the key. */
 export interface KeyField {
   readonly field: Field
-  /** Its column in the staging table. */
-  readonly column: string
-  /** The value that it is sorted by, as SQL. */
-  readonly order: string
+  /** For each record, in the order of the file. */
+  readonly ranks: Uint32Array
+  /** How many distinct values there are: the rank of those that are missing. */
+  readonly distinct: number
 }
 
-/** @throws ImportError naming the line of a key that is null or not unique, or a field that can't be part of a key */
-export function checkKey(db: Database, key: readonly KeyField[]): void {
-  const isNull = key.map(({ column }) => `${column} IS NULL`)
-  const missing = db.get<{ line: number; json: string }>(
-    `SELECT line, json FROM staged WHERE ${isNull.join(' OR ')} ORDER BY at LIMIT 1`,
-  )
-  if (missing) {
-    const record = recordOf(missing.json)
-    const empty = key.find(({ field }) => (record[field.name] ?? null) === null) ?? key[0]
-    throw new ImportError(
-      `line ${missing.line}: the key field ${JSON.stringify(empty?.field.name)} is missing or null; every record needs its key`,
-    )
-  }
+/** A record by its place in the file. */
+export interface Records {
+  line(at: number): number
+  /** All fields of the record. */
+  read(at: number): Record<string, unknown>
+}
+
+/**
+ * @returns the places of the records in the file, in the order of the key
+ * @throws ImportError naming the line of a key that is null or not unique, or a field that can't be part of a key
+ */
+export function orderByKey(key: readonly KeyField[], count: number, records: Records): Uint32Array {
+  refuseMissing(key, records)
   for (const { field } of key)
     if (field.type === 'json' || field.type === 'boolean')
       throw new ImportError(
         `the field ${JSON.stringify(field.name)} can't be the key: its type is ${field.type}, and keys are numbers, text or date-times; --type with text compares its values as text`,
       )
-  const double = db.get<{ first: number; second: number; json: string }>(
-    `SELECT f.line first, s.line second, s.json
-     FROM (SELECT min(at) first, max(at) second FROM staged GROUP BY ${key.map(({ order }) => order).join(', ')}
-       HAVING count(*) > 1 ORDER BY second LIMIT 1) d
-     JOIN staged f ON f.at = d.first JOIN staged s ON s.at = d.second`,
+  const [only] = key
+  if (only && key.length === 1 && only.distinct === count) return inverse(only.ranks)
+  const order = sortRecords(
+    count,
+    key.map(({ ranks }) => ({ ranks, descending: false })),
   )
-  if (!double) return
-  const record = recordOf(double.json)
-  const names = key.map(({ field }) => JSON.stringify(field.name)).join(', ')
-  const values = key.map(({ field }) => JSON.stringify(record[field.name])).join(', ')
-  const where = double.first === double.second ? 'earlier on this line' : `as on line ${double.first}`
+  refuseDouble(key, order, records)
+  return order
+}
+
+/** Of a key that is unique, the ranks are the numbers of the records. */
+function inverse(numbers: Uint32Array): Uint32Array {
+  const order = new Uint32Array(numbers.length)
+  for (let at = 0; at < order.length; at++) order[numbers[at] as number] = at
+  return order
+}
+
+function refuseMissing(key: readonly KeyField[], records: Records): void {
+  const places = key.map(({ field, ranks, distinct }) => (field.nullable ? ranks.indexOf(distinct) : -1))
+  const found = places.filter(at => at >= 0)
+  if (found.length === 0) return
+  const first = Math.min(...found)
   throw new ImportError(
-    key.length === 1
-      ? `line ${double.second}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own`
-      : `line ${double.second}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own`,
+    `line ${records.line(first)}: the key field ${JSON.stringify(key[places.indexOf(first)]?.field.name)} is missing or null; every record needs its key`,
   )
 }
 
-const recordOf = (json: string) => parseExact(json) as Record<string, unknown>
+function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Records): void {
+  const isSame = (one: number, other: number) => key.every(({ ranks }) => ranks[one] === ranks[other])
+  let first = -1
+  let second = -1
+  for (let n = 0; n < order.length; ) {
+    let end = n + 1
+    while (end < order.length && isSame(order[n] as number, order[end] as number)) end++
+    const last = order[end - 1] as number
+    // Equal keys are in the order of the file. Of several, the one that the file shows first is named.
+    if (end > n + 1 && (second < 0 || last < second)) [first, second] = [order[n] as number, last]
+    n = end
+  }
+  if (second < 0) return
+  const record = records.read(second)
+  const names = key.map(({ field }) => JSON.stringify(field.name)).join(', ')
+  const values = key.map(({ field }) => JSON.stringify(record[field.name])).join(', ')
+  const [line, again] = [records.line(first), records.line(second)]
+  const where = line === again ? 'earlier on this line' : `as on line ${line}`
+  throw new ImportError(
+    key.length === 1
+      ? `line ${again}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own`
+      : `line ${again}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own`,
+  )
+}

@@ -25,44 +25,48 @@ export function canonicalCollation(tag: string): string | undefined {
   return asked === undefined || asked === collation ? canonical : undefined
 }
 
+export const languageCompare = (collation: string): ((one: string, other: string) => number) =>
+  new Intl.Collator(asLanguage(collation)).compare
+
 /** Limits of what is held in memory to sort the distinct values of a field. */
 const maxDistinct = 5_000_000
 const maxCharacters = 256 * 1024 * 1024
 
-/** Marks a record without a value. */
-export const noPlace = 0xffff_ffff
+/** The distinct texts of a field, to be sorted by a collation. */
+export interface CollatedTexts {
+  /**
+   * Takes a text that comes after those before it by code point.
+   * @throws ImportError if there are too many
+   */
+  add(text: string): void
+  /**
+   * @returns the place of each text. Those that the collation treats as equal keep the order of their code points, so that
+   *   each distinct text has a place of its own, as without a collation (Q6).
+   */
+  places(): Uint32Array
+}
 
-/**
- * @param values the texts in the order of their code points, each with the position of its record; records without a text
- *   are left out
- * @param count the number of records
- * @returns for each record, the place of its text among the distinct texts. Texts that the collation treats as equal keep the
- *   order of their code points, so that each distinct text has a place of its own, as without a collation (Q6).
- */
-export function collatedPlaces(
-  values: Iterable<readonly [record: number, text: string]>,
-  count: number,
-  { name, collation }: { readonly name: string; readonly collation: string },
-): Uint32Array {
+/** @param name of the field */
+export function collatedTexts(name: string, collation: string): CollatedTexts {
   const texts: string[] = []
-  const places = new Uint32Array(count).fill(noPlace)
   let characters = 0
-  for (const [record, text] of values) {
-    if (text !== texts.at(-1)) {
+  return {
+    add: text => {
       characters += text.length
       if (texts.length === maxDistinct || characters > maxCharacters)
         throw new ImportError(
           `the field ${JSON.stringify(name)} is too large for a collation: its distinct values are more than ${maxDistinct.toLocaleString('en')}, or longer than 256 million characters together; import it without --collation`,
         )
       texts.push(text)
-    }
-    places[record] = texts.length - 1
+    },
+    places: () => {
+      const compare = languageCompare(collation)
+      const sorted = Uint32Array.from(texts.keys()).sort(
+        (one, other) => compare(texts[one] as string, texts[other] as string) || one - other,
+      )
+      const places = new Uint32Array(texts.length)
+      for (const [place, text] of sorted.entries()) places[text] = place
+      return places
+    },
   }
-  const { compare } = new Intl.Collator(asLanguage(collation))
-  const sorted = Uint32Array.from(texts.keys()).sort(
-    (one, other) => compare(texts[one] as string, texts[other] as string) || one - other,
-  )
-  const placeOf = new Uint32Array(texts.length)
-  for (const [place, text] of sorted.entries()) placeOf[text] = place
-  return places.map(text => (text === noPlace ? noPlace : (placeOf[text] as number)))
 }

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
 import type { Entities } from '../storage/entities.ts'
 import { csvColumns, readCsv } from './csv.ts'
-import { type ReadRecord, readJsonArray, readNdjson } from './json-lines.ts'
+import type { Findings } from './field-list.ts'
+import { arrayPieces, ndjsonPieces, type ReadRecord } from './json-lines.ts'
 import { ImportError, openSource, type Source } from './source.ts'
-import { createStaging, type Findings, type Staged } from './staging.ts'
+import { createStaging, type Staged, type Staging } from './staging.ts'
 
 export interface ImportOptions {
   readonly name: string
@@ -35,6 +35,9 @@ export interface ImportReport {
   readonly milliseconds: number
 }
 
+/** The version of an entity that was to be replaced has been replaced by another one meanwhile. */
+export class VersionReplaced extends Error {}
+
 /** The step that the import is at, and the share of the step that is done. Each step ends with 1. */
 export type Progress = (step: 'reading' | 'sorting' | 'writing', share: number) => void
 
@@ -53,54 +56,71 @@ export async function importFile(
   const source = await openSource(path, entities.scratchFolder, options.signal)
   try {
     const declared = source.format === 'csv' ? await csvColumns(source, [options.key].flat()) : []
-    return await importRecords(readerOf(source, options, progress), entities, options, progress, declared)
+    return await importStaged(
+      staging => {
+        staging.declare(declared)
+        return readInto(staging, source, options, progress)
+      },
+      entities,
+      options,
+      progress,
+    )
   } finally {
     await source.close()
   }
 }
 
-/**
- * @param batches the records, some at a time
- * @param declared fields that the entity has even when there is no record
- */
-export async function importRecords(
+/** @param batches the records, some at a time */
+export const importRecords = (
   batches: AsyncIterable<readonly ReadRecord[]>,
   entities: Entities,
   options: ImportOptions,
   progress: Progress,
-  declared: readonly string[] = [],
+): Promise<ImportReport> =>
+  importStaged(staging => addAll(staging, batches, options), entities, options, progress)
+
+/**
+ * @param fill adds the records
+ * @throws VersionReplaced if the entity has another version by now than the one to replace
+ */
+export async function importStaged(
+  fill: (staging: Staging) => Promise<void>,
+  entities: Entities,
+  options: ImportOptions & { readonly replaces?: string },
+  progress: Progress,
 ): Promise<ImportReport> {
-  const { name, key, read, event, signal, types = new Map(), collations = new Map() } = options
+  const { name, key, read, replaces, event, signal, types = new Map(), collations = new Map() } = options
   checkName(name)
   const start = performance.now()
-  const staging = createStaging(
-    join(entities.scratchFolder, `import-${process.pid}-${Math.trunc(start)}.staging`),
-    { types, collations },
-  )
+  const staging = createStaging(join(entities.scratchFolder, `import-${process.pid}-${Math.trunc(start)}`), {
+    types,
+    collations,
+  })
   let isWritten = false
   try {
-    staging.declare(declared)
-    for await (const records of batches) {
-      signal?.throwIfAborted()
-      staging.add(records)
-    }
+    await fill(staging)
     progress('reading', 1)
-    progress('sorting', 0)
-    // Sorting blocks the thread: signals are only handled before and after it.
-    await turn()
-    signal?.throwIfAborted()
-    const staged = staging.finish([key].flat())
-    progress('sorting', 1)
+    const sorted = (share: number) => {
+      progress('sorting', share)
+      signal?.throwIfAborted()
+    }
+    sorted(0)
+    const staged = await staging.finish([key].flat(), sorted)
+    sorted(1)
     const written = (share: number) => {
       signal?.throwIfAborted()
       isWritten = share === 1
       progress('writing', share)
     }
     const rule = await entities.publish(
-      { name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
+      {
+        ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
+        ...(replaces !== undefined && { replaces }),
+      },
       recordsWith(written, staged),
       event,
     )
+    if (rule === undefined) throw new VersionReplaced(name)
     return {
       entity: name,
       key,
@@ -114,8 +134,20 @@ export async function importRecords(
     if (!isWritten) signal?.throwIfAborted()
     throw error
   } finally {
-    staging.close()
+    await staging.close()
   }
+}
+
+async function addAll(
+  staging: Staging,
+  batches: AsyncIterable<readonly ReadRecord[]>,
+  { signal }: ImportOptions,
+): Promise<void> {
+  for await (const records of batches) {
+    signal?.throwIfAborted()
+    staging.add(records)
+  }
+  signal?.throwIfAborted()
 }
 
 /** Records between two reports of progress. */
@@ -132,21 +164,24 @@ function* recordsWith(written: (share: number) => void, { count, fields, records
 
 const ranksWith =
   (written: (share: number) => void, { fields, ranks }: Staged) =>
-  (field: number) => {
-    const found = ranks(field)
+  async (field: number) => {
+    const found = await ranks(field)
     written((field + 2) / (fields.length + 1))
     return found
   }
 
-async function* readerOf(
+async function readInto(
+  staging: Staging,
   source: Source,
-  { types = new Map() }: ImportOptions,
+  options: ImportOptions,
   progress: Progress,
-): AsyncIterable<ReadRecord[]> {
+): Promise<void> {
+  const { signal, types = new Map() } = options
   const read = (share: number) => progress('reading', share)
-  if (source.format === 'csv') yield* readCsv(source, types, read)
-  else if (source.format === 'json') yield* readJsonArray(source.open(read))
-  else yield* readNdjson(source.open(read))
+  if (source.format === 'csv') await addAll(staging, readCsv(source, types, read), options)
+  else if (source.format === 'json') await staging.read(arrayPieces(source.open(read)), signal)
+  else await staging.read(ndjsonPieces(source.open(read)), signal)
+  signal?.throwIfAborted()
 }
 
 /** @throws ImportError for a name that an imported or exposed entity can't have */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { parseExact } from '../lib/json.ts'
-import { badEncoding, maxLineBytes, readLines } from './lines.ts'
+import { badEncoding, maxLineBytes, textFrom, wholeLines } from './lines.ts'
 import { ImportError } from './source.ts'
 
 /** A record, and the line that it begins on, counted from 1. */
@@ -9,13 +9,42 @@ export interface ReadRecord {
   readonly record: Readonly<Record<string, unknown>>
 }
 
+/** Unpacked JSON that is to be parsed: whole lines, or the elements of an array. */
+export type Piece =
+  | { readonly kind: 'lines'; readonly first: number; readonly bytes: Buffer }
+  | {
+      readonly kind: 'elements'
+      readonly bytes: Buffer
+      /** Where each element ends. */
+      readonly ends: readonly number[]
+      /** The line that each begins on. */
+      readonly lines: readonly number[]
+    }
+
+/** In bytes: large enough to share out among threads, and small enough for each to hold one. */
+const pieceBytes = 2 * 1024 * 1024
+
 /** NDJSON (https://github.com/ndjson/ndjson-spec): one JSON object per line; empty lines are skipped. */
-export async function* readNdjson(chunks: AsyncIterable<Buffer>): AsyncIterable<ReadRecord[]> {
-  for await (const { first, text } of readLines(chunks)) {
-    const records: ReadRecord[] = []
-    for (const [at, json] of text.split('\n').entries())
-      if (json.trim() !== '') records.push({ line: first + at, record: parseRecord(json, first + at) })
-    yield records
+export async function* ndjsonPieces(chunks: AsyncIterable<Buffer>): AsyncIterable<Piece> {
+  for await (const lines of wholeLines(chunks, pieceBytes)) yield { kind: 'lines', ...lines }
+}
+
+/** @throws ImportError naming the line that is wrong */
+export function* recordsOf(piece: Piece): Iterable<ReadRecord> {
+  const { bytes } = piece
+  if (piece.kind === 'lines') {
+    if (!isUtf8(bytes)) throw badEncoding(bytes, piece.first)
+    for (const [at, json] of textFrom(piece.first, bytes).split('\n').entries())
+      if (json.trim() !== '') yield { line: piece.first + at, record: parseRecord(json, piece.first + at) }
+    return
+  }
+  let from = 0
+  for (const [at, end] of piece.ends.entries()) {
+    const line = piece.lines[at] as number
+    const element = bytes.subarray(from, end)
+    if (!isUtf8(element)) throw badEncoding(element, line)
+    yield { line, record: parseRecord(element.toString(), line) }
+    from = end
   }
 }
 
@@ -47,10 +76,10 @@ const reasonOf = (error: unknown): string =>
     .replace(/\s+/g, ' ')
 
 /**
- * A JSON array of objects, of any size. The bytes of each element are found by counting brackets outside of strings, and
- * then parsed; only the parser decides whether they are valid.
+ * A JSON array of objects, of any size. The bytes of each element are found by counting brackets outside of strings; only
+ * the parser decides whether they are valid.
  */
-export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncIterable<ReadRecord[]> {
+export async function* arrayPieces(chunks: AsyncIterable<Buffer>): AsyncIterable<Piece> {
   let state = 'before' as 'before' | 'between' | 'element' | 'after'
   let depth = 0
   let inString = false
@@ -59,11 +88,23 @@ export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncIterab
   let startLine = 1
   let commas = 0
   let elements = 0
-  let pieces: Buffer[] = []
   let held = 0
+  /** The elements of the next piece, and the parts of the element that is not whole yet. */
+  let whole: Buffer[] = []
+  let ends: number[] = []
+  let lines: number[] = []
+  let parts: Buffer[] = []
+  let end = 0
+  const take = (): Piece => {
+    const piece: Piece = { kind: 'elements', bytes: Buffer.concat(whole), ends, lines }
+    whole = []
+    ends = []
+    lines = []
+    end = 0
+    return piece
+  }
 
   for await (const chunk of chunks) {
-    const records: ReadRecord[] = []
     let from = 0
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] as number
@@ -79,10 +120,12 @@ export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncIterab
         else if (byte === 0x7b || byte === 0x5b) depth++
         else if (byte === 0x7d || byte === 0x5d) depth--
         if (depth > 0) continue
-        const whole = Buffer.concat([...pieces, chunk.subarray(from, at + 1)])
-        if (!isUtf8(whole)) throw badEncoding(whole, startLine)
-        records.push({ line: startLine, record: parseRecord(whole.toString(), startLine) })
-        pieces = []
+        parts.push(chunk.subarray(from, at + 1))
+        end += held + at + 1 - from
+        whole.push(...parts)
+        ends.push(end)
+        lines.push(startLine)
+        parts = []
         held = 0
         elements++
         state = 'between'
@@ -97,18 +140,24 @@ export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncIterab
         depth = 1
         startLine = line
         from = at
-      } else
+      } else {
+        // The elements before are good.
+        if (ends.length > 0) yield take()
         throw new ImportError(
           `line ${line}: unexpected ${JSON.stringify(String.fromCharCode(byte))}; expected one array of objects, separated by commas`,
         )
+      }
     }
     if (state === 'element') {
-      pieces.push(chunk.subarray(from))
+      parts.push(chunk.subarray(from))
       held += chunk.length - from
-      if (held > maxLineBytes)
+      if (held > maxLineBytes) {
+        if (ends.length > 0) yield take()
         throw new ImportError(`line ${startLine}: a record longer than 16 MB; is a closing brace missing?`)
+      }
     }
-    yield records
+    if (end >= pieceBytes) yield take()
   }
+  if (ends.length > 0) yield take()
   if (state !== 'after') throw new ImportError(`line ${line}: the array does not end; is the file cut off?`)
 }

@@ -12,26 +12,59 @@ export interface Lines {
 
 /** @throws ImportError naming the first line that is not UTF-8, or a line that is too long */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncIterable<Lines> {
-  let rest: Buffer<ArrayBufferLike> = Buffer.alloc(0)
-  let first = 1
-  const take = (bytes: Buffer): Lines => {
+  for await (const { first, bytes } of wholeLines(chunks, 0)) {
     if (!isUtf8(bytes)) throw badEncoding(bytes, first)
-    const lines = { first, text: first === 1 ? bytes.toString().replace(/^\ufeff/, '') : bytes.toString() }
-    for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) first++
+    yield { first, text: textFrom(first, bytes) }
+  }
+}
+
+/** The text of some lines, without the byte-order mark of the first. */
+export const textFrom = (first: number, bytes: Buffer): string =>
+  first === 1 ? bytes.toString().replace(/^\ufeff/, '') : bytes.toString()
+
+/** Some whole lines as they are. */
+export interface RawLines {
+  readonly first: number
+  readonly bytes: Buffer
+}
+
+/**
+ * @param least how many bytes to wait for
+ * @throws ImportError naming a line that is too long, after the lines before it
+ */
+export async function* wholeLines(chunks: AsyncIterable<Buffer>, least: number): AsyncIterable<RawLines> {
+  let pieces: Buffer[] = []
+  /** How many bytes are held, and how many of them are whole lines. */
+  let held = 0
+  let whole = 0
+  let first = 1
+  const take = (length: number): RawLines => {
+    const all = Buffer.concat(pieces)
+    const lines = { first, bytes: all.subarray(0, length) }
+    pieces = [all.subarray(length)]
+    held -= length
+    whole = 0
+    for (let at = lines.bytes.indexOf(0x0a); at >= 0; at = lines.bytes.indexOf(0x0a, at + 1)) first++
     return lines
   }
-  for await (const chunk of chunks) {
-    const end = chunk.lastIndexOf(0x0a) + 1
-    if (end === 0) {
-      rest = Buffer.concat([rest, chunk])
-      if (rest.length > maxLineBytes)
+  try {
+    for await (const chunk of chunks) {
+      const end = chunk.lastIndexOf(0x0a) + 1
+      pieces.push(chunk)
+      if (end > 0) whole = held + end
+      held += chunk.length
+      if (whole > 0 && whole >= least) yield take(whole)
+      else if (held - whole > maxLineBytes) {
+        if (whole > 0) yield take(whole)
         throw new ImportError(`line ${first}: longer than 16 MB; is a line break missing?`)
-      continue
+      }
     }
-    yield take(Buffer.concat([rest, chunk.subarray(0, end)]))
-    rest = chunk.subarray(end)
+  } catch (error) {
+    // The lines before are good.
+    if (whole > 0) yield take(whole)
+    throw error
   }
-  if (rest.length > 0) yield take(rest)
+  if (held > 0) yield take(held)
 }
 
 export function badEncoding(bytes: Buffer, firstLine: number): ImportError {

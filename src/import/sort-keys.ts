@@ -1,34 +1,54 @@
 import { exactText } from '../lib/json.ts'
 
-/** What SQLite sorts a value by. */
-export type SortKey = null | number | string | Uint8Array
-
 /**
- * Values as SQLite puts them in order (https://sqlite.org/datatype3.html#sort_order): numbers by value, then text by
- * code point, then blobs. Blobs are booleans here, false first, and then nested values by their JSON text. So a field with
- * values of several kinds has an order too.
+ * What a value is sorted by. Plain numbers and texts stand for themselves. Everything else is a *binary text*: one whose
+ * characters are the bytes 0 to 255, so that comparing two of them compares their bytes.
+ *
+ * A field with values of several kinds has an order too: numbers by value, then text by code point, then booleans, false
+ * first, and then nested values by their JSON.
  */
-export function sortable(value: unknown): SortKey {
-  if (value === null || value === undefined) return null
-  if (typeof value === 'number' || typeof value === 'string') return value
-  if (typeof value === 'boolean') return Uint8Array.of(value ? 1 : 0)
-  return Buffer.from(`\u0002${JSON.stringify(value)}`)
+const kindMarks = { number: '0', text: '1', boolean: '2', nested: '3' } as const
+
+/** @param value neither null nor a plain number or text */
+export function oddKey(value: unknown): string {
+  const number = exactText(value)
+  if (number !== undefined) return exactNumberKey(number)
+  if (typeof value === 'boolean') return `${kindMarks.boolean}${value ? 1 : 0}`
+  return `${kindMarks.nested}${binaryText(JSON.stringify(value))}`
 }
 
-/**
- * Whether SQLite can't hold the value: numbers with more digits than a double, and text with an unpaired surrogate,
- * which UTF-8 can't encode. A field with such values is sorted by `sortableBytes`, more slowly.
- */
-export const needsBytes = (value: unknown): boolean =>
-  typeof value === 'string' ? !value.isWellFormed() : exactText(value) !== undefined
+export const markedText = (binary: string): string => kindMarks.text + binary
 
-/** The same order as that of `sortable`, as bytes that are compared one by one. */
-export function sortableBytes(value: unknown): Uint8Array | null {
-  if (value === null || value === undefined) return null
-  const number = typeof value === 'number' ? String(value) : exactText(value)
-  if (number !== undefined) return Buffer.from(`0${decimalKey(number)}`)
-  if (typeof value === 'string') return Buffer.concat([Buffer.from('1'), codePoints(value)])
-  return Buffer.from(typeof value === 'boolean' ? `2${value ? 1 : 0}` : `3${JSON.stringify(value)}`)
+const scratch = new DataView(new ArrayBuffer(8))
+const scratchBytes = Buffer.from(scratch.buffer)
+
+/** A plain number among keys of other kinds. */
+export function markedNumber(value: number): string {
+  // IEEE 754 sorts by its bits once the sign is turned, and all bits of a negative number.
+  scratch.setFloat64(0, value + 0)
+  const high = scratch.getInt32(0)
+  const low = scratch.getInt32(4)
+  scratch.setInt32(0, high < 0 ? ~high : high ^ 0x8000_0000)
+  scratch.setInt32(4, high < 0 ? ~low : low)
+  return kindMarks.number + scratchBytes.toString('latin1', 0, 8)
+}
+
+/** A number with more digits than a double: it comes after the greatest double that is below it. */
+function exactNumberKey(number: string): string {
+  const key = decimalKey(number)
+  let below = Number(number)
+  if (below === Number.POSITIVE_INFINITY) below = Number.MAX_VALUE
+  else if (below !== Number.NEGATIVE_INFINITY && decimalKey(String(below)) > key) below = nextBelow(below)
+  return markedNumber(below) + key
+}
+
+function nextBelow(value: number): number {
+  if (value === 0) return -Number.MIN_VALUE
+  const bits = new BigInt64Array(1)
+  const double = new Float64Array(bits.buffer)
+  double[0] = value
+  bits[0] = (bits[0] as bigint) + (value > 0 ? -1n : 1n)
+  return double[0]
 }
 
 /** A file may hold exponents of any size; larger ones count as this one. */
@@ -52,15 +72,27 @@ export function decimalKey(number: string): string {
   return sign === '' ? `2${key}` : `0${key.replace(/\d/g, digit => String(9 - Number(digit)))}:`
 }
 
-/** UTF-8 extended to unpaired surrogates (https://simonsapin.github.io/wtf-8/), which sorts by code point. */
-function codePoints(text: string): Uint8Array {
-  if (text.isWellFormed()) return Buffer.from(text)
-  const bytes: number[] = []
+/** Text by code point: UTF-8, extended to unpaired surrogates (https://simonsapin.github.io/wtf-8/). */
+export function binaryText(text: string): string {
+  if (text.isWellFormed()) return Buffer.from(text).toString('latin1')
+  const pieces: Buffer[] = []
   for (const character of text) {
     const point = character.codePointAt(0) ?? 0
-    if (point >= 0xd800 && point <= 0xdfff)
-      bytes.push(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 0x3f), 0x80 | (point & 0x3f))
-    else bytes.push(...Buffer.from(character))
+    pieces.push(
+      point >= 0xd800 && point <= 0xdfff
+        ? Buffer.of(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 0x3f), 0x80 | (point & 0x3f))
+        : Buffer.from(character),
+    )
   }
-  return Uint8Array.from(bytes)
+  return Buffer.concat(pieces).toString('latin1')
+}
+
+/** The text of which this is the binary text. */
+export function textOfBinary(binary: string): string {
+  // An unpaired surrogate; UTF-8 has no such bytes (RFC 3629 §3).
+  const [surrogate] = /\xed[\xa0-\xbf][\x80-\xbf]/.exec(binary) ?? []
+  if (surrogate === undefined) return Buffer.from(binary, 'latin1').toString()
+  const at = binary.indexOf(surrogate)
+  const point = 0xd000 | ((surrogate.charCodeAt(1) & 0x3f) << 6) | (surrogate.charCodeAt(2) & 0x3f)
+  return textOfBinary(binary.slice(0, at)) + String.fromCharCode(point) + textOfBinary(binary.slice(at + 3))
 }

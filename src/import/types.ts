@@ -11,8 +11,6 @@ export interface FieldStatistics {
   readonly kinds: Map<FieldType, number>
   /** Records in which the field is null or missing. */
   nulls: number
-  /** Whether SQLite can't hold some value exactly (`needsBytes` in sort-keys.ts). */
-  needsBytes: boolean
 }
 
 /** The types that can be declared. */
@@ -32,6 +30,12 @@ function isDateTime(text: string): boolean {
     day <=
       new Date(Date.UTC(2000 + (Number(text.slice(0, 4)) % 400), Number(text.slice(5, 7)), 0)).getUTCDate()
   )
+}
+
+/** Whether these date-times have one form, in which the texts sort as the instants do. */
+export function isUniformDateTime([first = '', ...others]: readonly string[]): boolean {
+  const form = (text: string) => text[10] === 'T' && text.endsWith('Z') && text.slice(17, 19) !== '60'
+  return first.length >= 20 && form(first) && others.every(text => text.length === first.length && form(text))
 }
 
 /** @returns undefined for null */
@@ -58,7 +62,7 @@ export function fieldOf({ name, declared, collation, kinds, nulls }: FieldStatis
   return collation === undefined ? field : { ...field, collation }
 }
 
-function typeOf(kinds: readonly FieldType[]): FieldType {
+export function typeOf(kinds: readonly FieldType[]): FieldType {
   const [only] = kinds
   if (only === undefined) return 'text'
   if (kinds.length === 1) return only

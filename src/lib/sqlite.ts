@@ -16,8 +16,6 @@ export interface Database {
   prepare(sql: string): Prepared
   /** Rows one at a time, as arrays. Each call prepares its own statement, so several can be open at once. */
   iterate(sql: string, ...values: Value[]): IterableIterator<unknown[]>
-  /** Registers a deterministic SQL function. */
-  define(name: string, work: (...values: Value[]) => Value): void
   close(): void
 }
 
@@ -99,7 +97,6 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
       prepared.setReturnArrays(true)
       return rowsOnce(guard(() => prepared.iterate(...values) as unknown as Iterable<unknown[]>))
     },
-    define: (name, work) => db.function(name, { deterministic: true }, work),
     close: () => db.close(),
   }
 }

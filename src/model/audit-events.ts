@@ -19,6 +19,7 @@ export const eventNames = [
   'group.join',
   'group.leave',
   'entity.import',
+  'entity.update',
   'entity.drop',
   'entity.expose',
   'entity.access',

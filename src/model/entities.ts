@@ -30,6 +30,11 @@ export type Source =
       readonly count: number
       readonly bytes: number
       readonly largest: number
+      /**
+       * Of a version that was made by changing some records of another: how many slots its records are in. Some slots are
+       * in no use any more. Without it, the number of a record is its slot.
+       */
+      readonly slots?: number
     }
   | {
       readonly kind: 'exposed'

@@ -19,9 +19,13 @@ export interface Entities {
   ): Promise<Listing>
   /**
    * Replaces the entity's records in one step: readers see the old ones until then.
-   * @returns who may read the entity now
+   * @returns who may read the entity now; undefined where the version to replace is not the entity's version any more
    */
-  publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<ReadRule>
+  publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<ReadRule | undefined>
+  /** Opens the version that an imported entity has now. */
+  openVersion(entity: RecordEntity): Promise<OpenVersion>
+  /** Replaces some records in one step, like `publish`; all others stay where they are. */
+  revise(revision: Revision, event: AuditEvent): Promise<ReadRule | undefined>
   /**
    * Changes who may read an imported or exposed entity, on all nodes at once.
    * @returns false where there is no such entity
@@ -60,8 +64,35 @@ export interface NewEntity {
   readonly fields: readonly Field[]
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
-  /** For each record, by number, the rank of its value among the field's distinct values; nulls last. */
-  ranks(field: number): Uint32Array
+  /** The version that it replaces; undefined: whichever there is. */
+  readonly replaces?: string
+  /**
+   * For each record, by number, the rank of its value among the field's distinct values; nulls last. The array may be used
+   * again for the next field.
+   */
+  ranks(field: number): Awaitable<Uint32Array>
+}
+
+export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }
+
+/** A version of an imported entity, of which some records are to be changed (docs/decisions/0019). */
+export interface OpenVersion {
+  /** The slot of each record, in the order of the key. */
+  slots(): Awaitable<Uint32Array>
+  /** As in `NewEntity`. */
+  ranks(field: number): Awaitable<Uint32Array>
+  /** The JSON of the records in these slots. */
+  read(slots: Uint32Array): Awaitable<string[]>
+  close(): Awaitable<void>
+}
+
+/** A version that shares its other records with the one that it is made from. */
+export interface Revision extends Omit<NewEntity, 'replaces'> {
+  readonly of: RecordEntity
+  /** The slot of each record, in the order of the key. */
+  readonly slots: Uint32Array
+  /** The records in the slots behind those of the other version. */
+  readonly added: readonly string[]
 }
 
 export interface Listing {

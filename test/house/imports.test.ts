@@ -41,7 +41,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'authn/sso': ['config', 'http', 'storage', 'authn'],
   files: ['storage'],
   downloads: ['config', 'http', 'storage', 'files', 'authn'],
-  import: ['storage'],
+  import: ['storage', 'storage/shared/sort-records.ts', 'threads'],
   ingest: ['storage', 'files', 'import'],
 }
 

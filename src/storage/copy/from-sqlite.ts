@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
 import { databaseFile, requireStore } from '../sqlite/migrate.ts'
 import { migrations } from '../sqlite/migrations.ts'
+import { openRecords, ranksIn, recordsInOrder } from '../sqlite/record-versions.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
 import { type Dump, type DumpedValue, tables } from './dump.ts'
 
@@ -68,24 +69,15 @@ function dump(db: Database, dataFolder: string): Dump {
       .map(({ key, fields, ...row }) => {
         let records: Database | undefined
         const open = () => {
-          records ??= openDatabase(join(dataFolder, 'entities', `${row.version}.db`), { mode: 'immutable' })
+          records ??= openRecords(version => join(dataFolder, 'entities', `${version}.db`), row.version, {})
           return records
         }
         return {
           ...row,
           key: JSON.parse(key) as Entity['key'],
           fields: JSON.parse(fields) as Field[],
-          records: function* () {
-            for (const [json] of open().iterate('SELECT json FROM record ORDER BY n')) yield json as string
-          },
-          ranks: field => {
-            const found = open().get<{ ranks: Uint8Array<ArrayBuffer> }>(
-              'SELECT ranks FROM rank WHERE field = ?',
-              field,
-            )
-            if (!found) throw new Error(`field ${field} of ${row.name} has no ranks`)
-            return new Uint32Array(found.ranks.buffer, found.ranks.byteOffset, row.count)
-          },
+          records: () => recordsInOrder(open()),
+          ranks: field => ranksIn(open(), field),
           close: () => {
             records?.close()
             records = undefined

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, Source } from '../../model/entities.ts'
-import type { Entities, ExposeRequest } from '../entities.ts'
+import type { Entities, ExposeRequest, RecordEntity } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
-import { createRecordListings, type RecordEntity, type RecordSource } from '../shared/record-listings.ts'
+import { createRecordListings, type RecordSource } from '../shared/record-listings.ts'
 import { viewPrefixes } from '../shared/row-visibility.ts'
+import { sortRecords } from '../shared/sort-records.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import { quoteName, type RowSelection, type TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
@@ -16,9 +17,10 @@ import {
   type EntityRow,
   exposeEntity,
   publishEntity,
+  reviseEntity,
   toEntity,
 } from './entity-changes.ts'
-import { recordTable } from './record-versions.ts'
+import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import type { SessionLookup } from './session-lookup.ts'
 import type { ListTable } from './table-listings.ts'
 
@@ -80,8 +82,26 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         const sql = "DELETE FROM carrel.retired WHERE version = $1 AND at < now() - $2 * interval '1 second'"
         if ((await db.run(sql, version, retiredGrace)) === 0) return
         await db.run('DELETE FROM carrel.rank WHERE version = $1', version)
-        await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
+        // A table is of a version and all its revisions.
+        const [used] = await db.rows(
+          `SELECT 1 FROM carrel.entity WHERE split_part(version, '.', 1) = $1
+           UNION ALL SELECT 1 FROM carrel.retired WHERE split_part(version, '.', 1) = $1`,
+          baseOf(version),
+        )
+        if (!used) await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
       })
+  }
+  async function changing(work: (db: Connection) => Promise<ReadRule | undefined>) {
+    const db = await connect()
+    let read: ReadRule | undefined
+    try {
+      read = await work(db)
+    } finally {
+      // What wasn't committed is rolled back.
+      await db.close()
+    }
+    await sweep().catch(() => {})
+    return read
   }
   // A failed removal is retried later.
   const sweeping = setInterval(() => void sweep().catch(() => {}), sweepInterval)
@@ -99,17 +119,15 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       const rows = source.kind === 'table' ? await audiences.selectRows(source, viewer, page) : allRows
       return listTable(entity, tableShape(entity, source, rows), page, format, clientSignal)
     },
-    publish: async (entity, lines, event) => {
-      const db = await connect()
-      let read: ReadRule
-      try {
-        read = await publishEntity(pool, db, entity, lines, event)
-      } finally {
-        await db.close()
-      }
-      await sweep().catch(() => {})
-      return read
-    },
+    publish: (entity, lines, event) => changing(db => publishEntity(pool, db, entity, lines, event)),
+    openVersion: async ({ source }) => ({
+      slots: () =>
+        source.slots === undefined ? sortRecords(source.count, []) : readColumn(pool, source, slotsField),
+      ranks: field => readColumn(pool, source, field),
+      read: slots => readRecords(pool, source.version, slots),
+      close: () => {},
+    }),
+    revise: (revision, event) => changing(db => reviseEntity(db, revision, event)),
     changeReadRule: (name, read, event) => changeReadRule(pool, name, read, event),
     drop: async (name, event) => {
       const dropped = await dropEntity(pool, name, event)

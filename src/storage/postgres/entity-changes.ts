@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import { ExposeError, type ExposeRequest, type NewEntity } from '../entities.ts'
+import { ExposeError, type ExposeRequest, type NewEntity, type Revision } from '../entities.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { grantReader, tableExists } from './expose.ts'
-import { writeVersion } from './record-versions.ts'
+import { baseOf, writeRevision, writeVersion } from './record-versions.ts'
 
 /** Changes of the list of entities. */
 
 /**
  * Writes a version and points the entity at it, in one step for readers.
  * @param db a connection without time limits
- * @returns who may read the entity now
+ * @returns who may read the entity now; undefined where it has another version than the one to replace
  */
 export async function publishEntity(
   pool: Pool,
@@ -21,7 +21,7 @@ export async function publishEntity(
   { ranks, ...definition }: NewEntity,
   records: Iterable<string>,
   event: AuditEvent,
-): Promise<ReadRule> {
+): Promise<ReadRule | undefined> {
   const version = randomBytes(16).toString('hex')
   await db.exec('BEGIN')
   // The version counts as retired until the entity points at it. If this process dies, another one removes it.
@@ -35,14 +35,58 @@ export async function publishEntity(
       throw new StoreUnavailable(
         'the imported records were removed before they were published; import them again',
       )
-    await retireEntity(changes, definition.name)
-    const before = await findEntity(changes, definition.name)
-    const read = definition.read ?? before?.read ?? newEntityRule
-    await pointEntity(changes, { ...definition, read, source: { kind: 'records', version, ...written } })
-    await revokeUnused(changes, before)
-    await recordEvent(changes, { ...event, object: definition.name })
-    return read
+    const { replaces, ...entity } = definition
+    const before = await findEntity(changes, entity.name)
+    if (replaces !== undefined && replaces !== versionOf(before)) {
+      await changes.run('INSERT INTO carrel.retired (version, at) VALUES ($1, to_timestamp(0))', version)
+      return undefined
+    }
+    return replace(changes, before, { ...entity, source: { kind: 'records', version, ...written } }, event)
   })
+}
+
+const versionOf = (entity: Entity | undefined) =>
+  entity?.source.kind === 'records' ? entity.source.version : undefined
+
+/** @returns who may read the entity now */
+async function replace(
+  db: Connection,
+  before: Entity | undefined,
+  entity: Omit<Entity, 'read'> & { readonly read: ReadRule | null },
+  event: AuditEvent,
+): Promise<ReadRule> {
+  await retireEntity(db, entity.name)
+  const read = entity.read ?? before?.read ?? newEntityRule
+  await pointEntity(db, { ...entity, read })
+  await revokeUnused(db, before)
+  await recordEvent(db, { ...event, object: entity.name })
+  return read
+}
+
+/**
+ * Writes a revision and points the entity at it, in one transaction.
+ * @param db a connection without time limits
+ * @returns as `publishEntity`
+ */
+export async function reviseEntity(
+  db: Connection,
+  revision: Revision,
+  event: AuditEvent,
+): Promise<ReadRule | undefined> {
+  const { of, name, key, fields } = revision
+  const version = `${baseOf(of.source.version)}.${randomBytes(8).toString('hex')}`
+  await db.exec('BEGIN')
+  // Revisions of one entity come one after the other: they add rows to the same table.
+  await db.run("SELECT pg_advisory_xact_lock(hashtext('carrel revision'), hashtext($1))", name)
+  if (versionOf(await findEntity(db, name)) !== of.source.version) return undefined
+  const written = await writeRevision(db, version, revision)
+  await lockList(db)
+  const before = await findEntity(db, name)
+  if (versionOf(before) !== of.source.version) return undefined
+  const source = { kind: 'records', version, ...written } as const
+  const read = await replace(db, before, { name, key, fields, read: revision.read, source }, event)
+  await db.exec('COMMIT')
+  return read
 }
 
 export const dropEntity = (pool: Pool, name: string, event: AuditEvent): Promise<boolean> =>

@@ -1,11 +1,13 @@
 import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { Thread } from '../../threads/thread.ts'
+import type { RecordEntity } from '../entities.ts'
 import { unpackRecords } from '../shared/loaded-records.ts'
-import type { RecordEntity, RecordNumbers, RecordSource } from '../shared/record-listings.ts'
+import { type RecordNumbers, type RecordSource, slotsOf } from '../shared/record-listings.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
+import { toSlots } from '../shared/sort-records.ts'
 import type { Pool } from './driver.ts'
-import { partLength, recordTable } from './record-versions.ts'
+import { readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
 /** How many records are loaded into memory at a time. */
@@ -27,50 +29,35 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
   const openVersions = new Map<string, number>()
 
   function records({ source }: RecordEntity, numbers: RecordNumbers): Promise<string[]> {
-    const table = recordTable(source.version)
     return withReplicaFallback(pools, async pool => {
-      const rows =
-        numbers instanceof Uint32Array
-          ? await pool.rows<{ json: string }>(
-              `SELECT r.json FROM unnest($1::integer[]) WITH ORDINALITY AS wanted (n, at) JOIN ${table} r ON r.n = wanted.n ORDER BY at`,
-              [...numbers],
-            )
-          : await pool.rows<{ json: string }>(
-              `SELECT json FROM ${table} WHERE n >= $1 AND n < $2 ORDER BY n`,
-              ...numbers,
-            )
+      if (numbers instanceof Uint32Array) return readRecords(pool, source.version, numbers)
+      const [from, end] = numbers
+      const rows = await pool.rows<{ json: string }>(
+        `SELECT json FROM ${recordTable(source.version)} WHERE n >= $1 AND n < $2 ORDER BY n`,
+        from,
+        end,
+      )
+      if (rows.length < end - from) throw new StoreUnavailable('some records are not there yet')
       return rows.map(row => row.json)
     })
   }
 
-  async function ranksOf({ source }: RecordEntity, field: number): Promise<Uint32Array> {
-    const parts = await withReplicaFallback(pools, async pool => {
-      const rows = await pool.rows<{ ranks: Uint8Array }>(
-        'SELECT ranks FROM carrel.rank WHERE version = $1 AND field = $2 ORDER BY part',
-        source.version,
-        field,
-      )
-      // A lagging replica has the table of ranks, but not yet these rows.
-      if (rows.length < Math.ceil(source.count / partLength))
-        throw new StoreUnavailable(`field ${field} has no ranks yet`)
-      return rows
-    })
-    const ranks = new Uint32Array(source.count)
-    const bytes = new Uint8Array(ranks.buffer)
-    for (const [part, row] of parts.entries())
-      bytes.set(row.ranks, part * partLength * Uint32Array.BYTES_PER_ELEMENT)
-    return ranks
-  }
+  const columnOf = ({ source }: RecordEntity, field: number) =>
+    withReplicaFallback(pools, pool => readColumn(pool, source, field))
 
   return {
     openVersions,
     sort: async (entity, fields) => {
       const ranks: (readonly [Uint32Array, boolean])[] = []
-      for (const [field, descending] of fields) ranks.push([await ranksOf(entity, field), descending])
-      return worker().call('sort', entity.source.count, ranks)
+      for (const [field, descending] of fields) ranks.push([await columnOf(entity, field), descending])
+      const sorted = await worker().call('sort', entity.source.count, ranks)
+      if (entity.source.slots === undefined) return sorted
+      toSlots(sorted, await columnOf(entity, slotsField))
+      return sorted
     },
     load: async entity => {
-      const { count, bytes } = entity.source
+      const { bytes } = entity.source
+      const count = slotsOf(entity)
       const packed = new Uint8Array(
         new SharedArrayBuffer((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes),
       )
@@ -78,7 +65,7 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
       let at = 0
       let n = 0
       for (let from = 0; from < count; from += loadStep)
-        for (const record of await records(entity, [from, from + loadStep])) {
+        for (const record of await records(entity, [from, Math.min(from + loadStep, count)])) {
           at += json.write(record, at)
           starts[++n] = at
         }

@@ -1,11 +1,22 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import type { RecordEntity, Revision } from '../entities.ts'
 import { quoteName } from './compile.ts'
-import type { Connection } from './driver.ts'
+import type { Connection, Queries } from './driver.ts'
 
 /**
- * Each version of an imported entity has its own table: each record's JSON by its number. The table never changes after
- * it is written, so a listing needs no snapshot, and holds no connection while a slow client reads.
+ * The table of a version of an imported entity: each record's JSON by its slot. Its rows never change after they are
+ * written, so a listing needs no snapshot, and holds no connection while a slow client reads.
+ *
+ * A *revision* (docs/decisions/0019) adds rows to the table of another version, its base, and has slots as well as ranks.
+ * The base of `1a.2b` is `1a`.
  */
-export const recordTable = (version: string): string => `carrel.${quoteName(`records.${version}`)}`
+export const recordTable = (version: string): string => `carrel.${quoteName(`records.${baseOf(version)}`)}`
+
+export const baseOf = (version: string): string => version.replace(/\..*/, '')
+
+/** Where the table of ranks keeps the slots of a revision. */
+export const slotsField = -1
 
 /** Ranks are stored in parts of this many records. */
 export const partLength = 256 * 1024
@@ -15,7 +26,7 @@ export interface VersionContent {
   readonly version: string
   /** How many fields have ranks. */
   readonly fields: number
-  ranks(field: number): Uint32Array
+  ranks(field: number): Awaitable<Uint32Array>
   /** Each record's JSON, in the order of the key. */
   readonly records: Iterable<string>
 }
@@ -28,33 +39,92 @@ export async function writeVersion(
   db: Connection,
   { version, fields, ranks, records }: VersionContent,
 ): Promise<{ count: number; bytes: number; largest: number }> {
-  const written = { count: 0, bytes: 0, largest: 0 }
   const table = recordTable(version)
+  await db.exec(`CREATE TABLE ${table} (n INTEGER NOT NULL, json TEXT NOT NULL)`)
+  const written = await addRecords(db, version, 0, records)
+  await db.exec(`ALTER TABLE ${table} ADD PRIMARY KEY (n)`)
+  for (let field = 0; field < fields; field++) await addColumn(db, version, field, await ranks(field))
+  return written
+}
+
+/**
+ * Writes a revision in the current transaction of `db`, which no other revision of the entity is in.
+ * @returns what `writeVersion` does, of all slots
+ */
+export async function writeRevision(db: Connection, version: string, revision: Revision) {
+  const { of, slots, added, fields, ranks } = revision
+  const { bytes, largest, count } = of.source
+  const first = of.source.slots ?? count
+  const written = await addRecords(db, version, first, added)
+  for (const field of fields.keys()) await addColumn(db, version, field, await ranks(field))
+  await addColumn(db, version, slotsField, slots)
+  return {
+    count: slots.length,
+    bytes: bytes + written.bytes,
+    largest: Math.max(largest, written.largest),
+    slots: first + written.count,
+  }
+}
+
+/** @param first the slot of the first record */
+async function addRecords(db: Connection, version: string, first: number, records: Iterable<string>) {
+  const written = { count: 0, bytes: 0, largest: 0 }
   function* lines() {
     for (const json of records) {
       const size = Buffer.byteLength(json)
       // JSON has no line breaks or tabs except as escapes, so only backslashes must be escaped for COPY.
-      yield `${written.count}\t${json.replaceAll('\\', '\\\\')}\n`
+      yield `${first + written.count}\t${json.replaceAll('\\', '\\\\')}\n`
       written.count++
       written.bytes += size
       written.largest = Math.max(written.largest, size)
     }
   }
-  await db.exec(`CREATE TABLE ${table} (n INTEGER NOT NULL, json TEXT NOT NULL)`)
-  await db.copyIn(table, inChunks(lines()))
-  await db.exec(`ALTER TABLE ${table} ADD PRIMARY KEY (n)`)
-  for (let field = 0; field < fields; field++) {
-    const column = ranks(field)
-    for (let part = 0; part * partLength < column.length; part++)
-      await db.run(
-        'INSERT INTO carrel.rank VALUES ($1, $2, $3, $4)',
-        version,
-        field,
-        part,
-        bytesOf(column.slice(part * partLength, (part + 1) * partLength)),
-      )
-  }
+  await db.copyIn(recordTable(version), inChunks(lines()))
   return written
+}
+
+async function addColumn(db: Connection, version: string, field: number, column: Uint32Array): Promise<void> {
+  for (let part = 0; part * partLength < column.length; part++)
+    await db.run(
+      'INSERT INTO carrel.rank VALUES ($1, $2, $3, $4)',
+      version,
+      field,
+      part,
+      bytesOf(column.slice(part * partLength, (part + 1) * partLength)),
+    )
+}
+
+/** @returns the ranks of a field, or the slots, by the numbers of the records */
+export async function readColumn(
+  db: Queries,
+  { version, count }: RecordEntity['source'],
+  field: number,
+): Promise<Uint32Array<ArrayBuffer>> {
+  const rows = await db.rows<{ ranks: Uint8Array }>(
+    'SELECT ranks FROM carrel.rank WHERE version = $1 AND field = $2 ORDER BY part',
+    version,
+    field,
+  )
+  // A lagging replica has the table of ranks, but not yet these rows.
+  if (rows.length < Math.ceil(count / partLength))
+    throw new StoreUnavailable(`field ${field} has no ranks yet`)
+  const column = new Uint32Array(count)
+  const bytes = new Uint8Array(column.buffer)
+  for (const [part, row] of rows.entries())
+    bytes.set(row.ranks, part * partLength * Uint32Array.BYTES_PER_ELEMENT)
+  return column
+}
+
+/** @returns the JSON of the records in these slots, in this order */
+export async function readRecords(db: Queries, version: string, slots: Uint32Array): Promise<string[]> {
+  const rows = await db.rows<{ json: string }>(
+    `SELECT r.json FROM unnest($1::integer[]) WITH ORDINALITY AS wanted (n, at)
+     JOIN ${recordTable(version)} r ON r.n = wanted.n ORDER BY at`,
+    [...slots],
+  )
+  // A lagging replica may have the table, but not yet the rows of a revision.
+  if (rows.length < slots.length) throw new StoreUnavailable('some records are not there yet')
+  return rows.map(row => row.json)
 }
 
 /** The minimum length of a chunk that is sent, in characters. */

@@ -1,8 +1,8 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
-import type { Entity, Field, Page } from '../../model/entities.ts'
+import type { Field, Page } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
-import type { Listing } from '../entities.ts'
+import type { Listing, RecordEntity } from '../entities.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { pieceBytes, shortPage } from './page-limits.ts'
 import type { RecordCache } from './version-cache.ts'
@@ -10,9 +10,7 @@ import type { RecordCache } from './version-cache.ts'
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024
 
-export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }
-
-/** Record numbers: a list in the order wanted, or a range without its end. */
+/** Slots of records: a list in the order wanted, or a range without its end. Unless records were changed, they are numbers. */
 export type RecordNumbers = Uint32Array | readonly [from: number, end: number]
 
 /** A field to sort by, as its index in the entity's list of fields. */
@@ -20,7 +18,7 @@ export type SortField = readonly [field: number, descending: boolean]
 
 /** How an engine reads records. A version of an entity never changes, and its records are numbered in the order of its key. */
 export interface RecordSource {
-  /** The numbers of all records, sorted by these fields; the first is the most significant. */
+  /** The slots of all records, sorted by these fields; the first is the most significant, and the key decides last. */
   sort(entity: RecordEntity, fields: readonly SortField[]): Promise<Uint32Array<SharedArrayBuffer>>
   /** All records, as `unpackRecords` takes them. */
   load(entity: RecordEntity): Promise<Uint8Array<SharedArrayBuffer>>
@@ -46,18 +44,19 @@ export interface RecordListings {
  * @param cache keeps orders and records
  */
 export function createRecordListings(source: RecordSource, cache: RecordCache): RecordListings {
-  /** The numbers of all records in the order of the page; undefined: the order of the key. */
+  /** The slots of all records in the order of the page; undefined: the order of the key, which is that of the slots. */
   function order(entity: RecordEntity, page: Page) {
-    const sort = sortOf(entity, page.order)
+    const { version, count, slots } = entity.source
+    const sort = sortOf(entity, page.order) ?? (slots === undefined ? null : orderOfKey)
     if (sort === null) return undefined
-    const { version, count } = entity.source
     const make = () => source.sort(entity, sort.fields)
     return cache.get(version, sort.name, count * Uint32Array.BYTES_PER_ELEMENT, make, asIs)
   }
 
   /** All records, if the cache has room for them and they are already loaded. Otherwise it may start loading them. */
   function loaded(entity: RecordEntity): LoadedRecords | undefined {
-    const { version, count, bytes } = entity.source
+    const { version, bytes } = entity.source
+    const count = slotsOf(entity)
     const size = bytes + (count + 1) * Uint32Array.BYTES_PER_ELEMENT
     if (!cache.hasRoomFor(size) || bytes > maxLoadedBytes) return undefined
     const make = () => source.load(entity)
@@ -128,10 +127,15 @@ const asIs = <T>(value: T): T => value
 
 const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)
 
+/** How many slots the records are in. */
+export const slotsOf = ({ source }: RecordEntity): number => source.slots ?? source.count
+
 interface Sort {
   readonly name: string
   readonly fields: readonly SortField[]
 }
+
+const orderOfKey: Sort = { name: 'key', fields: [] }
 
 /** `parsePage` returns the same object for the same order of an entity, so sorts are cached by it. */
 const sorts = new WeakMap<Page['order'], Sort | null>()

@@ -25,6 +25,11 @@ export function sortRecords(count: number, fields: readonly SortField[]): Uint32
   return from
 }
 
+/** Replaces numbers of records by their slots, in place: the numbers stay in memory that threads can share. */
+export function toSlots(numbers: Uint32Array, slots: Uint32Array): void {
+  for (let at = 0; at < numbers.length; at++) numbers[at] = slots[numbers[at] as number] as number
+}
+
 const sharedNumbers = (count: number) =>
   new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
 

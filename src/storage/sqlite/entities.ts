@@ -1,18 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
-import type { Entities } from '../entities.ts'
+import type { Entities, RecordEntity } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
-import { createRecordListings, type RecordEntity } from '../shared/record-listings.ts'
+import { createRecordListings } from '../shared/record-listings.ts'
 import { visibleRows } from '../shared/row-visibility.ts'
+import { sortRecords } from '../shared/sort-records.ts'
 import { sqliteAudiences } from './audiences.ts'
 import type { Database } from './driver.ts'
+import type { PublishedEntity } from './entity-changes.ts'
 import type { Write } from './group-commit.ts'
 import { createReaderThreads } from './reader-threads.ts'
 import { recordFiles } from './record-source.ts'
-import { writeRecordFile } from './record-versions.ts'
+import {
+  baseOf,
+  openRecords,
+  ranksIn,
+  recordReader,
+  slotsIn,
+  writeRecordFile,
+  writeRevisionFile,
+} from './record-versions.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 import { listTable } from './table-listings.ts'
 
@@ -63,11 +74,15 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
+    // In this order: what is replaced in between counts as in use, and keeps its base.
+    const inUse = importedEntities(db).map(({ source }) => source.version)
     const retired = db.all<{ version: string; at: number }>('SELECT version, at FROM retired')
-    const old = retired.filter(({ at }) => Date.now() - at > retiredGrace).map(({ version }) => version)
+    const isOld = ({ at }: { readonly at: number }) => Date.now() - at > retiredGrace
+    const kept = [...inUse, ...retired.filter(one => !isOld(one)).map(({ version }) => version)]
+    const bases = new Set(kept.map(baseOf))
+    const old = retired.filter(one => isOld(one) && !bases.has(one.version)).map(({ version }) => version)
     for (const version of old) rmSync(fileOf(version), { force: true })
     if (old.length > 0) await write('forgetRetired', old)
-    const inUse = importedEntities(db).map(({ source }) => source.version)
     const referenced = new Set(
       [...retired.map(({ version }) => version), ...inUse].map(version => `${version}.db`),
     )
@@ -75,6 +90,18 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       const modified = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
       if (!referenced.has(name) && Date.now() - modified > abandonedAfter)
         rmSync(join(folder, name), { force: true })
+    }
+  }
+  /** @returns as `publish` */
+  async function point(entity: PublishedEntity, event: AuditEvent): Promise<ReadRule | undefined> {
+    try {
+      const read = await write('pointEntity', entity, event)
+      await sweep()
+      return read
+    } finally {
+      // It was not published. A version that was, and was replaced since, may be the base of another one.
+      const sql = 'SELECT 1 FROM entity WHERE version = ?1 UNION ALL SELECT 1 FROM retired WHERE version = ?1'
+      if (!db.get(sql, entity.version)) rmSync(fileOf(entity.version), { force: true })
     }
   }
   // A failed removal is retried a minute later.
@@ -98,9 +125,24 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`
       const written = await writeRecordFile(fileOf(version), entity, lines)
       const { ranks: _, ...definition } = entity
-      const read = await write('pointEntity', { ...definition, version, ...written }, event)
-      await sweep()
-      return read
+      return point({ ...definition, version, ...written }, event)
+    },
+    openVersion: async ({ source }) => {
+      const file = openRecords(fileOf, source.version, {})
+      const record = recordReader(file)
+      return {
+        slots: () => slotsIn(file) ?? sortRecords(source.count, []),
+        ranks: field => ranksIn(file, field),
+        read: slots => Array.from(slots, record),
+        close: () => file.close(),
+      }
+    },
+    revise: async (revision, event) => {
+      const { of, slots: _, added: __, ranks: ___, ...definition } = revision
+      const replaces = of.source.version
+      const version = `${baseOf(replaces) ?? replaces}.${randomBytes(8).toString('hex')}`
+      const written = await writeRevisionFile(fileOf, version, revision)
+      return point({ ...definition, replaces, version, ...written }, event)
     },
     changeReadRule: (name, read, event) => write('changeReadRule', name, read, event),
     drop: async (name, event) => {
@@ -121,11 +163,11 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 function importedEntities(db: Database): readonly RecordEntity[] {
   type EntityRow = { name: string; key: string; read: ReadRule; fields: string } & Omit<
     RecordEntity['source'],
-    'kind'
-  >
+    'kind' | 'slots'
+  > & { slots: number | null }
   return db
     .all<EntityRow & Record<string, unknown>>(
-      'SELECT name, key, read, fields, version, count, bytes, largest FROM entity ORDER BY name',
+      'SELECT name, key, read, fields, version, count, bytes, largest, slots FROM entity ORDER BY name',
     )
     .map(({ name, key, read, fields, ...source }) => ({
       name,
@@ -138,6 +180,7 @@ function importedEntities(db: Database): readonly RecordEntity[] {
         count: source.count,
         bytes: source.bytes,
         largest: source.largest,
+        ...(source.slots !== null && { slots: source.slots }),
       },
     }))
 }

@@ -8,14 +8,18 @@ import { now, recordEvent } from './events.ts'
 
 /**
  * Points the entity at a version whose file is complete and on disk.
- * @returns who may read the entity now
+ * @returns who may read the entity now; undefined where it has another version than the one to replace
  */
-export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): ReadRule {
+export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): ReadRule | undefined {
+  const before = db.get<{ read: ReadRule; version: string }>(
+    'SELECT read, version FROM entity WHERE name = ?',
+    entity.name,
+  )
+  if (entity.replaces !== undefined && entity.replaces !== before?.version) return undefined
   retireEntity(db, entity.name)
-  const before = db.get<{ read: ReadRule }>('SELECT read FROM entity WHERE name = ?', entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
   db.run(
-    'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, bytes, largest, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, bytes, largest, slots, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     entity.name,
     JSON.stringify(entity.key),
     read,
@@ -24,6 +28,7 @@ export function pointEntity(db: Database, entity: PublishedEntity, event: AuditE
     entity.count,
     entity.bytes,
     entity.largest,
+    entity.slots ?? null,
     now(),
   )
   db.run('UPDATE state SET entities = entities + 1')
@@ -55,6 +60,7 @@ export type PublishedEntity = Omit<NewEntity, 'ranks'> & {
   readonly count: number
   readonly bytes: number
   readonly largest: number
+  readonly slots?: number
 }
 
 const retireEntity = (db: Database, name: string) =>

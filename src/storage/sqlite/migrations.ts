@@ -185,4 +185,8 @@ export const migrations: readonly string[] = [
   -- A key may have several fields: it is JSON from now on, a text or an array of texts.
   UPDATE entity SET key = json_quote(key);
   `,
+  `
+  -- How many slots the records are in, where some of them were changed (docs/decisions/0019); NULL: as many as there are.
+  ALTER TABLE entity ADD COLUMN slots INTEGER;
+  `,
 ]

@@ -1,13 +1,21 @@
+import { basename, dirname, join } from 'node:path'
 import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
 import type { RecordNumbers, SortField } from '../shared/record-listings.ts'
-import { sortRecords } from '../shared/sort-records.ts'
+import { sortRecords, toSlots } from '../shared/sort-records.ts'
 import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './driver.ts'
-import { packRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
+import {
+  openRecords,
+  packRecords,
+  ranksIn,
+  recordsBetween,
+  recordsNumbered,
+  slotsIn,
+} from './record-versions.ts'
 
 /**
  * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each call does
@@ -46,11 +54,17 @@ function choose(db: Database, plan: TablePlan) {
   }
 }
 
+/** Opens the file of a version. */
+function openFile(file: string, options: Parameters<typeof openRecords>[2] = {}): Database {
+  const folder = dirname(file)
+  return openRecords(version => join(folder, `${version}.db`), basename(file, '.db'), options)
+}
+
 const handlers = {
   acquire(file: string): void {
     const open = openFiles.get(file)
     if (open) open.listings++
-    else openFiles.set(file, { db: openDatabase(file, { mode: 'immutable', cache: 2_000 }), listings: 1 })
+    else openFiles.set(file, { db: openFile(file, { cache: 2_000 }), listings: 1 })
   },
 
   release(file: string): void {
@@ -61,28 +75,24 @@ const handlers = {
   },
 
   sort(file: string, count: number, fields: readonly SortField[]) {
-    const db = openDatabase(file, { mode: 'immutable' })
+    const db = openFile(file)
     try {
-      return sortRecords(
+      const sorted = sortRecords(
         count,
-        fields.map(([field, descending]) => {
-          const row = db.get<{ ranks: Uint8Array<ArrayBuffer> }>(
-            'SELECT ranks FROM rank WHERE field = ?',
-            field,
-          )
-          if (!row) throw new Error(`field ${field} has no ranks`)
-          return { ranks: new Uint32Array(row.ranks.buffer, row.ranks.byteOffset, count), descending }
-        }),
+        fields.map(([field, descending]) => ({ ranks: ranksIn(db, field), descending })),
       )
+      const slots = slotsIn(db)
+      if (slots) toSlots(sorted, slots)
+      return sorted
     } finally {
       db.close()
     }
   },
 
-  load(file: string, count: number, bytes: number): Uint8Array<SharedArrayBuffer> {
-    const db = openDatabase(file, { mode: 'immutable' })
+  load(file: string, slots: number, bytes: number): Uint8Array<SharedArrayBuffer> {
+    const db = openFile(file)
     try {
-      return packRecords(db, count, bytes)
+      return packRecords(db, slots, bytes)
     } finally {
       db.close()
     }

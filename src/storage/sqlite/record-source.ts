@@ -1,7 +1,7 @@
-import type { RecordSource } from '../shared/record-listings.ts'
-import { type Database, openDatabase } from './driver.ts'
+import { type RecordSource, slotsOf } from '../shared/record-listings.ts'
+import type { Database } from './driver.ts'
 import type { ReaderThreads } from './reader-threads.ts'
-import { recordsBetween, recordsNumbered } from './record-versions.ts'
+import { openRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
 
 /** How many bytes of a file are memory-mapped for short pages. The operating system can reclaim them at any time. */
 const mappedBytes = 256 * 1024 * 1024
@@ -23,7 +23,7 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
   function database(version: string): Database {
     const open = opened.get(version)
     if (open) return open
-    const db = openDatabase(fileOf(version), { mode: 'immutable', map: mappedBytes })
+    const db = openRecords(fileOf, version, { map: mappedBytes })
     opened.set(version, db)
     return db
   }
@@ -31,8 +31,10 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
   return {
     sort: ({ source }, fields) =>
       readerThreads.leastBusy().call('sort', fileOf(source.version), source.count, fields),
-    load: ({ source }) =>
-      readerThreads.leastBusy().call('load', fileOf(source.version), source.count, source.bytes),
+    load: entity =>
+      readerThreads
+        .leastBusy()
+        .call('load', fileOf(entity.source.version), slotsOf(entity), entity.source.bytes),
     readShort: ({ source }, numbers, separator) =>
       numbers instanceof Uint32Array
         ? recordsNumbered(database(source.version), numbers, separator)

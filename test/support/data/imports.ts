@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../../src/cli/store.ts'
-import { type ImportOptions, type ImportReport, importFile } from '../../../src/import/import-entity.ts'
+import {
+  type ImportOptions,
+  type ImportReport,
+  importFile,
+  type Progress,
+} from '../../../src/import/import-entity.ts'
+import { type ReviseOptions, type ReviseReport, reviseFile } from '../../../src/import/revise-entity.ts'
 import type { ReadRule } from '../../../src/model/entities.ts'
 import { databaseOf, runSqlIn } from '../service/engines.ts'
 import { repository } from '../service/process.ts'
@@ -28,17 +34,41 @@ export function importText(
   return importFile(path, storage.entities, options, () => {})
 }
 
+/** Changes some records of an entity by a file with this content. */
+export function changeText(
+  { storage, dataFolder }: Pick<Service, 'storage' | 'dataFolder'>,
+  content: string | Uint8Array,
+  {
+    entity,
+    file = 'changes.ndjson',
+    read = null,
+    ...options
+  }: Pick<ReviseOptions, 'kind' | 'key' | 'signal'> & {
+    readonly entity: string
+    readonly file?: string
+    readonly read?: ReadRule | null
+  },
+  progress: Progress = () => {},
+): Promise<ReviseReport> {
+  const path = join(dataFolder, file)
+  writeFileSync(path, content)
+  const event = commandEvent('entity.update')
+  return reviseFile(path, storage.entities, { ...options, name: entity, read, event }, progress)
+}
+
 /** What imports have left in the store that belongs to no version of an entity: files, or tables. */
 export async function leftoversIn(dataFolder: string): Promise<string[]> {
   if ((await databaseOf(dataFolder)) === undefined)
-    return readdirSync(join(dataFolder, 'entities')).filter(name => !/^[a-z]+\.[0-9a-f]+\.db$/.test(name))
+    return readdirSync(join(dataFolder, 'entities')).filter(
+      name => !/^[a-z]+(\.[0-9a-f]+){1,2}\.db$/.test(name),
+    )
   const left = await runSqlIn<{ name: string }>(
     dataFolder,
     `WITH known AS (
        SELECT version FROM carrel.entity WHERE version IS NOT NULL UNION SELECT version FROM carrel.retired
      )
      SELECT tablename AS name FROM pg_tables WHERE schemaname = 'carrel' AND tablename LIKE 'records.%'
-       AND tablename NOT IN (SELECT 'records.' || version FROM known)
+       AND tablename NOT IN (SELECT 'records.' || split_part(version, '.', 1) FROM known)
      UNION SELECT version FROM carrel.rank WHERE version NOT IN (SELECT version FROM known)`,
   )
   return left.map(({ name }) => name)

@@ -1,0 +1,87 @@
+import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
+import { type Change, compareKeys, keysOf } from './changes.ts'
+import type { Origins } from './revised-ranks.ts'
+import { readRecords, searchAll } from './search.ts'
+
+/** `update` inserts records, or replaces those that have the same key; `delete` deletes by key. */
+export type ChangeKind = 'update' | 'delete'
+
+/** What is to be done to a version, all changes in the order of the key. */
+export interface ChangePlan {
+  readonly entity: RecordEntity
+  readonly version: OpenVersion
+  /** The slot of each record, by its old number. */
+  readonly slots: Uint32Array
+  /** The records to write. */
+  readonly written: readonly Change[]
+  /** For each of these, the number and the record that it replaces. */
+  readonly replaced: readonly ({ readonly number: number; readonly record: Record<string, unknown> } | null)[]
+  /** Of the records of the new version. */
+  readonly origins: Origins
+}
+
+export interface Counts {
+  readonly inserted: number
+  readonly replaced: number
+  readonly deleted: number
+  /** Records of the file that changed nothing: they were there already, or not there to be deleted. */
+  readonly unchanged: number
+}
+
+/** Finds out which records are there already. */
+export async function planOf(
+  entity: RecordEntity,
+  version: OpenVersion,
+  changes: readonly Change[],
+  kind: ChangeKind,
+): Promise<{
+  plan: ChangePlan
+  counts: Counts
+}> {
+  const slots = await version.slots()
+  const compare = compareKeys(entity)
+  const keyOf = keysOf(entity)
+  const places = await searchAll(
+    changes.map(({ key }) => ({
+      length: slots.length,
+      slot: at => slots[at] as number,
+      compare: record => compare(keyOf(record), key),
+    })),
+    version,
+  )
+  const known = await readRecords(
+    version,
+    places.filter(({ isThere }) => isThere).map(({ at }) => slots[at] as number),
+  )
+  const written: Change[] = []
+  const replaced: ChangePlan['replaced'][number][] = []
+  const counts = { inserted: 0, replaced: 0, deleted: 0, unchanged: 0 }
+  const origins = new Int32Array(slots.length + changes.length)
+  let length = 0
+  let next = 0
+  const keepUntil = (end: number) => {
+    for (; next < end; next++) origins[length++] = next
+  }
+  for (const [n, change] of changes.entries()) {
+    const { at, isThere } = places[n] as (typeof places)[number]
+    const record = isThere ? known.get(slots[at] as number) : undefined
+    keepUntil(at)
+    const isSame =
+      kind === 'delete' ? !record : record && JSON.stringify(record) === JSON.stringify(change.record)
+    if (isSame) {
+      counts.unchanged++
+      continue
+    }
+    if (record) next++
+    if (kind === 'delete') counts.deleted++
+    else {
+      if (record) counts.replaced++
+      else counts.inserted++
+      origins[length++] = ~written.length
+      written.push(change)
+      replaced.push(record ? { number: at, record } : null)
+    }
+  }
+  keepUntil(slots.length)
+  return { plan: { entity, version, slots, written, replaced, origins: origins.subarray(0, length) }, counts }
+}

@@ -1,0 +1,134 @@
+import type { Field } from '../model/entities.ts'
+import type { RecordEntity } from '../storage/entities.ts'
+import { csvColumns, readCsv } from './csv.ts'
+import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
+import { ImportError, openSource } from './source.ts'
+import { fits, kindOf } from './types.ts'
+import { orderOf } from './value-order.ts'
+
+/** A record to insert, to replace or to delete, with the sort keys of its key. */
+export interface Change extends ReadRecord {
+  readonly key: readonly string[]
+}
+
+/** What is held in memory of a file of changes. */
+const maxChanges = 100_000
+const maxBytes = 64 * 1024 * 1024
+
+/**
+ * Reads a file of changes.
+ * @throws ImportError naming the line that is wrong
+ */
+export async function readChanges(
+  path: string,
+  entity: RecordEntity,
+  { scratchFolder, signal }: { readonly scratchFolder: string; readonly signal: AbortSignal | undefined },
+  progress: (share: number) => void,
+): Promise<ReadRecord[]> {
+  const source = await openSource(path, scratchFolder, signal)
+  const changes: ReadRecord[] = []
+  let bytes = 0
+  const add = (records: Iterable<ReadRecord>, length: number) => {
+    signal?.throwIfAborted()
+    for (const record of records) changes.push(record)
+    bytes += length
+    if (changes.length > maxChanges || bytes > maxBytes)
+      throw new ImportError(
+        `these are more than ${maxChanges.toLocaleString('en')} records, or more than 64 MB; import all records of ${entity.name} instead`,
+      )
+  }
+  try {
+    if (source.format === 'csv') {
+      await csvColumns(source, [entity.key].flat())
+      // Cells of known fields become what the entity has in them.
+      const types = new Map(entity.fields.map(({ name, type }) => [name, type]))
+      for await (const records of readCsv(source, types, progress)) add(records, 0)
+    } else {
+      const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
+      for await (const piece of pieces(source.open(progress))) add(recordsOf(piece), piece.bytes.length)
+    }
+  } finally {
+    await source.close()
+  }
+  return changes
+}
+
+/**
+ * @param onlyKeys whether the other fields don't count
+ * @returns the changes in the order of the key
+ * @throws ImportError naming the line of a record that the entity can't have
+ */
+export function checkChanges(
+  records: readonly ReadRecord[],
+  entity: RecordEntity,
+  onlyKeys: boolean,
+): readonly Change[] {
+  const keyOf = keysOf(entity)
+  const compare = compareKeys(entity)
+  const changes = records.map(one => {
+    checkTypes(one, entity, onlyKeys)
+    return { ...one, key: keyOf(one.record, one.line) }
+  })
+  changes.sort((one, other) => compare(one.key, other.key) || one.line - other.line)
+  for (const [at, { key, line, record }] of changes.entries()) {
+    const before = changes[at - 1]
+    if (!before || compare(before.key, key) !== 0) continue
+    const values = [entity.key].flat().map(name => JSON.stringify(record[name]))
+    throw new ImportError(
+      `line ${line}: the key ${values.join(', ')} is there again, as on line ${before.line}; each record needs a key of its own`,
+    )
+  }
+  return changes
+}
+
+function checkTypes(
+  { line, record }: ReadRecord,
+  { name: entity, fields, key }: RecordEntity,
+  onlyKeys: boolean,
+) {
+  const keys = [key].flat()
+  for (const { name, type } of fields) {
+    if (onlyKeys && !keys.includes(name)) continue
+    const kind = kindOf(fieldValue(record, name))
+    if (kind === undefined || fits(kind, type)) continue
+    throw new ImportError(
+      `line ${line}: the field ${JSON.stringify(name)} of ${entity} is ${type}, and this record has ${JSON.stringify(record[name]).slice(0, 60)}; correct the value, or import all records again with another --type`,
+    )
+  }
+}
+
+/** @returns null for a field that is missing, whatever it is called */
+export const fieldValue = (record: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(record, name) ? record[name] : null
+
+/** The sort keys of the key of a record. */
+export function keysOf({ fields, key }: RecordEntity) {
+  const orders = [key].flat().map(name => ({ name, order: orderOf(fieldNamed(fields, name)) }))
+  return (record: Readonly<Record<string, unknown>>, line = 0): string[] =>
+    orders.map(({ name, order }) => {
+      const value = fieldValue(record, name)
+      if (value === null)
+        throw new ImportError(
+          `line ${line}: the key field ${JSON.stringify(name)} is missing or null; every record needs its key`,
+        )
+      return order.key(value)
+    })
+}
+
+function fieldNamed(fields: readonly Field[], name: string): Field {
+  const found = fields.find(field => field.name === name)
+  if (!found) throw new Error(`there is no field ${name}`)
+  return found
+}
+
+/** Compares records by the sort keys of their keys. */
+export function compareKeys({ fields, key }: RecordEntity) {
+  const orders = [key].flat().map(name => orderOf(fieldNamed(fields, name)))
+  return (one: readonly string[], other: readonly string[]): number => {
+    for (const [at, { compare }] of orders.entries()) {
+      const compared = compare(one[at] as string, other[at] as string)
+      if (compared !== 0) return compared
+    }
+    return 0
+  }
+}

@@ -1,0 +1,191 @@
+import type { FieldType } from '../model/entities.ts'
+import { noCode, runKinds, runNumbers } from './batches.ts'
+import { binaryText, markedNumber, markedText, oddKey } from './sort-keys.ts'
+import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
+import { ImportError } from './source.ts'
+import type { Appender } from './spool.ts'
+import { fits, isUniformDateTime, kindOf, textForm } from './types.ts'
+
+/** The values of a field in a batch. */
+export class Column {
+  readonly name: string
+  /** The first line that has the field. */
+  readonly line: number
+  readonly kinds = new Map<FieldType, number>()
+  filled = 0
+  readonly #declared: FieldType | undefined
+  /** For each record, the number of its value. */
+  #codes = new Uint16Array(256).fill(noCode)
+  #met = 0
+  readonly #numbers = new Met<number>()
+  readonly #texts = new Met<string>()
+  /** The sort keys of values that are neither plain numbers nor texts. */
+  readonly #odd = new Met<string>()
+
+  constructor(name: string, line: number, declared: FieldType | undefined) {
+    this.name = name
+    this.line = line
+    this.#declared = declared
+  }
+
+  /**
+   * @param n the number of the record in the batch
+   * @param value not null
+   * @throws ImportError if the field is declared to be of another type
+   */
+  add(n: number, value: unknown, line: number): void {
+    const kind = kindOf(value) as FieldType
+    const declared = this.#declared
+    if (!this.kinds.has(kind)) {
+      if (declared !== undefined && !fits(kind, declared))
+        throw new ImportError(
+          `line ${line}: the field ${JSON.stringify(this.name)} is declared as ${declared} and has the value ${JSON.stringify(value).slice(0, 60)}; correct the value, or declare the field as text`,
+        )
+      this.kinds.set(kind, line)
+    }
+    if (n >= this.#codes.length) this.#grow(n)
+    this.#codes[n] =
+      typeof value === 'string'
+        ? this.#codeOf(this.#texts, value)
+        : declared === 'text'
+          ? this.#codeOf(this.#texts, textForm(value))
+          : typeof value === 'number'
+            ? this.#codeOf(this.#numbers, value)
+            : this.#codeOf(this.#odd, oddKey(value))
+    this.filled++
+  }
+
+  #codeOf<T>(values: Met<T>, value: T): number {
+    const code = values.add(value, this.#met)
+    if (code === this.#met) this.#met++
+    return code
+  }
+
+  #grow(n: number): void {
+    const codes = new Uint16Array(Math.max(this.#codes.length * 2, n + 1)).fill(noCode)
+    codes.set(this.#codes)
+    this.#codes = codes
+  }
+
+  /** @returns the numbers that describe the run */
+  write(spool: Appender, count: number): number[] {
+    const places = new Uint16Array(this.#met)
+    const written = this.#writeValues(spool, places)
+    const codes = new Uint16Array(count).fill(noCode)
+    for (let n = Math.min(count, this.#codes.length) - 1; n >= 0; n--) {
+      const code = this.#codes[n] as number
+      if (code !== noCode) codes[n] = places[code] as number
+    }
+    return runNumbers({ ...written, codes: spool.append(codes) })
+  }
+
+  /** @param places receives, for each number of a value, its position among the sorted ones */
+  #writeValues(spool: Appender, places: Uint16Array) {
+    const [numbers, texts, odd] = [this.#numbers, this.#texts, this.#odd]
+    if (texts.values.length === 0 && odd.values.length === 0) return writeNumbers(spool, numbers, places)
+    if (numbers.values.length === 0 && odd.values.length === 0) {
+      const isUniform = this.#declared !== 'text' && this.kinds.size === 1 && isUniformDateTime(texts.values)
+      const kind = isUniform ? runKinds.instants : runKinds.texts
+      return { kind, ...writeSorted(spool, packTexts(texts.values, false), texts.codes, places) }
+    }
+    const keys = [
+      ...numbers.values.map(markedNumber),
+      ...texts.values.map(text => markedText(binaryText(text))),
+      ...odd.values,
+    ]
+    const codes = [...numbers.codes, ...texts.codes, ...odd.codes]
+    return { kind: runKinds.marked, ...writeSorted(spool, packTexts(keys, true), codes, places) }
+  }
+}
+
+/** Values are counted as distinct until so many of them are. */
+const enough = 2_048
+
+/** Values in the order in which they were met, each with its number. */
+class Met<T> {
+  readonly values: T[] = []
+  readonly codes: number[] = []
+  /** undefined where nearly all values differ: finding the few that don't is left to the sorting. */
+  #known: Map<T, number> | undefined = new Map()
+  #added = 0
+
+  /** @returns the number that the value has already, or gets now */
+  add(value: T, code: number): number {
+    this.#added++
+    if (this.#known) {
+      const known = this.#known.get(value)
+      if (known !== undefined) return known
+      this.#known.set(value, code)
+      if (this.values.length === enough && this.#added < enough * 1.25) this.#known = undefined
+    }
+    this.values.push(value)
+    this.codes.push(code)
+    return code
+  }
+}
+
+function writeNumbers(spool: Appender, { values, codes }: Met<number>, places: Uint16Array) {
+  // Without -0, which is the same number as 0.
+  const sorted = Float64Array.from(values, value => value + 0).sort()
+  let size = 0
+  for (let at = 0; at < sorted.length; at++)
+    if (at === 0 || sorted[at] !== sorted[size - 1]) sorted[size++] = sorted[at] as number
+  const distinct = sorted.subarray(0, size)
+  for (let at = 0; at < values.length; at++)
+    places[codes[at] as number] = placeOf(distinct, values[at] as number, 0)
+  return { kind: runKinds.numbers, size, lengths: 0, values: spool.append(distinct) }
+}
+
+/** @returns the place of a number that is there, at `from` or after it; the closer it is, the faster */
+export function placeOf(sorted: Float64Array, value: number, from: number): number {
+  let low = from
+  let high = from + 1
+  while (high < sorted.length && (sorted[high] as number) <= value) {
+    const step = 2 * (high - low)
+    low = high
+    high += step
+  }
+  high = Math.min(high, sorted.length)
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] as number) <= value) low = middle
+    else high = middle
+  }
+  return low
+}
+
+/**
+ * @param codes the number of each text
+ * @param places receives the position of each number's text among the sorted ones
+ * @returns how many texts there are, and where they and their lengths are
+ */
+function writeSorted(spool: Appender, texts: PackedTexts, codes: readonly number[], places: Uint16Array) {
+  const order = sortTexts(texts)
+  const distinct = new Uint32Array(order.length)
+  let size = 0
+  for (let n = 0; n < order.length; n++) {
+    const text = order[n] as number
+    if (n === 0 || !isSameText(texts, distinct[size - 1] as number, text)) distinct[size++] = text
+    places[codes[text] as number] = size - 1
+  }
+  return { size, ...writeTexts(spool, texts, distinct.subarray(0, size)) }
+}
+
+/** @returns the positions of the texts and of their lengths */
+export function writeTexts(spool: Appender, { bytes, starts }: PackedTexts, order: Uint32Array) {
+  const lengths = new Uint32Array(order.length)
+  const values = new Uint8Array(bytes.length)
+  let end = 0
+  for (let n = 0; n < order.length; n++) {
+    const text = order[n] as number
+    const to = starts[text + 1] as number
+    const from = starts[text] as number
+    lengths[n] = to - from
+    // Most texts are too short for a call.
+    if (to - from > 64) {
+      values.set(bytes.subarray(from, to), end)
+      end += to - from
+    } else for (let at = from; at < to; at++) values[end++] = bytes[at] as number
+  }
+  return { lengths: spool.append(lengths), values: spool.append(values.subarray(0, end)) }
+}

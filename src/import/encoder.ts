@@ -1,0 +1,94 @@
+import type { FieldType } from '../model/entities.ts'
+import type { Batch } from './batches.ts'
+import { Column } from './column.ts'
+import type { ReadRecord } from './json-lines.ts'
+import type { Appender } from './spool.ts'
+
+/** The codes of a batch have 16 bits. */
+const maxRecords = 0xffff
+/** Of JSON. */
+const maxBytes = 2 * 1024 * 1024
+const leastRoom = 64 * 1024
+
+/**
+ * Turns records into batches. This is the costly part of reading, and several threads do it at once: nothing in a batch
+ * depends on other batches.
+ */
+export class Encoder {
+  readonly #spool: Appender
+  readonly #types: ReadonlyMap<string, FieldType>
+  #columns: Column[] = []
+  #places = new Map<string, number>()
+  /** The records, each with a line break behind it: as strings they would have to survive several collections. */
+  #json = Buffer.alloc(0)
+  #end = 0
+  #lines: number[] = []
+
+  constructor(spool: Appender, types: ReadonlyMap<string, FieldType>) {
+    this.#spool = spool
+    this.#types = types
+  }
+
+  /**
+   * @returns a batch, when there are enough records for one
+   * @throws ImportError naming the line of a value that its field may not hold
+   */
+  add({ line, record }: ReadRecord): Batch | undefined {
+    const n = this.#lines.length
+    let at = 0
+    for (const name in record) {
+      // Most records have their fields in the same order.
+      const expected = this.#columns[at++]
+      const column = expected?.name === name ? expected : this.#columnOf(name, line)
+      const value = record[name]
+      if (value !== null && value !== undefined) column.add(n, value, line)
+    }
+    this.#write(JSON.stringify(record))
+    this.#lines.push(line)
+    return n + 1 === maxRecords || this.#end >= maxBytes ? this.flush() : undefined
+  }
+
+  #write(json: string): void {
+    // A character takes at most three bytes of UTF-8.
+    const most = this.#end + 3 * json.length + 1
+    if (most > this.#json.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(maxBytes + leastRoom, 2 * most))
+      this.#json.copy(larger, 0, 0, this.#end)
+      this.#json = larger
+    }
+    this.#end += this.#json.write(json, this.#end)
+    this.#json[this.#end++] = 0x0a
+  }
+
+  /** @returns what was added since the last batch */
+  flush(): Batch | undefined {
+    const count = this.#lines.length
+    if (this.#columns.length === 0 && count === 0) return undefined
+    const spool = this.#spool
+    // Without the last line break.
+    const json = this.#json.subarray(0, Math.max(0, this.#end - 1))
+    const batch = {
+      descriptor: spool.descriptor,
+      count,
+      json: spool.append(json),
+      jsonBytes: json.length,
+      lines: spool.append(Uint32Array.from(this.#lines)),
+      fields: this.#columns.map(({ name, line, kinds, filled }) => ({ name, line, kinds, filled })),
+      runs: spool.append(Float64Array.from(this.#columns.flatMap(column => column.write(spool, count)))),
+    }
+    this.#columns = []
+    this.#places = new Map()
+    this.#end = 0
+    this.#lines = []
+    return batch
+  }
+
+  #columnOf(name: string, line: number): Column {
+    const known = this.#places.get(name)
+    if (known !== undefined) return this.#columns[known] as Column
+    const column = new Column(name, line, this.#types.get(name))
+    this.#places.set(name, this.#columns.length)
+    this.#columns.push(column)
+    return column
+  }
+}

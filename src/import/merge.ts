@@ -1,0 +1,106 @@
+import { type Run, runKinds } from './batches.ts'
+import { placeOf } from './column.ts'
+import { behindAll, RunCursor } from './run-cursor.ts'
+import { readAt, release } from './spool.ts'
+
+/** The ranks of the values of many runs. */
+export interface Ranked {
+  /** The ranks of the codes of all runs, one run after the other. */
+  readonly ranks: Uint32Array
+  /** Where those of each run begin. */
+  readonly starts: readonly number[]
+  /** How many distinct values there are. */
+  readonly distinct: number
+}
+
+/**
+ * Merges the runs of a field.
+ * @param seen called with each distinct value, in order, if they are texts
+ */
+export function mergeRuns(runs: readonly Run[], seen: (key: string) => void = () => {}): Ranked {
+  let total = 0
+  const starts = runs.map(({ size }) => {
+    total += size
+    return total - size
+  })
+  const ranks = new Uint32Array(total)
+  const isNumbers = runs.every(({ kind }) => kind === runKinds.numbers)
+  const distinct = isNumbers ? mergeNumbers(runs, starts, ranks) : mergeTexts(runs, starts, ranks, seen)
+  return { ranks, starts, distinct }
+}
+
+/** Numbers all fit into memory; sorting them together is the fastest. */
+function mergeNumbers(runs: readonly Run[], starts: readonly number[], ranks: Uint32Array): number {
+  const all = new Float64Array(ranks.length)
+  for (const [at, { descriptor, values, size }] of runs.entries())
+    readAt(descriptor, all.subarray(starts[at], (starts[at] as number) + size), values)
+  all.sort()
+  let distinct = 0
+  for (let at = 0; at < all.length; at++)
+    if (at === 0 || all[at] !== all[distinct - 1]) all[distinct++] = all[at] as number
+  const sorted = all.subarray(0, distinct)
+  for (const [at, { descriptor, values, size }] of runs.entries()) {
+    const run = new Float64Array(size)
+    readAt(descriptor, run, values)
+    const start = starts[at] as number
+    let rank = 0
+    for (let entry = 0; entry < size; entry++) {
+      rank = placeOf(sorted, run[entry] as number, rank)
+      ranks[start + entry] = rank
+    }
+  }
+  release(all)
+  return distinct
+}
+
+/** A tree of losers (Knuth, The Art of Computer Programming 3, §5.4.1): one comparison for each level and value. */
+function mergeTexts(
+  runs: readonly Run[],
+  starts: readonly number[],
+  ranks: Uint32Array,
+  seen: (key: string) => void,
+): number {
+  const isMarked = runs.some(({ kind }) => kind === runKinds.numbers || kind === runKinds.marked)
+  const cursors = runs.map(run => new RunCursor(run, isMarked, runs.length))
+  const keys = cursors.map(({ key }) => key)
+  const width = keys.length
+  const losers = new Int32Array(width).fill(-1)
+  let winner = -1
+  // Each run climbs until it meets a place that no other has come to yet.
+  for (let run = width - 1; run >= 0; run--) winner = climb(losers, keys, run)
+  let rank = -1
+  let last = behindAll
+  while (winner >= 0) {
+    const key = keys[winner] as string
+    if (key === behindAll) break
+    if (key !== last) {
+      rank++
+      last = key
+      seen(key)
+    }
+    const cursor = cursors[winner] as RunCursor
+    ranks[(starts[winner] as number) + cursor.code] = rank
+    cursor.next()
+    keys[winner] = cursor.key
+    winner = climb(losers, keys, winner)
+  }
+  return rank + 1
+}
+
+/** @returns the run with the least key, or -1 while some run has not climbed yet */
+function climb(losers: Int32Array, keys: readonly string[], run: number): number {
+  const width = keys.length
+  let winner = run
+  for (let place = (run + width) >> 1; place > 0; place >>= 1) {
+    const loser = losers[place] as number
+    if (loser < 0) {
+      losers[place] = winner
+      return -1
+    }
+    if ((keys[loser] as string) < (keys[winner] as string)) {
+      losers[place] = winner
+      winner = loser
+    }
+  }
+  return winner
+}

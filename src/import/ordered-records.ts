@@ -1,0 +1,113 @@
+import type { Batch } from './batches.ts'
+import { type Appender, readAt } from './spool.ts'
+
+/** The records of a batch, as they lie in a spool. */
+export type Stored = Pick<Batch, 'descriptor' | 'count' | 'json' | 'jsonBytes'>
+
+/** @returns the JSON of the records, in the order in which they are stored */
+export function recordsIn({ descriptor, count, json, jsonBytes }: Stored): string[] {
+  const bytes = Buffer.alloc(jsonBytes)
+  readAt(descriptor, bytes, json)
+  return count === 0 ? [] : bytes.toString().split('\n')
+}
+
+/**
+ * @param numbers of the records of this batch
+ * @returns where the records lie in the order of their numbers
+ */
+export function reordered(batch: Stored, numbers: Uint32Array, spool: Appender): Stored {
+  let isOrdered = true
+  for (let at = 1; at < numbers.length && isOrdered; at++)
+    isOrdered = (numbers[at] as number) > (numbers[at - 1] as number)
+  if (isOrdered) return batch
+  // A number, and a place in the batch of at most 16 bits, fit into a double.
+  const order = Float64Array.from(numbers, (number, at) => number * 0x1_0000 + at).sort()
+  const json = Buffer.alloc(batch.jsonBytes)
+  readAt(batch.descriptor, json, batch.json)
+  const ends = new Uint32Array(batch.count)
+  for (let at = 0, from = 0; at < ends.length; at++) {
+    const end = json.indexOf(0x0a, from)
+    ends[at] = end < 0 ? json.length : end
+    from = (ends[at] as number) + 1
+  }
+  const bytes = Buffer.alloc(json.length, 0x0a)
+  let to = 0
+  for (let n = 0; n < order.length; n++) {
+    const at = (order[n] as number) % 0x1_0000
+    to += json.copy(bytes, to, at === 0 ? 0 : (ends[at - 1] as number) + 1, ends[at]) + 1
+  }
+  return { ...batch, descriptor: spool.descriptor, json: spool.append(bytes) }
+}
+
+/** How many bytes of all batches together are read ahead. */
+const readAhead = 4 * 1024 * 1024
+const leastAhead = 8 * 1024
+const mostAhead = 64 * 1024
+
+/**
+ * Merges batches whose records are in the order of their numbers.
+ * @param order for each number, the place of its record in the file
+ * @param starts the place in the file at which each batch begins
+ */
+export function* mergeRecords(
+  batches: readonly Stored[],
+  starts: readonly number[],
+  order: Uint32Array,
+): Iterable<string> {
+  const ahead = Math.min(mostAhead, Math.max(leastAhead, Math.floor(readAhead / batches.length)))
+  const cursors = batches.map(batch => new RecordCursor(batch, ahead))
+  let batch = 0
+  for (const at of order) {
+    if (at < (starts[batch] as number) || at >= (starts[batch + 1] ?? Number.POSITIVE_INFINITY))
+      batch = batchOf(starts, at)
+    yield (cursors[batch] as RecordCursor).next()
+  }
+}
+
+/** @returns the index of the batch that has the record at this place of the file */
+export function batchOf(starts: readonly number[], at: number): number {
+  let low = 0
+  let high = starts.length
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((starts[middle] as number) <= at) low = middle
+    else high = middle
+  }
+  return low
+}
+
+class RecordCursor {
+  readonly #descriptor: number
+  readonly #end: number
+  readonly #ahead: number
+  #position: number
+  #records: readonly string[] = []
+  #at = 0
+
+  constructor({ descriptor, json, jsonBytes }: Stored, ahead: number) {
+    this.#descriptor = descriptor
+    this.#position = json
+    this.#end = json + jsonBytes
+    this.#ahead = ahead
+  }
+
+  next(): string {
+    if (this.#at === this.#records.length) this.#fill()
+    return this.#records[this.#at++] as string
+  }
+
+  #fill(): void {
+    const left = this.#end - this.#position
+    for (let length = this.#ahead; ; length *= 2) {
+      const bytes = Buffer.allocUnsafe(Math.min(length, left))
+      readAt(this.#descriptor, bytes, this.#position)
+      const end = bytes.length === left ? left : bytes.lastIndexOf(0x0a)
+      // A record that is longer than what was read.
+      if (end < 0) continue
+      this.#records = bytes.toString('utf8', 0, end).split('\n')
+      this.#at = 0
+      this.#position += end + 1
+      return
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import type { FieldType } from '../model/entities.ts'
+import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
+import { collatedTexts } from './collation.ts'
+import { writeTexts } from './column.ts'
+import { mergeRuns, type Ranked } from './merge.ts'
+import { RunCursor } from './run-cursor.ts'
+import { textOfBinary } from './sort-keys.ts'
+import { packTexts, sortTexts } from './sort-texts.ts'
+import { type Appender, readAt, release, writeAt } from './spool.ts'
+import { instant } from './types.ts'
+
+/** A field to be ranked. */
+export interface RankTask {
+  readonly name: string
+  readonly type: FieldType
+  readonly collation: string | undefined
+  /** The batches, with the index of the field in each; -1 where it is missing. */
+  readonly batches: readonly (Pick<Batch, 'descriptor' | 'count' | 'runs'> & { readonly field: number })[]
+  /** The number of each record, in the order of the file; undefined: ranks in the order of the file. */
+  readonly numbers: Uint32Array | undefined
+  /** Where the ranks are written. */
+  readonly descriptor: number
+  readonly position: number
+}
+
+/**
+ * Writes, for each record, the position of its value among the distinct values of the field, nulls last.
+ * @param spool for what doesn't fit into memory
+ * @returns the number of distinct values
+ * @throws ImportError if the field is too large for its collation
+ */
+export function rankField(task: RankTask, spool: Appender): number {
+  const { batches, numbers } = task
+  const runs = batches.map(batch => (batch.field < 0 ? undefined : readRun(batch, batch.field)))
+  const found = runs.filter(run => run !== undefined)
+  const isOrdered = task.type !== 'date-time' || areUniform(found)
+  const sortable = isOrdered ? found : found.map(run => asInstants(run, spool))
+  const { ranks, starts, distinct } = merged(sortable, task)
+  const count = batches.reduce((sum, batch) => sum + batch.count, 0)
+  const result = new Uint32Array(count)
+  let at = 0
+  let next = 0
+  for (const [index, { descriptor, count: length }] of batches.entries()) {
+    const run = runs[index]
+    const codes = new Uint16Array(length)
+    let start = 0
+    if (run === undefined) codes.fill(noCode)
+    else {
+      readAt(descriptor, codes, run.codes)
+      start = starts[next++] as number
+    }
+    for (let n = 0; n < length; n++, at++) {
+      const code = codes[n] as number
+      const rank = code === noCode ? distinct : (ranks[start + code] as number)
+      result[numbers === undefined ? at : (numbers[at] as number)] = rank
+    }
+  }
+  writeAt(task.descriptor, new Uint8Array(result.buffer), task.position)
+  for (const array of [ranks, result]) release(array)
+  return distinct
+}
+
+function merged(runs: readonly Run[], { name, collation }: RankTask): Ranked {
+  if (collation === undefined) return mergeRuns(runs)
+  const texts = collatedTexts(name, collation)
+  const found = mergeRuns(runs, key => texts.add(textOfBinary(key)))
+  const placeOf = texts.places()
+  return { ...found, ranks: found.ranks.map(rank => placeOf[rank] as number) }
+}
+
+/** Whether all date-times have one form, in which the texts sort as the instants do. */
+function areUniform(runs: readonly Run[]): boolean {
+  const lengths = runs.map(({ descriptor, lengths }) => {
+    const first = new Uint32Array(1)
+    readAt(descriptor, first, lengths)
+    return first[0]
+  })
+  return runs.every(({ kind }) => kind === runKinds.instants) && new Set(lengths).size <= 1
+}
+
+function asInstants(run: Run, spool: Appender): Run {
+  const instants: string[] = []
+  const codes: number[] = []
+  for (const cursor = new RunCursor(run, false, 1); instants.length < run.size; cursor.next()) {
+    instants.push(instant(Buffer.from(cursor.key, 'latin1').toString()))
+    codes.push(cursor.code)
+  }
+  const texts = packTexts(instants, true)
+  const order = sortTexts(texts)
+  return {
+    ...run,
+    kind: runKinds.texts,
+    descriptor: spool.descriptor,
+    ...writeTexts(spool, texts, order),
+    codeOf: Uint16Array.from(order, text => codes[text] as number),
+  }
+}

@@ -1,0 +1,107 @@
+import type { Field } from '../model/entities.ts'
+import type { Batch } from './batches.ts'
+import type { Crew } from './crew.ts'
+import type { RankTask } from './rank-field.ts'
+import { ImportError } from './source.ts'
+import { readAt, release } from './spool.ts'
+
+/** A batch among those of all records. */
+export interface StagedBatch extends Batch {
+  /** The place in the file of its first record. */
+  readonly start: number
+  /** Where its fields are among those of the batch, by their place among those of all records. */
+  readonly indexes: ReadonlyMap<number, number>
+}
+
+interface Parts {
+  readonly crew: Crew
+  readonly batches: readonly StagedBatch[]
+  readonly fields: readonly Field[]
+  readonly count: number
+}
+
+/** The ranks of all fields. They are computed in other threads, and wait in a file until they are asked for. */
+export interface Ranking {
+  /**
+   * Ranks fields by the records in the order of the file. They are needed to number the records.
+   * @returns how many distinct values each has
+   * @throws ImportError if one is too large for its collation
+   */
+  inOrderOfFile(places: readonly number[]): Promise<number[]>
+  /** The ranks of such a field, in the order of the file. */
+  read(place: number): Uint32Array
+  /** Begins to rank all other fields. @param numbers of the records, in the order of the file */
+  start(numbers: Uint32Array<SharedArrayBuffer>): void
+  /** Waits for the ranks of a field, by the numbers of the records. */
+  ranks(place: number, into: Uint32Array): Promise<void>
+}
+
+export function createRanking({ crew, batches, fields, count }: Parts): Ranking {
+  const bytes = count * Uint32Array.BYTES_PER_ELEMENT
+  /** In the order of the file. */
+  const early = new Set<number>()
+  const ranked = new Map<number, Promise<number>>()
+  let numbers: Uint32Array<SharedArrayBuffer> | undefined
+
+  async function rank(place: number): Promise<number> {
+    const { name, type, collation } = fields[place] as Field
+    const task: RankTask = {
+      name,
+      type,
+      collation,
+      batches: batches.map(batch => ({
+        descriptor: batch.descriptor,
+        count: batch.count,
+        runs: batch.runs,
+        field: batch.indexes.get(place) ?? -1,
+      })),
+      numbers,
+      descriptor: crew.ranks,
+      position: place * bytes,
+    }
+    const result = batches.length > 1 ? await crew.rank(task) : crew.here.rank(task)
+    if ('refused' in result) throw new ImportError(result.refused)
+    return result.distinct
+  }
+
+  /** Ranks the fields, as many at once as there are threads. */
+  function begin(places: readonly number[]): void {
+    const running: Promise<unknown>[] = []
+    for (const [at, place] of places.entries()) {
+      const before = running[at - crew.size] ?? Promise.resolve()
+      const done = before.then(() => rank(place))
+      // The error is for the caller that asks for the ranks.
+      running.push(done.catch(() => {}))
+      ranked.set(place, done)
+    }
+  }
+
+  function read(place: number): Uint32Array {
+    const ranks = new Uint32Array(count)
+    readAt(crew.ranks, ranks, place * bytes)
+    return ranks
+  }
+
+  return {
+    inOrderOfFile: places => {
+      for (const place of places) early.add(place)
+      begin(places)
+      return Promise.all(places.map(place => ranked.get(place) ?? 0))
+    },
+    read,
+    start: of => {
+      numbers = of
+      begin([...fields.keys()].filter(place => !early.has(place)))
+    },
+    ranks: async (place, into) => {
+      await ranked.get(place)
+      if (!early.has(place) || !numbers) {
+        readAt(crew.ranks, into, place * bytes)
+        return
+      }
+      const found = read(place)
+      for (let at = 0; at < count; at++) into[numbers[at] as number] = found[at] as number
+      release(found)
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import { join } from 'node:path'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Entity, ReadRule } from '../model/entities.ts'
+import type { Entities, RecordEntity } from '../storage/entities.ts'
+import { type ChangeKind, type ChangePlan, type Counts, planOf } from './change-plan.ts'
+import { checkChanges, readChanges } from './changes.ts'
+import { type Progress, VersionReplaced } from './import-entity.ts'
+import { reviseFields } from './revised-fields.ts'
+import { rewrite } from './rewrite.ts'
+import { ImportError } from './source.ts'
+import { openSpool } from './spool.ts'
+
+export interface ReviseOptions {
+  readonly name: string
+  readonly kind: ChangeKind
+  /** The key of the entity, if it is given. */
+  readonly key?: Entity['key']
+  /** null: the rule that the entity has. */
+  readonly read: ReadRule | null
+  readonly event: AuditEvent
+  readonly signal?: AbortSignal
+}
+
+export interface ReviseReport extends Counts {
+  readonly entity: string
+  readonly key: Entity['key']
+  readonly read: ReadRule
+  /** How many there are now. */
+  readonly records: number
+  readonly milliseconds: number
+}
+
+/** Two at once are both done, one after the other. More than this many in the same moments are not expected. */
+const maxAttempts = 20
+
+/**
+ * Changes some records of an imported entity, whole or not at all (D2, docs/decisions/0019).
+ * @throws ImportError naming the line that is wrong; then nothing has changed
+ */
+export async function reviseFile(
+  path: string,
+  entities: Entities,
+  options: ReviseOptions,
+  progress: Progress,
+): Promise<ReviseReport> {
+  const { signal } = options
+  const { scratchFolder } = entities
+  const start = performance.now()
+  const read = (share: number) => progress('reading', share)
+  const records = await readChanges(
+    path,
+    await importedEntity(entities, options),
+    { scratchFolder, signal },
+    read,
+  )
+  signal?.throwIfAborted()
+  progress('reading', 1)
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const entity = await importedEntity(entities, options)
+    const changes = checkChanges(records, entity, options.kind === 'delete')
+    const version = await entities.openVersion(entity)
+    try {
+      progress('sorting', 0)
+      const { plan, counts } = await planOf(entity, version, changes, options.kind)
+      progress('sorting', 1)
+      signal?.throwIfAborted()
+      const rule = await publish(plan, entities, options, progress)
+      const milliseconds = Math.round(performance.now() - start)
+      return {
+        entity: entity.name,
+        key: entity.key,
+        read: rule,
+        ...counts,
+        records: plan.origins.length,
+        milliseconds,
+      }
+    } catch (error) {
+      if (!(error instanceof VersionReplaced)) throw error
+    } finally {
+      await version.close()
+    }
+  }
+  throw new ImportError(`${options.name} is being changed by others all the time; try again later`)
+}
+
+async function importedEntity(entities: Entities, { name, key }: ReviseOptions): Promise<RecordEntity> {
+  const entity = (await entities.all()).get(name)
+  if (entity?.source.kind !== 'records')
+    throw new ImportError(
+      `there are no imported records called ${name} to change; import all of them first, without --update or --delete`,
+    )
+  if (key !== undefined && JSON.stringify([key].flat()) !== JSON.stringify([entity.key].flat()))
+    throw new ImportError(
+      `the key of ${name} is ${[entity.key].flat().join(', ')}; leave out --key, or import all records again with another one`,
+    )
+  return entity as RecordEntity
+}
+
+/** Many changes, or many of them together, are not worth keeping apart from the other records. */
+const maxRevised = 20_000
+const maxSlots = (records: number) => 1_000 + 1.2 * records
+
+async function publish(
+  plan: ChangePlan,
+  entities: Entities,
+  options: ReviseOptions,
+  progress: Progress,
+): Promise<ReadRule> {
+  const { entity, origins, written, slots } = plan
+  const { read, event, signal } = options
+  const before = entity.source.slots ?? entity.source.count
+  const isUnchanged = written.length === 0 && origins.length === slots.length
+  if (isUnchanged && read === null) {
+    progress('writing', 1)
+    return entity.read
+  }
+  if (written.length > maxRevised || before + written.length > maxSlots(origins.length))
+    return rewrite(plan, entities, options, progress)
+  const spool = openSpool(join(entities.scratchFolder, `import-${process.pid}-revision.staging`))
+  let isWritten = false
+  try {
+    const { fields, ranks } = await reviseFields(plan, spool.descriptor, share => {
+      progress('writing', share / 2)
+      signal?.throwIfAborted()
+    })
+    const rule = await entities.revise(
+      {
+        of: entity,
+        name: entity.name,
+        key: entity.key,
+        read,
+        fields,
+        slots: slotsOf(plan),
+        added: written.map(({ record }) => JSON.stringify(record)),
+        ranks: field => {
+          signal?.throwIfAborted()
+          isWritten = field === fields.length - 1
+          progress('writing', 0.5 + (field + 1) / fields.length / 2)
+          return ranks(field)
+        },
+      },
+      event,
+    )
+    if (rule === undefined) throw new VersionReplaced(entity.name)
+    return rule
+  } catch (error) {
+    // Engines may wrap the error that the ranks were aborted with.
+    if (!isWritten) signal?.throwIfAborted()
+    throw error
+  } finally {
+    spool.close()
+  }
+}
+
+/** The slots of the new version: the records that are written lie behind the others. */
+function slotsOf({ entity, origins, slots }: ChangePlan): Uint32Array {
+  const first = entity.source.slots ?? entity.source.count
+  const found = new Uint32Array(origins.length)
+  for (let n = 0; n < found.length; n++) {
+    const origin = origins[n] as number
+    found[n] = origin >= 0 ? (slots[origin] as number) : first + ~origin
+  }
+  return found
+}

@@ -1,0 +1,106 @@
+import type { Field } from '../model/entities.ts'
+import type { ChangePlan } from './change-plan.ts'
+import { fieldValue } from './changes.ts'
+import { maxFields } from './field-list.ts'
+import { type FieldRanks, type NewValue, revisedRanks } from './revised-ranks.ts'
+import { type Place, searchAll } from './search.ts'
+import { ImportError } from './source.ts'
+import { readAt, writeAt } from './spool.ts'
+import { kindOf, typeOf } from './types.ts'
+import { orderOf } from './value-order.ts'
+
+/**
+ * The fields of a new version and their ranks, which wait in a file.
+ * @param progress called with the share that is done; it may throw to stop
+ */
+export async function reviseFields(plan: ChangePlan, descriptor: number, progress: (share: number) => void) {
+  const all = fieldsOf(plan)
+  const bytes = plan.origins.length * Uint32Array.BYTES_PER_ELEMENT
+  const fields: Field[] = []
+  for (const [at, field] of all.entries()) {
+    const old = await oldRanks(plan, at)
+    // A field without values has no type yet.
+    const typed = old.distinct > 0 ? field : { ...field, type: typeIn(plan, field.name) }
+    const values = await newValues(plan, typed, old)
+    const { ranks, distinct } = revisedRanks(old, plan.origins, values, orderOf(typed).compare)
+    writeAt(descriptor, new Uint8Array(ranks.buffer, ranks.byteOffset, ranks.byteLength), at * bytes)
+    fields.push({ ...typed, nullable: ranks.includes(distinct) })
+    progress((at + 1) / all.length)
+  }
+  return {
+    fields,
+    ranks: (field: number) => {
+      const ranks = new Uint32Array(plan.origins.length)
+      readAt(descriptor, ranks, field * bytes)
+      return ranks
+    },
+  }
+}
+
+/** Those of the entity, and then new ones in the order in which the file has them. */
+export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'written'>): Field[] {
+  const known = new Set(entity.fields.map(({ name }) => name))
+  const added = new Set<string>()
+  for (const { record, line } of written.toSorted((one, other) => one.line - other.line))
+    for (const name in record) {
+      if (known.has(name)) continue
+      added.add(name)
+      if (known.size + added.size > maxFields)
+        throw new ImportError(
+          `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
+        )
+    }
+  return [...entity.fields, ...[...added].map(name => ({ name, type: 'text', nullable: true }) as const)]
+}
+
+/** @param field its place among those of the new version */
+export async function oldRanks({ entity, version }: ChangePlan, field: number): Promise<FieldRanks> {
+  const { count } = entity.source
+  const known = entity.fields[field]
+  if (!known) return { ranks: new Uint32Array(count), distinct: 0 }
+  const ranks = await version.ranks(field)
+  let highest = -1
+  for (let n = 0; n < ranks.length; n++) if ((ranks[n] as number) > highest) highest = ranks[n] as number
+  // Nulls, where there are any, come last.
+  return { ranks, distinct: known.nullable ? Math.max(highest, 0) : highest + 1 }
+}
+
+const typeIn = ({ written }: ChangePlan, name: string) =>
+  typeOf([
+    ...new Set(
+      written.map(({ record }) => kindOf(fieldValue(record, name))).filter(kind => kind !== undefined),
+    ),
+  ])
+
+/** What the changes have in a field. */
+async function newValues(plan: ChangePlan, field: Field, old: FieldRanks): Promise<NewValue[]> {
+  const { written, replaced, slots, version } = plan
+  const { name } = field
+  const order = orderOf(field)
+  const places = new Map<string, Place>()
+  const values = written.map(({ record }, n) => {
+    const value = fieldValue(record, name)
+    if (value === null) return null
+    const before = replaced[n]
+    const isSame = before && JSON.stringify(fieldValue(before.record, name)) === JSON.stringify(value)
+    return { key: order.key(value), rank: isSame ? old.ranks[before.number] : undefined }
+  })
+  for (const value of values)
+    if (value?.rank !== undefined) places.set(value.key, { at: value.rank, isThere: true })
+  const wanted = new Set(values.flatMap(value => (value && !places.has(value.key) ? value.key : [])))
+  if (wanted.size > 0) {
+    const examples = new Uint32Array(old.distinct + 1)
+    for (let n = 0; n < old.ranks.length; n++) examples[old.ranks[n] as number] = n
+    const keys = [...wanted]
+    const found = await searchAll(
+      keys.map(key => ({
+        length: old.distinct,
+        slot: at => slots[examples[at] as number] as number,
+        compare: record => order.compare(order.key(fieldValue(record, name)), key),
+      })),
+      version,
+    )
+    for (const [n, key] of keys.entries()) places.set(key, found[n] as Place)
+  }
+  return values.map(value => value && { key: value.key, place: places.get(value.key) as Place })
+}

@@ -1,0 +1,63 @@
+import type { ReadRule } from '../model/entities.ts'
+import type { Entities } from '../storage/entities.ts'
+import type { ChangePlan } from './change-plan.ts'
+import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
+import type { Piece } from './json-lines.ts'
+import { fieldsOf, oldRanks } from './revised-fields.ts'
+
+/** Records that are read at a time. */
+const readStep = 4_000
+
+/** Writes a whole new version, where the changes are too many to keep apart. */
+export async function rewrite(
+  plan: ChangePlan,
+  entities: Entities,
+  { read, event, signal }: Pick<ImportOptions, 'read' | 'event' | 'signal'>,
+  progress: Progress,
+): Promise<ReadRule> {
+  const { entity } = plan
+  const fields = fieldsOf(plan)
+  const types = new Map()
+  // A field without values has no type yet.
+  for (const [at, { name, type }] of entity.fields.entries())
+    if (type !== 'text' || (await oldRanks(plan, at)).distinct > 0) types.set(name, type)
+  const collations = new Map(
+    entity.fields.flatMap(({ name, collation }) =>
+      collation === undefined ? [] : [[name, collation] as const],
+    ),
+  )
+  const report = await importStaged(
+    async staging => {
+      staging.declare(fields.map(({ name }) => name))
+      await staging.read(piecesOf(plan), signal)
+    },
+    entities,
+    {
+      ...{ name: entity.name, key: entity.key, read, types, collations, event },
+      ...{ replaces: entity.source.version, ...(signal && { signal }) },
+    },
+    (step, share) => {
+      // They were read and looked up already.
+      if (step === 'writing') progress(step, share)
+    },
+  )
+  return report.read
+}
+
+async function* piecesOf({ origins, slots, version, written }: ChangePlan): AsyncIterable<Piece> {
+  for (let from = 0; from < origins.length; from += readStep) {
+    const some = origins.subarray(from, from + readStep)
+    const json = await version.read(
+      Uint32Array.from(
+        some.filter(origin => origin >= 0),
+        origin => slots[origin] as number,
+      ),
+    )
+    const changed = Array.from(
+      some.filter(origin => origin < 0),
+      origin => JSON.stringify(written[~origin]?.record),
+    )
+    // The lines mean nothing: all records were checked.
+    yield { kind: 'lines', first: 1, bytes: Buffer.from([...json, ...changed].join('\n')) }
+  }
+}

@@ -1,0 +1,58 @@
+import type { FieldType } from '../model/entities.ts'
+import type { Batch } from './batches.ts'
+import { Encoder } from './encoder.ts'
+import { type Piece, recordsOf } from './json-lines.ts'
+import { type RankTask, rankField } from './rank-field.ts'
+import { ImportError } from './source.ts'
+import type { Appender } from './spool.ts'
+
+/** The parts of an import that threads share out among them (crew.ts). */
+
+export interface Encoded {
+  readonly batches: readonly Batch[]
+  /** Why the import is refused, after the records of these batches. */
+  readonly refused: string | undefined
+}
+
+export type Ranking = { readonly distinct: number } | { readonly refused: string }
+
+/** @param spool which no other thread writes */
+export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType>) {
+  const encoder = new Encoder(spool, types)
+  return {
+    encode(piece: Piece): Encoded {
+      const batches: Batch[] = []
+      const take = (batch: Batch | undefined) => {
+        if (batch) batches.push(batch)
+      }
+      const refused = refusal(() => {
+        for (const record of recordsOf({ ...piece, bytes: asBuffer(piece.bytes) })) take(encoder.add(record))
+      })
+      take(encoder.flush())
+      return { batches, refused }
+    },
+
+    rank(task: RankTask): Ranking {
+      let distinct = 0
+      const refused = refusal(() => {
+        distinct = rankField(task, spool)
+      })
+      return refused === undefined ? { distinct } : { refused }
+    },
+  }
+}
+
+/** An error of another thread loses its class. */
+function refusal(work: () => void): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    if (error instanceof ImportError) return error.message
+    throw error
+  }
+}
+
+/** A buffer arrives from another thread as a plain array. */
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  Buffer.from(buffer, byteOffset, byteLength)

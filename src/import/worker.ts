@@ -1,0 +1,17 @@
+import type { FieldType } from '../model/entities.ts'
+import { serveThread } from '../threads/thread.ts'
+import { Appender } from './spool.ts'
+import { createWork } from './work.ts'
+
+export type WorkHandlers = ReturnType<typeof createWork>
+
+export interface WorkData {
+  /** Of the spool of this thread. */
+  readonly descriptor: number
+  readonly types: ReadonlyMap<string, FieldType>
+}
+
+serveThread(({ descriptor, types }: WorkData) => ({
+  handlers: createWork(new Appender(descriptor), types),
+  close: () => {},
+}))
