@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
 import { administratorGroup } from '../model/accounts.ts'
@@ -10,6 +11,7 @@ import { ownCommand } from './given-path.ts'
 import { drain, listenFailure, reservePort } from './listen.ts'
 import { announce } from './output.ts'
 import { openStore, placeOf } from './store.ts'
+import { spawnWorker, startWorkers } from './workers.ts'
 
 /** `carrel serve`: the service itself. */
 export function serveCommand(): Command {
@@ -23,10 +25,12 @@ export function serveCommand(): Command {
       const set = toConfig(process.env)
       const asked = { ...set, workers: workersFor(set) }
       const shared = createShared(asked.cacheSize)
+      // They load the service while this thread opens the store.
+      const spawned = asked.workers > 1 ? Array.from({ length: asked.workers }, spawnWorker) : []
       const storage = await openStore(asked, { create: true }, shared)
       try {
         const fail = () => void storage.close().finally(() => process.exit(1))
-        const service = await listen(asked, storage, shared, fail)
+        const service = await listen(asked, { spawned, storage, shared, fail })
         const { config } = service
         stopOnSignal(service, storage)
         // Not before it listens: a start that fails adds nothing to the store.
@@ -56,20 +60,20 @@ interface Service {
   close(): Promise<void>
 }
 
-/**
- * Builds the service and listens.
- * @param fail is called when it can't go on
- */
-async function listen(
-  asked: Config,
-  storage: Storage,
-  shared: OwnShared,
-  fail: () => void,
-): Promise<Service> {
+interface Parts {
+  readonly spawned: Worker[]
+  readonly storage: Storage
+  readonly shared: OwnShared
+  /** Is called when the service can't go on. */
+  readonly fail: () => void
+}
+
+/** Builds the service and listens. */
+async function listen(asked: Config, parts: Parts): Promise<Service> {
   for (let attempt = 1; ; attempt++) {
     const { config, release } = await reservePort(asked, asked.workers > 1)
     try {
-      const close = await answer(config, storage, shared, fail)
+      const close = await answer(config, parts)
       return { config, close: () => close().finally(release) }
     } catch (error) {
       release()
@@ -81,10 +85,9 @@ async function listen(
 const maxAttempts = 5
 
 /** @returns a function that answers the requests that have begun, and stops */
-async function answer(config: Config, storage: Storage, shared: OwnShared, fail: () => void) {
+async function answer(config: Config, { storage, ...parts }: Parts) {
   if (config.workers > 1) {
-    const { startWorkers } = await import('./workers.ts')
-    const workers = await startWorkers({ config, shared, fail })
+    const workers = await startWorkers({ ...parts, config })
     return workers.close
   }
   // Imported here, because it takes longer to load than other commands take to run.

@@ -21,7 +21,23 @@ export interface Workers {
   close(): Promise<void>
 }
 
+/** Starts a thread that loads the service, and waits to be told what to listen on. */
+export function spawnWorker(): Worker {
+  const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url)
+  const worker = new Worker(loaderOf(file), {
+    eval: true,
+    stdout: false,
+    stderr: false,
+    resourceLimits: { maxYoungGenerationSizeMb },
+  })
+  // It doesn't keep a process alive that fails before the worker has anything to do.
+  worker.unref()
+  return worker
+}
+
 interface Parts {
+  /** Workers that were started already. */
+  readonly spawned: Worker[]
   readonly config: Config
   readonly shared: OwnShared
   /** Is called when workers keep ending. */
@@ -32,7 +48,7 @@ interface Parts {
  * Starts the event loops that answer requests, and replaces one that ends.
  * @throws Failure when they can't listen
  */
-export async function startWorkers({ config, shared, fail }: Parts): Promise<Workers> {
+export async function startWorkers({ spawned, config, shared, fail }: Parts): Promise<Workers> {
   const count = config.workers
   const numbers: SharedNumbers = {
     transfers: sharedNumbers(count),
@@ -46,13 +62,7 @@ export async function startWorkers({ config, shared, fail }: Parts): Promise<Wor
   let isClosing = false
 
   function start(loop: number) {
-    const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url)
-    const worker = new Worker(loaderOf(file), {
-      eval: true,
-      stdout: false,
-      stderr: false,
-      resourceLimits: { maxYoungGenerationSizeMb },
-    })
+    const worker = spawned.pop() ?? spawnWorker()
     const calls = callsOver<WorkerHandlers>(worker)
     const { port1, port2 } = new MessageChannel()
     const joined = shared.join(key => void calls.call('drop', key).catch(() => {}))
