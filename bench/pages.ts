@@ -1,6 +1,7 @@
 import { compare } from './support/compare.ts'
 import { artworks, scratch } from './support/folder.ts'
 import { head } from './support/load.ts'
+import { artworkOrders } from './support/orders.ts'
 import { carrel, startCarrel } from './support/processes.ts'
 
 /** Pages of 10 of the 69,202 artworks in five orders, mixed at random, compared with a bare server. */
@@ -8,13 +9,6 @@ const folder = scratch()
 carrel(folder, ['import', artworks(), '--entity', 'artworks', '--key', 'id', '--read', 'anonymous'])
 const service = await startCarrel(folder)
 
-const orders = [
-  '[{"field":"year"}]',
-  '[{"field":"artist"},{"field":"title","order":"desc"}]',
-  '[{"field":"acquisitionYear","order":"desc"},{"field":"artist"}]',
-  '[{"field":"title"}]',
-  '[{"field":"classification"},{"field":"year","order":"desc"},{"field":"acno"}]',
-].map(encodeURIComponent)
 const pair = await fetch(`${service.address}/api/security/csrf`)
 const headers = { Cookie: pair.headers.getSetCookie()[0]?.split(';')[0] ?? '' }
 const random = (below: number) => Math.floor(Math.random() * below)
@@ -23,7 +17,7 @@ const page =
   () =>
     head(
       'GET',
-      `/api/query/v4/artworks?order_by=${orders[random(orders.length)]}&limit=10&offset=${random(offsets)}${more}`,
+      `/api/query/v4/artworks?order_by=${artworkOrders[random(artworkOrders.length)]}&limit=10&offset=${random(offsets)}${more}`,
       headers,
     )
 

@@ -1,5 +1,6 @@
 import { artworks, scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
+import { artworkOrders } from './support/orders.ts'
 import { carrel, memory, processorTime, startBare, startCarrel } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 import { quote, type Requests, wrkWith } from './support/wrk.ts'
@@ -24,18 +25,11 @@ for (const { workers, running } of services)
 const address = services[0]?.running.address ?? ''
 const { token, cookie, csrf } = await logIn(address)
 const withToken = { Cookie: cookie, Authorization: `Bearer ${token}` }
-const orders = [
-  '[{"field":"year"}]',
-  '[{"field":"artist"},{"field":"title","order":"desc"}]',
-  '[{"field":"acquisitionYear","order":"desc"},{"field":"artist"}]',
-  '[{"field":"title"}]',
-  '[{"field":"classification"},{"field":"year","order":"desc"},{"field":"acno"}]',
-].map(encodeURIComponent)
 const page = (order: string, offset: string | number) =>
   `/api/query/v4/artworks?include_total=true&limit=10&order_by=${order}&offset=${offset}`
 const randomPage =
-  `"/api/query/v4/artworks?include_total=true&limit=10&order_by=" .. ({${orders.map(quote).join(', ')}})` +
-  `[math.random(${orders.length})] .. "&offset=" .. math.random(0, 69191)`
+  `"/api/query/v4/artworks?include_total=true&limit=10&order_by=" .. ({${artworkOrders.map(quote).join(', ')}})` +
+  `[math.random(${artworkOrders.length})] .. "&offset=" .. math.random(0, 69191)`
 
 const work: readonly (Requests & { readonly name: string; readonly sample: readonly string[] })[] = [
   {
@@ -50,14 +44,14 @@ const work: readonly (Requests & { readonly name: string; readonly sample: reado
     method: 'GET',
     headers: { Cookie: cookie },
     path: randomPage,
-    sample: orders.flatMap(order => [0, 20_000, 69_000].map(offset => page(order, offset))),
+    sample: artworkOrders.flatMap(order => [0, 20_000, 69_000].map(offset => page(order, offset))),
   },
   {
     name: 'the same with a token',
     method: 'GET',
     headers: withToken,
     path: randomPage,
-    sample: orders.flatMap(order => [0, 20_000, 69_000].map(offset => page(order, offset))),
+    sample: artworkOrders.flatMap(order => [0, 20_000, 69_000].map(offset => page(order, offset))),
   },
   {
     name: 'refresh',

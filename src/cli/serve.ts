@@ -22,8 +22,7 @@ export function serveCommand(): Command {
       'in a new store, add an administrator, epersons, groups, 10,000 records and some files to try',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
-      const set = toConfig(process.env)
-      const asked = { ...set, workers: workersFor(set) }
+      const asked = toConfig(process.env)
       const shared = createShared(asked.cacheSize)
       // They load the service while this thread opens the store.
       const spawned = asked.workers > 1 ? Array.from({ length: asked.workers }, spawnWorker) : []
@@ -71,10 +70,12 @@ interface Parts {
 /** Builds the service and listens. */
 async function listen(asked: Config, parts: Parts): Promise<Service> {
   for (let attempt = 1; ; attempt++) {
-    const { config, release } = await reservePort(asked, asked.workers > 1)
+    let release = () => {}
     try {
-      const close = await answer(config, parts)
-      return { config, close: () => close().finally(release) }
+      const reserved = await reservePort(asked, asked.workers > 1)
+      release = reserved.release
+      const close = await answer(reserved.config, parts)
+      return { config: reserved.config, close: () => close().finally(release) }
     } catch (error) {
       release()
       // Another program has taken the free port that was found.
@@ -100,12 +101,6 @@ async function answer(config: Config, { storage, ...parts }: Parts) {
     throw listenFailure(error, config.host, config.port)
   }
   return () => drain(app)
-}
-
-/** As many event loops as can share the port and the connections to the database. */
-function workersFor({ workers, database }: Config): number {
-  if (process.platform !== 'linux') return 1
-  return database.kind === 'embedded' ? workers : Math.min(workers, database.poolSize)
 }
 
 /** The one line with the address (D4). */

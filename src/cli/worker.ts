@@ -6,7 +6,7 @@ import { createCounter } from '../lib/counter.ts'
 import type { Limits } from '../model/limits.ts'
 import { joinShared, type Loop, type SharedHandlers } from '../storage/shared/event-loops.ts'
 import type { Storage } from '../storage/storage.ts'
-import { answerOver, callsOver } from '../threads/calls.ts'
+import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
 import { remoteSemaphore, type SemaphoreHandlers } from '../threads/semaphore.ts'
 import { codeOf, drain } from './listen.ts'
 import { openStore } from './store.ts'
@@ -75,7 +75,4 @@ const handlers = {
 export type WorkerHandlers = typeof handlers
 
 if (!parentPort) throw new Error('this file must run as a worker thread')
-answerOver(parentPort, (name, args) => {
-  const handler = handlers[name as keyof WorkerHandlers] as (...args: readonly unknown[]) => unknown
-  return handler(...args)
-})
+answerOver(parentPort, handlerIn(handlers))

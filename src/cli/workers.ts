@@ -1,14 +1,14 @@
 import { extname } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
-import { createSemaphore } from '../lib/semaphore.ts'
+import { createSemaphore, type Semaphore } from '../lib/semaphore.ts'
 import type { OwnShared } from '../storage/shared/event-loops.ts'
-import { answerOver, callsOver } from '../threads/calls.ts'
+import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
 import { shareSemaphore } from '../threads/semaphore.ts'
 import { loaderOf } from '../threads/thread.ts'
 import { listenFailure } from './listen.ts'
 import { announce } from './output.ts'
-import type { SharedNumbers, WorkerHandlers } from './worker.ts'
+import type { SharedNumbers, Start, WorkerHandlers } from './worker.ts'
 
 /** So many ends of workers within so many ms end the service. */
 const maxEnds = 3
@@ -57,66 +57,25 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     running: sharedNumbers(1),
   }
   const passwords = createSemaphore(config.passwordConcurrency, config.passwordQueue)
-  const running = new Map<number, ReturnType<typeof start>>()
+  const running: RunningWorker[] = []
   let ends: number[] = []
   let isClosing = false
 
-  function start(loop: number) {
+  function start(at: number): RunningWorker {
     const worker = spawned.pop() ?? spawnWorker()
-    const calls = callsOver<WorkerHandlers>(worker)
-    const { port1, port2 } = new MessageChannel()
-    const joined = shared.join(key => void calls.call('drop', key).catch(() => {}))
-    const semaphore = shareSemaphore(passwords)
-    const handlers = { ...joined.handlers, ...semaphore.handlers }
-    answerOver(port1, (name, args) => {
-      const handler = handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
-      if (!handler) throw new Error(`no handler ${name}`)
-      return handler(...args)
-    })
-
-    let reason: Error | undefined
-    let isListening = false
-    worker.on('error', (error: unknown) => {
-      reason = error instanceof Error ? error : new Error(String(error))
-    })
-    const ended = new Promise<void>(resolve =>
-      worker.once('exit', () => {
-        calls.end(reason ?? new Error('a worker has ended'))
-        joined.leave()
-        semaphore.leave()
-        port1.close()
-        if (isListening) Atomics.sub(numbers.running, 0, 1)
-        for (const rows of [numbers.transfers, numbers.largePieces, numbers.listings])
-          Atomics.store(rows, loop, 0)
-        resolve()
-      }),
-    )
-    const listening = calls
-      .call('listen', { loop: { at: loop, of: count }, config, numbers }, port2)
-      .then(code => {
-        if (code !== undefined)
-          throw listenFailure(Object.assign(new Error(String(code)), { code }), config.host, config.port)
-        isListening = true
-        Atomics.add(numbers.running, 0, 1)
-      })
-    // One that can't listen ends.
-    listening.catch(error => {
-      reason ??= error
-      return worker.terminate()
-    })
-    const one = { worker, calls, listening, ended, reason: () => reason }
-    running.set(loop, one)
+    const one = startWorker(worker, { config, loop: { at, of: count }, numbers, shared, passwords })
+    running[at] = one
     return one
   }
 
   /** Replaces the worker when it has ended. */
-  function watch(loop: number, { ended, reason }: ReturnType<typeof start>): void {
-    void ended.then(() => {
+  function watch(at: number, { ended }: RunningWorker): void {
+    void ended.then(reason => {
       if (isClosing) return
       const now = Date.now()
-      ends = [...ends.filter(at => now - at < endsWithin), now]
-      announceEnd(reason())
-      if (ends.length < maxEnds) return watch(loop, start(loop))
+      ends = [...ends.filter(end => now - end < endsWithin), now]
+      announceEnd(reason)
+      if (ends.length < maxEnds) return watch(at, start(at))
       announce('error', `${maxEnds} workers have ended within a minute. The service ends.`, {
         msg: `${maxEnds} workers have ended within a minute; the service ends`,
       })
@@ -124,18 +83,7 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     })
   }
 
-  const close = async () => {
-    isClosing = true
-    await Promise.all(
-      [...running.values()].map(async ({ worker, calls, ended }) => {
-        await calls.call('close').catch(() => {})
-        await worker.terminate()
-        await ended
-      }),
-    )
-  }
-
-  const first = Array.from({ length: count }, (_, loop) => start(loop))
+  const first = Array.from({ length: count }, (_, at) => start(at))
   try {
     await Promise.all(first.map(({ listening }) => listening))
   } catch (error) {
@@ -143,8 +91,76 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     await Promise.all(first.map(({ worker }) => worker.terminate()))
     throw error
   }
-  for (const [loop, one] of first.entries()) watch(loop, one)
-  return { close }
+  for (const [at, one] of first.entries()) watch(at, one)
+  return {
+    close: async () => {
+      isClosing = true
+      await Promise.all(running.map(one => one.close()))
+    },
+  }
+}
+
+interface RunningWorker {
+  readonly worker: Worker
+  /** Rejects if it can't listen. Then it ends. */
+  readonly listening: Promise<void>
+  /** Resolves when it has ended, and what it held is given back, with the reason. */
+  readonly ended: Promise<Error | undefined>
+  /** Lets it answer the requests that have begun, and ends it. */
+  close(): Promise<void>
+}
+
+interface WorkerParts extends Start {
+  readonly shared: OwnShared
+  readonly passwords: Semaphore
+}
+
+/** Tells a worker what to listen on, and answers its calls. */
+function startWorker(worker: Worker, { shared, passwords, ...start }: WorkerParts): RunningWorker {
+  const { config, loop, numbers } = start
+  const calls = callsOver<WorkerHandlers>(worker)
+  const { port1, port2 } = new MessageChannel()
+  const joined = shared.join(key => void calls.call('drop', key).catch(() => {}))
+  const semaphore = shareSemaphore(passwords)
+  answerOver(port1, handlerIn({ ...joined.handlers, ...semaphore.handlers }))
+
+  let reason: Error | undefined
+  let isListening = false
+  worker.on('error', (error: unknown) => {
+    reason = error instanceof Error ? error : new Error(String(error))
+  })
+  // Not by `once` of node:events, which would reject for the error that comes before.
+  const exited = new Promise<unknown>(resolve => worker.once('exit', resolve))
+  const ended = exited.then(() => {
+    calls.end(reason ?? new Error('a worker has ended'))
+    joined.leave()
+    semaphore.leave()
+    port1.close()
+    if (isListening) Atomics.sub(numbers.running, 0, 1)
+    for (const rows of [numbers.transfers, numbers.largePieces, numbers.listings])
+      Atomics.store(rows, loop.at, 0)
+    return reason
+  })
+  const listening = calls.call('listen', start, port2).then(code => {
+    if (code !== undefined)
+      throw listenFailure(Object.assign(new Error(String(code)), { code }), config.host, config.port)
+    isListening = true
+    Atomics.add(numbers.running, 0, 1)
+  })
+  listening.catch(error => {
+    reason ??= error
+    return worker.terminate()
+  })
+  return {
+    worker,
+    listening,
+    ended,
+    close: async () => {
+      await calls.call('close').catch(() => {})
+      await worker.terminate()
+      await ended
+    },
+  }
 }
 
 const sharedNumbers = (count: number) =>

@@ -145,8 +145,9 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
   })
   const groups = specialGroups(file.structured, methods)
   refuseTooManyGroups(groups.methodGroups, singleSignOn)
+  const database = databaseOf()
   return Object.freeze({
-    database: databaseOf(),
+    database,
     dataFolder,
     filesFolder: resolve(value('CARREL_FILES') ?? join(dataFolder, 'files')),
     filesSentBy,
@@ -167,7 +168,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     realm: required('CARREL_REALM'),
     csrfCookie: required('CARREL_CSRF_COOKIE'),
     csrfHeader: required('CARREL_CSRF_HEADER'),
-    workers: required('CARREL_WORKERS'),
+    workers: workersFor(required('CARREL_WORKERS'), database),
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
     cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
@@ -176,6 +177,12 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     loginMethods: methods,
     singleSignOn,
   })
+}
+
+/** As many event loops as can share the port and the connections to the database (docs/decisions/0018). */
+function workersFor(wanted: number, database: DatabaseConfig): number {
+  if (process.platform !== 'linux') return 1
+  return database.kind === 'embedded' ? wanted : Math.min(wanted, database.poolSize)
 }
 
 /**

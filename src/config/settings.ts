@@ -147,7 +147,7 @@ export const settings = {
   CARREL_CSRF_COOKIE: setting('a cookie name (letters, digits, -)', 'DSPACE-XSRF-COOKIE', headerName),
   CARREL_CSRF_HEADER: setting('a header name (letters, digits, -)', 'DSPACE-XSRF-TOKEN', headerName),
   CARREL_WORKERS: setting(
-    'the number of threads that answer requests, 1 to 64, or automatic (the processors, at most 8)',
+    'the number of threads that answer requests, 1 to 64, or automatic (the processors, at most 8); at most CARREL_DATABASE_POOL_SIZE with a database, and always 1 on systems other than Linux',
     'automatic',
     text => (text === 'automatic' ? Math.min(8, availableParallelism()) : wholeNumber(1, 64)(text)),
   ),

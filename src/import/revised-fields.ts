@@ -19,8 +19,7 @@ export async function reviseFields(plan: ChangePlan, descriptor: number, progres
   const fields: Field[] = []
   for (const [at, field] of all.entries()) {
     const old = await oldRanks(plan, at)
-    // A field without values has no type yet.
-    const typed = old.distinct > 0 ? field : { ...field, type: typeIn(plan, field.name) }
+    const typed = hasType(field, old) ? field : { ...field, type: typeIn(plan, field.name) }
     const values = await newValues(plan, typed, old)
     const { ranks, distinct } = revisedRanks(old, plan.origins, values, orderOf(typed).compare)
     writeAt(descriptor, new Uint8Array(ranks.buffer, ranks.byteOffset, ranks.byteLength), at * bytes)
@@ -36,6 +35,9 @@ export async function reviseFields(plan: ChangePlan, descriptor: number, progres
     },
   }
 }
+
+/** A field that has had no values yet is text until it has one. */
+export const hasType = ({ type }: Field, { distinct }: FieldRanks): boolean => type !== 'text' || distinct > 0
 
 /** Those of the entity, and then new ones in the order in which the file has them. */
 export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'written'>): Field[] {

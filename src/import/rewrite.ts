@@ -3,7 +3,7 @@ import type { Entities } from '../storage/entities.ts'
 import type { ChangePlan } from './change-plan.ts'
 import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
 import type { Piece } from './json-lines.ts'
-import { fieldsOf, oldRanks } from './revised-fields.ts'
+import { fieldsOf, hasType, oldRanks } from './revised-fields.ts'
 
 /** Records that are read at a time. */
 const readStep = 4_000
@@ -18,9 +18,8 @@ export async function rewrite(
   const { entity } = plan
   const fields = fieldsOf(plan)
   const types = new Map()
-  // A field without values has no type yet.
-  for (const [at, { name, type }] of entity.fields.entries())
-    if (type !== 'text' || (await oldRanks(plan, at)).distinct > 0) types.set(name, type)
+  for (const [at, field] of entity.fields.entries())
+    if (hasType(field, await oldRanks(plan, at))) types.set(field.name, field.type)
   const collations = new Map(
     entity.fields.flatMap(({ name, collation }) =>
       collation === undefined ? [] : [[name, collation] as const],

@@ -74,6 +74,15 @@ export function callsOver<H extends Handlers>(port: Port): Calls<H> {
 
 const portsIn = (args: readonly unknown[]): Transferable[] => args.filter(one => one instanceof MessagePort)
 
+/** @returns what `answerOver` takes, for handlers that are looked up by the names of calls */
+export function handlerIn(handlers: Handlers): (name: string, args: readonly unknown[]) => unknown {
+  return (name, args) => {
+    const handler = handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
+    if (!handler) throw new Error(`no handler ${name}`)
+    return handler(...args)
+  }
+}
+
 /**
  * The side that answers. The buffer of a typed array is transferred, not copied, unless threads share it.
  * @param handle may return a promise

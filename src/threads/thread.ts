@@ -4,13 +4,15 @@ import { setPriority } from 'node:os'
 import { extname } from 'node:path'
 import { MessageChannel, MessagePort, parentPort, Worker } from 'node:worker_threads'
 import { StoreUnavailable } from '../model/errors.ts'
-import { answerOver, type Calls, callsOver, type Handlers } from './calls.ts'
+import { answerOver, type Calls, callsOver, type Handlers, handlerIn } from './calls.ts'
 
 /** What a worker does for one store at a time. */
 interface Work<H extends Handlers> {
   readonly handlers: H
   /** Closes what it has opened. */
   close(): void
+  /** What another thread calls that connects, closed when that thread ends; without it, the same handlers. */
+  connect?(): Work<H>
 }
 
 /** Calls that every worker answers: it begins with the first, and is ready for another store after the last. */
@@ -167,19 +169,21 @@ export function serveThread<D>(open: (data: D) => Work<Handlers>): void {
   if (!port) throw new Error('this file must run as a worker thread')
   let work: Work<Handlers> | undefined
   let failure: unknown
-  const connected = new Set<MessagePort>()
+  const connected = new Map<MessagePort, () => void>()
 
-  function handle(name: string, args: readonly unknown[]): unknown {
-    if (!work) throw failure ?? new StoreUnavailable('the store is closed')
-    const handler = work.handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
-    if (!handler) throw new Error(`no handler ${name}`)
-    return handler(...args)
+  const handle = (its: Work<Handlers> | undefined, name: string, args: readonly unknown[]): unknown => {
+    if (!work || !its) throw failure ?? new StoreUnavailable('the store is closed')
+    return handlerIn(its.handlers)(name, args)
   }
 
   function connect(other: MessagePort): void {
-    connected.add(other)
-    other.on('close', () => connected.delete(other))
-    answerOver(other, handle)
+    const its = work?.connect?.()
+    const end = () => {
+      if (connected.delete(other)) its?.close()
+    }
+    connected.set(other, end)
+    other.on('close', end)
+    answerOver(other, (name, args) => handle(its ?? work, name, args))
   }
 
   answerOver(port, (name, args) => {
@@ -197,12 +201,15 @@ export function serveThread<D>(open: (data: D) => Work<Handlers>): void {
         if (given instanceof MessagePort) connect(given)
         return undefined
       case own.close:
-        for (const other of connected) other.close()
+        for (const [other, end] of connected) {
+          other.close()
+          end()
+        }
         work?.close()
         work = undefined
         return undefined
       default:
-        return handle(name, args)
+        return handle(work, name, args)
     }
   })
 }

@@ -8,11 +8,17 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
-import { openDatabase } from '../../src/storage/sqlite/driver.ts'
 import { bodyOf, list, listPath, readCsv } from '../support/clients/listings.ts'
 import { until } from '../support/data/imports.ts'
 import { repeats } from '../support/scale.ts'
-import { databaseOf, hideDatabase, runSqlIn, test, testOn } from '../support/service/engines.ts'
+import {
+  databaseOf,
+  hideDatabase,
+  isReadByNobody,
+  runSqlIn,
+  test,
+  testOn,
+} from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
 /** Much more than what the sockets of both sides hold. */
@@ -277,23 +283,6 @@ async function allClosed(t: TestContext, service: Service): Promise<void> {
     // One that stays open is that of short pages.
     await until(() => openFiles(service).filter(path => path.includes('/entities/')).length <= 1)
   } else t.diagnostic('files that stay open can be seen on Linux only')
-}
-
-/** Whether no query that has begun before is still under way. */
-async function isReadByNobody({ dataFolder }: Service): Promise<boolean> {
-  if ((await databaseOf(dataFolder)) !== undefined) {
-    const busy = await runSqlIn(
-      dataFolder,
-      `SELECT pid FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL`,
-    )
-    return busy.length === 0
-  }
-  // Every change has found its way into the main file, which a query that has begun before it prevents.
-  const db = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'write' })
-  const state = db.get<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)')
-  db.close()
-  return state !== undefined && state.log === state.checkpointed
 }
 
 function openFiles(service: Service): string[] {

@@ -54,13 +54,13 @@ test('T4 requests of 64 connections share look-ups: there are far fewer of these
   await runSql(url, watchLookUps)
   const before = await lookUps(url)
   let requests = 0
-  const end = Date.now() + 1_000
+  const enough = 1_280
   await times(64, async () => {
-    for (; Date.now() < end; requests++) assert.equal(await isAccepted(node, token), true)
+    for (; requests < enough; requests++) assert.equal(await isAccepted(node, token), true)
   })
   const made = (await lookUps(url)) - before
   t.diagnostic(`${requests} requests, ${made} look-ups`)
-  assert.ok(made > 0 && requests >= 64)
+  assert.ok(made > 0)
   assert.ok(made < requests / 4, `${made} look-ups for ${requests} requests`)
 })
 

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { commandEvent } from '../../src/cli/store.ts'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
 import { until } from '../support/data/imports.ts'
-import { test, testOn } from '../support/service/engines.ts'
-import { bearer, isAuthenticated, quickLogin, times } from '../support/service/nodes.ts'
+import { isReadByNobody, test, testOn } from '../support/service/engines.ts'
+import {
+  adminOf,
+  answerOf,
+  bearer,
+  isAuthenticated,
+  open,
+  quickLogin,
+  times,
+} from '../support/service/nodes.ts'
 import { serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 import { connectionsTo, endings } from '../support/service/workers.ts'
@@ -93,6 +102,28 @@ testOn('sqlite', 'D10 what a worker held when it ended is given back', async t =
   await until(async () => (await logIn())?.status === 200).catch(error => {
     throw new Error(`${error.message}: ${served.output.stdout}`)
   })
+})
+
+testOn('sqlite', 'D10 when a worker ends, the store closes its listings, and only those', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  const token = await adminOf(own)
+  const event = { ...commandEvent('login'), reason: 'x'.repeat(10_000) }
+  await times(1_500, () => own.storage.accounts.recordEvent(event))
+  const ends = endings(t)
+  const served = await serve(t, dataFolder, { env: { ...three, CARREL_WORKERS: '2', ...ends.env } })
+  const address = { ...own, address: served.address }
+  // Nobody reads, so they last.
+  const sent = Array.from({ length: 16 }, () => open(address, '/api/query/v4/events', token))
+  await Promise.all(sent.map(answerOf))
+  await own.storage.accounts.recordEvent(event)
+  assert.equal(await isReadByNobody(own), false)
+  await ends.begin('throw')
+  await served.said(/a worker has ended and is replaced/)
+  // The other worker's listings still have their snapshot, also for other processes.
+  assert.equal(await isReadByNobody(own), false)
+  for (const one of sent) one.destroy()
+  await until(() => isReadByNobody(own))
 })
 
 testOn('sqlite', 'D10 one port is for one service, also when several start at once', async t => {

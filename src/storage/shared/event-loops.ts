@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type Counter, createCounter } from '../../lib/counter.ts'
+import { descriptorOf, type KeptOpen, keepOpen } from '../../lib/kept-open.ts'
 import type { Calls } from '../../threads/calls.ts'
 import { remoteThread } from '../../threads/thread.ts'
 import { createThreads, type OwnThreads, type Threads } from '../../threads/threads.ts'
@@ -15,6 +16,8 @@ export interface Shared {
   readonly cache: RecordCache
   /** Long listings that hold a connection each. */
   readonly listings: Counter
+  /** The file, which stays open as long as the main thread's store. */
+  keepOpen(path: string): Promise<KeptOpen>
   /** Which of how many loops this is, from 0; null: the main thread's, which also looks after the store. */
   readonly loop: Loop | null
 }
@@ -31,6 +34,7 @@ export const partFor = (loop: Loop | null, whole: number): number =>
 /** What a loop calls in the main thread. */
 export interface SharedHandlers extends CacheHandlers {
   connect(name: string, slot: number, data: unknown): MessagePort
+  descriptorOf(path: string): number
 }
 
 /** The main thread's parts, which other loops can join. */
@@ -48,11 +52,12 @@ export function createShared(cacheSize: number): OwnShared {
     threads,
     cache: new VersionCache(cacheSize),
     listings: createCounter(),
+    keepOpen: async path => keepOpen(path),
     loop: null,
     join: drop => {
       server ??= createCacheServer(cacheSize)
       const { handlers, leave } = server.join(drop)
-      return { handlers: { ...handlers, connect: threads.connect }, leave }
+      return { handlers: { ...handlers, connect: threads.connect, descriptorOf }, leave }
     },
   }
 }
@@ -76,6 +81,7 @@ export function joinShared(
     threads: { start: (name, slot, data) => remoteThread(name, main.call('connect', name, slot, data)) },
     cache,
     listings,
+    keepOpen: async path => ({ descriptor: await main.call('descriptorOf', path), close: () => {} }),
     loop,
     drop,
   }

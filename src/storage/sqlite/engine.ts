@@ -35,7 +35,7 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
     throw asUnusable(error, dataFolder)
   }
   const connection = openDatabase(file, { mode: 'read', cache: 4_000 })
-  const snapshot = createSharedSnapshot(connection, file)
+  const snapshot = await createSharedSnapshot(connection, () => shared.keepOpen(`${file}-shm`))
   const { db } = snapshot
   const writer = createGroupCommit(file, shared)
   const secrets = fileSecrets(dataFolder, writer.write)
@@ -61,7 +61,6 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
       await writer.close()
       await entities.close()
       snapshot.close()
-      db.close()
     },
   }
 }

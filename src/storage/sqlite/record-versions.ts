@@ -40,9 +40,8 @@ export function openRecords(
   }
 }
 
-/** Writes all files but those of revisions. */
 /**
- * Writes in turns, so that signals and requests are handled in between.
+ * Writes the file of a whole version, in turns, so that signals and requests are handled in between.
  * @returns the number of records, their total size and the size of the largest, in bytes
  */
 export async function writeRecordFile(file: string, entity: NewEntity, records: Iterable<string>) {

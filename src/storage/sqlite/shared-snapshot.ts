@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { readSync } from 'node:fs'
+import type { KeptOpen } from '../../lib/kept-open.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Database } from './driver.ts'
 
@@ -18,19 +19,23 @@ export interface SharedSnapshot {
   enter(): number
   /** The database, whose reads end a snapshot that is out of date. */
   readonly db: Database
+  /** Closes the connection, too. */
   close(): void
 }
 
 /** In bytes. The index begins with two copies of its header, of which this is written last. */
 const headerLength = 48
 
-/** @param file of the database, to which `connection` is open */
-export function createSharedSnapshot(connection: Database, file: string): SharedSnapshot {
+/** @param keepOpen opens the index of the database, to which `connection` is open, without closing it too early */
+export async function createSharedSnapshot(
+  connection: Database,
+  keepOpen: () => Promise<KeptOpen>,
+): Promise<SharedSnapshot> {
   const begin = connection.prepare('BEGIN')
   const commit = connection.prepare('COMMIT')
   // The first read makes the index, which stays as long as the connection.
   connection.get('SELECT one FROM state')
-  const index = openSync(`${file}-shm`, 'r')
+  const index = await keepOpen()
   let now = Buffer.alloc(headerLength)
   let before = Buffer.alloc(headerLength)
   let number = 0
@@ -49,7 +54,7 @@ export function createSharedSnapshot(connection: Database, file: string): Shared
 
   function state(): number {
     if (isClosed) throw new StoreUnavailable('the store is closed')
-    readSync(index, now, 0, headerLength, 0)
+    readSync(index.descriptor, now, 0, headerLength, 0)
     if (!now.equals(before)) {
       ;[now, before] = [before, now]
       number++
@@ -84,7 +89,9 @@ export function createSharedSnapshot(connection: Database, file: string): Shared
     close: () => {
       end()
       isClosed = true
-      closeSync(index)
+      connection.close()
+      // After the last lock.
+      index.close()
     },
   }
 }

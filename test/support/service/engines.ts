@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import { after, test as nodeTest, type TestContext } from 'node:test'
+import { openDatabase } from '../../../src/storage/sqlite/driver.ts'
 import { atEnd } from './at-end.ts'
 import { closeDatabases, createStore, runSql, serverUrl } from './databases.ts'
 
@@ -62,6 +64,23 @@ export async function runSqlIn<T = Record<string, unknown>>(
   const url = await databaseOf(dataFolder)
   if (url === undefined) throw new Error(`${dataFolder} stands for no database`)
   return runSql<T>(url, sql, values)
+}
+
+/** Whether no query that began earlier is still under way. */
+export async function isReadByNobody({ dataFolder }: { readonly dataFolder: string }): Promise<boolean> {
+  if ((await databaseOf(dataFolder)) !== undefined) {
+    const busy = await runSqlIn(
+      dataFolder,
+      `SELECT pid FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL`,
+    )
+    return busy.length === 0
+  }
+  // Every change has reached the main file, which a query that began before it prevents.
+  const db = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'write' })
+  const state = db.get<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)')
+  db.close()
+  return state !== undefined && state.log === state.checkpointed
 }
 
 /** Takes the database of this folder away from everyone. @returns what brings it back; the end of the test does so too */
