@@ -1,4 +1,5 @@
 import { badParameter, type Query, quote, singleParameters, wholeNumber } from '../http/parameters.ts'
+import { RecentlyUsed } from '../lib/recently-used.ts'
 import type { Entity, Order, Page } from '../model/entities.ts'
 import { parseOrder } from './order-by.ts'
 
@@ -21,15 +22,22 @@ export function parsePage(query: Query, entity: Sortable): Page {
 }
 
 /** Clients ask for the same few orders again and again. An entity is the same object until it changes. */
-const known = new WeakMap<Sortable, Map<string, readonly Order[]>>()
-const maxCachedOrders = 1_000
+const known = new WeakMap<Sortable, RecentlyUsed<string, readonly Order[]>>()
+const maxCachedOrders = 100
 const maxCachedLength = 1_000
 
 function knownOrder(text: string, entity: Sortable): readonly Order[] {
-  const orders = known.get(entity) ?? new Map<string, readonly Order[]>()
-  known.set(entity, orders)
-  const order = orders.get(text) ?? parseOrder(text, entity)
-  if (orders.size < maxCachedOrders && text.length <= maxCachedLength) orders.set(text, order)
+  if (text.length > maxCachedLength) return parseOrder(text, entity)
+  let orders = known.get(entity)
+  if (orders === undefined) {
+    orders = new RecentlyUsed(maxCachedOrders)
+    known.set(entity, orders)
+  }
+  let order = orders.get(text)
+  if (order === undefined) {
+    order = parseOrder(text, entity)
+    orders.add(text, order)
+  }
   return order
 }
 

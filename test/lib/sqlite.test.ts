@@ -52,3 +52,18 @@ test('D1 loading the driver writes nothing to standard error', async () => {
     stderr: '',
   })
 })
+
+test('Q17 a connection lets go of the statements that it has not used for long', t => {
+  const db = openMemory(t)
+  const columns = Array.from({ length: 30 }, (_, n) => `c${n}`)
+  db.exec(`PRAGMA query_only = 0; CREATE TABLE wide (${columns.join()})`)
+  const prepare = (from: number, end: number) => {
+    for (let n = from; n < end; n++)
+      db.all(`SELECT json_array(${columns.join()}) FROM wide ORDER BY ${columns.join()}, ${n}.0`)
+  }
+  prepare(0, 1_000)
+  const before = process.memoryUsage.rss()
+  prepare(1_000, 11_000)
+  const grown = process.memoryUsage.rss() - before
+  assert.ok(grown < 50e6, `10,000 statements cost ${Math.round(grown / 1e6)} MB`)
+})

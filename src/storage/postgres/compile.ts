@@ -1,5 +1,6 @@
 import type { Entity, Page } from '../../model/entities.ts'
 import type { VisibleRows } from '../shared/row-visibility.ts'
+import { totalOrder } from '../shared/total-order.ts'
 import type { Value } from './driver.ts'
 
 /** SQL for entities that are tables. Pure: names come from the entity's own fields, and values are bound. */
@@ -45,14 +46,15 @@ function condition(rows: RowSelection, first: number): Statement {
 
 /** Returns rows of one column, `json`: the record. PostgreSQL sorts nulls last ascending and first descending by default. */
 export function compilePage(
-  { fields, key }: Entity,
+  entity: Entity,
   { table, asText, mayHaveLineBreaks, rows }: TableShape,
   page: Page,
 ): Statement {
+  const { fields } = entity
   const columns = fields.map(field => `t.${quoteName(field.name)}`).join(', ')
   // A column of the same name would shadow the row.
   const row = quoteName(unusedName(fields))
-  const order = [...page.order, ...[key].flat().map(field => ({ field, descending: false }))]
+  const order = totalOrder(entity, page.order)
     .map(({ field, descending }) => {
       const column = `t.${quoteName(field)}`
       const compared = asText.includes(field) ? `CAST(${column} AS TEXT) COLLATE "C"` : column

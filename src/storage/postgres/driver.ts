@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { retryOnConflict, translateErrors } from './errors.ts'
 
@@ -21,6 +22,11 @@ export interface Queries {
 export interface Connection extends Queries {
   /** The id of the server process, with which its current statement can be cancelled. */
   readonly processId: number
+  /**
+   * As `rows`, for statements that a client's request shapes. There is no end to them, and the server would keep each that
+   * has a name, at about 90 kB, for as long as the connection lasts.
+   */
+  unnamedRows<T extends Row>(sql: string, ...values: readonly Value[]): Promise<T[]>
   /** Runs several statements without values. */
   exec(sql: string): Promise<void>
   /** @param text in the format of COPY (https://www.postgresql.org/docs/current/sql-copy.html), in chunks of lines */
@@ -185,6 +191,8 @@ function connectionOf(
     processId: client.processID ?? 0,
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
       (await query(sql, values)).rows as T[],
+    unnamedRows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
+      (await translateErrors(() => client.query({ text: sql, values: [...values] }))).rows as T[],
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     exec: async sql => {
       await translateErrors(() => client.query(sql))
@@ -202,15 +210,13 @@ function connectionOf(
 }
 
 /** Names of prepared statements by their SQL. PostgreSQL limits names to 63 bytes. */
-const statementNames = new Map<string, string>()
-const maxNames = 10_000
+const statementNames = new RecentlyUsed<string, string>(1_000)
 
 function prepared(sql: string, values: readonly Value[]): pg.QueryConfig {
   let name = statementNames.get(sql)
   if (name === undefined) {
     name = createHash('sha256').update(sql).digest('base64url')
-    if (statementNames.size >= maxNames) statementNames.clear()
-    statementNames.set(sql, name)
+    statementNames.add(sql, name)
   }
   return { name, text: sql, values: values as unknown[] }
 }

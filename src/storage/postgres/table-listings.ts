@@ -65,8 +65,9 @@ export function createTableListings({ databases, listings, maxListings, worker }
       const stopWatching = cancelOnDisconnect(db, database, signal)
       try {
         if (database.setup !== '') await db.exec(database.setup)
-        const [page] = await db.rows<{ count: number | null; body: string | null }>(sql, ...values)
-        return page
+        const rows = isOrdered(page) ? db.unnamedRows : db.rows
+        const [row] = await rows<{ count: number | null; body: string | null }>(sql, ...values)
+        return row
       } finally {
         stopWatching()
       }
@@ -104,7 +105,7 @@ export function createTableListings({ databases, listings, maxListings, worker }
       const counted = compileCount(source, page)
       const [row] = counted ? await db.rows<{ count: number }>(counted.sql, ...counted.values) : []
       const { sql, values } = compilePage(entity, source, page)
-      await db.run(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
+      await db.unnamedRows(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
       return listingOf(page, row?.count ?? null, pieces(db, entity, format, close))
     } catch (error) {
       await close()
@@ -139,6 +140,9 @@ export function createTableListings({ databases, listings, maxListings, worker }
     )
   }
 }
+
+/** Whether the client has asked for an order, so that the statement is one of very many. */
+const isOrdered = ({ order }: Page) => order.length > 0
 
 /** Keeps the number of different values small, because each makes a prepared statement of its own. */
 const floorToPowerOfTwo = (count: number) => 2 ** Math.max(0, Math.floor(Math.log2(count)))

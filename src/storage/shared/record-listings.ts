@@ -5,10 +5,14 @@ import { separators } from '../../model/record-format.ts'
 import type { Listing, RecordEntity } from '../entities.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { pieceBytes, shortPage } from './page-limits.ts'
+import { decidingOrder } from './total-order.ts'
 import type { RecordCache } from './version-cache.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024
+
+/** What an order takes in the cache besides its slots, so that those of a few records have an end, too. */
+const entryBytes = 4_096
 
 /** Slots of records: a list in the order wanted, or a range without its end. Unless records were changed, they are numbers. */
 export type RecordNumbers = Uint32Array | readonly [from: number, end: number]
@@ -50,7 +54,8 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
     const sort = sortOf(entity, page.order) ?? (slots === undefined ? null : orderOfKey)
     if (sort === null) return undefined
     const make = () => source.sort(entity, sort.fields)
-    return cache.get(version, sort.name, count * Uint32Array.BYTES_PER_ELEMENT, make, asIs)
+    const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
+    return cache.get(version, sort.name, bytes, make, asIs)
   }
 
   /** All records, if the cache has room for them and they are already loaded. Otherwise it may start loading them. */
@@ -146,9 +151,7 @@ function sortOf(entity: RecordEntity, order: Page['order']): Sort | null {
   const known = sorts.get(order)
   if (known !== undefined) return known
   const key = [entity.key].flat()
-  // The key leaves no ties, so fields after the last of its fields have no effect.
-  const places = key.map(name => order.findIndex(one => one.field === name))
-  const deciding = places.includes(-1) ? order : order.slice(0, Math.max(...places) + 1)
+  const deciding = decidingOrder(entity, order)
   const fields = deciding.map(
     one => [entity.fields.findIndex(field => field.name === one.field), one.descending] as const,
   )

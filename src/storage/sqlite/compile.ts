@@ -5,6 +5,7 @@ import {
   type VisibleRows,
   viewPrefixes,
 } from '../shared/row-visibility.ts'
+import { totalOrder } from '../shared/total-order.ts'
 
 /** SQL for entities that are tables. Pure: names come from the entity's own fields, and values are bound. */
 export interface Statement {
@@ -32,7 +33,7 @@ export function compileTable(
 ): TablePlan {
   const select = `SELECT json_object(${entity.fields.map(field => `${literal(field.name)}, ${jsonValue(field)}`).join(', ')}) AS json`
   const nullable = new Set(entity.fields.filter(field => field.nullable).map(field => field.name))
-  const order = [...page.order, ...[entity.key].flat().map(field => ({ field, descending: false }))]
+  const order = totalOrder(entity, page.order)
     .map(({ field, descending }) => orderTerm(field, descending, nullable.has(field)))
     .join(', ')
   // SQLite accepts OFFSET only after LIMIT; -1 means no limit (https://sqlite.org/lang_select.html#limitoffset).

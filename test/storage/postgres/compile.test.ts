@@ -57,6 +57,12 @@ test('Q2 Q3 Q4 Q5 Q6 on PostgreSQL a short page is one statement: its order, the
   })
 })
 
+test('Q6 Q17 on PostgreSQL each field is compared once, and none after the key', () => {
+  const order = ['full name', 'id', 'other'].map(field => ({ field, descending: true }))
+  const { sql } = compilePage(entity, shape({ kind: 'all' }), { ...everything, order })
+  assert.equal(/ORDER BY (.*) LIMIT/.exec(sql)?.[1], 't."full name" DESC, t."id" DESC')
+})
+
 test('Q11 on PostgreSQL rows about somebody else are in neither the page nor the total', () => {
   const own = shape({ kind: 'own', eperson: 'e' }, { table: 'carrel."own_people"' })
   assert.deepEqual(compileShortPage(entity, own, { ...page, order: [] }, ','), {

@@ -51,6 +51,16 @@ test('Q2 Q3 Q4 Q5 Q6 a page has its order, then the key, its window as values, a
   assert.equal(plan.end, 60)
 })
 
+test('Q6 Q17 each field is compared once, and none after the key', () => {
+  const order = (...fields: string[]) => {
+    const page = { ...everything, order: fields.map(field => ({ field, descending: true })) }
+    return /ORDER BY (.*) LIMIT/.exec(compileTable(entity, source, page, all).page.sql)?.[1]
+  }
+  assert.equal(order('id', 'full name', 'enabled'), '"id" DESC')
+  assert.equal(order('enabled', 'id', 'groups'), '"enabled" DESC, "id" DESC')
+  assert.equal(order('enabled'), '"enabled" DESC, "id"')
+})
+
 test('Q7 quotes in a name are escaped', () => {
   const odd: Entity = { ...entity, key: `a"b'c`, fields: [{ name: `a"b'c`, type: 'text', nullable: false }] }
   assert.equal(
