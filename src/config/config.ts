@@ -49,6 +49,8 @@ export type Config = Readonly<{
   csrfHeader: string
   /** Event loops that answer requests. */
   workers: number
+  /** How long a whole request may take to arrive, in seconds. */
+  requestTimeout: number
   passwordConcurrency: number
   passwordQueue: number
   /** Bytes of orders and records that are kept in memory. */
@@ -169,6 +171,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     csrfCookie: required('CARREL_CSRF_COOKIE'),
     csrfHeader: required('CARREL_CSRF_HEADER'),
     workers: workersFor(required('CARREL_WORKERS'), database),
+    requestTimeout: required('CARREL_REQUEST_TIMEOUT'),
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
     cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,

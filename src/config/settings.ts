@@ -151,6 +151,11 @@ export const settings = {
     'automatic',
     text => (text === 'automatic' ? Math.min(8, availableParallelism()) : wholeNumber(1, 64)(text)),
   ),
+  CARREL_REQUEST_TIMEOUT: setting(
+    'how long a whole request may take to arrive in seconds, 1 to 3600',
+    '30',
+    wholeNumber(1, 3_600),
+  ),
   CARREL_PASSWORD_CONCURRENCY: setting(
     'the maximum number of passwords hashed at once, 1 to 64, or automatic (one less than the processors, 1 to 4)',
     'automatic',

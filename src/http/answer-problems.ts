@@ -74,17 +74,27 @@ const bodyOf = ({ code, message }: Problem, addresses: Addresses) => ({
   message,
 })
 
+/** How long a client has to read such an answer, in ms. It may go on sending, and so never close the connection. */
+const linger = 1_000
+
+interface ClientErrorParts {
+  readonly addresses: Addresses
+  readonly headers: Readonly<Record<string, string>>
+  /** Seconds. */
+  readonly requestTimeout: number
+}
+
 /**
  * Answers what Node's parser can't read as a request: it hands over the bare connection. The problem has the same shape as
  * any other; its path is empty, because none could be read.
  */
-export function answerClientErrors(addresses: Addresses, headers: Readonly<Record<string, string>>) {
+export function answerClientErrors({ addresses, headers, requestTimeout }: ClientErrorParts) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
     }
-    const problem = clientProblem(error.code)
+    const problem = clientProblem(error.code, requestTimeout)
     const body = JSON.stringify({ ...bodyOf(problem, addresses), path: '' })
     const lines = Object.entries({
       ...headers,
@@ -92,15 +102,18 @@ export function answerClientErrors(addresses: Addresses, headers: Readonly<Recor
       'content-length': Buffer.byteLength(body),
       connection: 'close',
     })
+    // An early close would reset the connection, and the client might not see the answer.
+    const closing = setTimeout(() => socket.destroy(), linger).unref()
+    socket.once('close', () => clearTimeout(closing))
     socket.end(
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
     )
   }
 }
 
-function clientProblem(code: string | undefined): Problem {
+function clientProblem(code: string | undefined, requestTimeout: number): Problem {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new Problem('request-timeout', 'The request did not arrive within 30 seconds.')
+    return new Problem('request-timeout', `The request did not arrive within ${requestTimeout} s.`)
   if (code === 'HPE_HEADER_OVERFLOW')
     return new Problem('headers-too-large', 'The headers are larger than 64 kB.')
   return new Problem('bad-request', 'The request is not well-formed HTTP.')

@@ -133,7 +133,7 @@ export const problems = {
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
-    help: 'The whole request must arrive within 30 seconds.',
+    help: 'The whole request must arrive within 30 seconds, or what CARREL_REQUEST_TIMEOUT says.',
   },
   'precondition-failed': {
     status: 412,
