@@ -2,9 +2,9 @@ import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Bitstream, Item } from '../model/items.ts'
-import { mayRead } from '../model/viewer.ts'
-import type { Repository } from '../storage/repository.ts'
-import { type Bundle, bundlesOf } from './bodies.ts'
+import { mayRead, viewerOf } from '../model/viewer.ts'
+import type { BundlePlace, Repository } from '../storage/repository.ts'
+import { type Bundle, bundleOf } from './bodies.ts'
 import { bitstreamUuid } from './bundle-uuid.ts'
 
 /** What a caller may not read is 401 for an anonymous caller and 403 for an eperson; what doesn't exist is 404 (F1). */
@@ -45,29 +45,32 @@ export async function readableBundle(
   repository: Repository,
   caller: Caller,
   text: string,
-): Promise<Bundle & { readonly item: string }> {
+): Promise<ReadableBundle> {
   const uuid = readUuid(text)
   const member = found(
     uuid === undefined ? undefined : await repository.bitstream(bitstreamUuid(uuid)),
     'bundle',
   )
-  return bundleOf(repository, caller, member)
+  return bundleWith(repository, caller, member)
 }
 
-export async function bundleOf(
+export interface ReadableBundle extends Bundle {
+  readonly place: BundlePlace
+}
+
+/** The bundle that a bitstream is in. */
+export async function bundleWith(
   repository: Repository,
   caller: Caller,
-  { item, bundle }: Bitstream,
-): Promise<Bundle & { readonly item: string }> {
-  const all = bundlesOf(await repository.bitstreamsOf(item))
+  { item, bundle, readers }: Bitstream,
+): Promise<ReadableBundle> {
+  const place = { item, bundle }
   // An item may be replaced between the two look-ups.
-  const it = found(
-    all.find(({ name }) => name === bundle),
-    'bundle',
-  )
+  const { uuid } = found(await repository.firstIn(place), 'bundle')
   const may =
-    it.bitstreams.some(one => mayRead(caller, one.readers)) ||
-    mayRead(caller, (await repository.item(item))?.readers ?? [])
+    mayRead(caller, readers) ||
+    mayRead(caller, (await repository.item(item))?.readers ?? []) ||
+    (await repository.bitstreamsIn(place, viewerOf(caller), { offset: 0, limit: 1 })).total > 0
   require(caller, may, 'bundle')
-  return { ...it, item }
+  return { ...bundleOf({ name: bundle, first: uuid }), place }
 }

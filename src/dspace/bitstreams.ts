@@ -1,20 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
-import { halPage, readPage } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { mayRead } from '../model/viewer.ts'
+import { mayRead, viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { Repository } from '../storage/repository.ts'
-import { bundleOf, readableBitstream, readableBundle, readableItem } from './access.ts'
-import {
-  accessStatusBody,
-  bitstreamBody,
-  bundleBody,
-  itemBody,
-  type ShownBitstream,
-  thumbnailOf,
-} from './bodies.ts'
+import { bundleWith, readableBitstream, readableBundle, readableItem } from './access.ts'
+import { accessStatusBody, bitstreamBody, bundleBody, itemBody, type ShownBitstream } from './bodies.ts'
 import { allFormats, formatBody, formatOfId } from './formats.ts'
 import { listPage } from './list.ts'
 
@@ -48,7 +41,7 @@ export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, rep
   )
   app.get<Route>(`${url}/bundle`, async ({ caller, params }) => {
     const bitstream = await readableBitstream(repository, caller, params.uuid)
-    return bundleBody(await bundleOf(repository, caller, bitstream), core)
+    return bundleBody(await bundleWith(repository, caller, bitstream), core)
   })
   app.get<Route>(`${url}/format`, async ({ caller, params }) => {
     const { mimeType } = await readableBitstream(repository, caller, params.uuid)
@@ -56,7 +49,7 @@ export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, rep
   })
   app.get<Route>(`${url}/thumbnail`, async ({ caller, params }, reply) => {
     const bitstream = await readableBitstream(repository, caller, params.uuid)
-    const picture = thumbnailOf(bitstream, await repository.bitstreamsOf(bitstream.item))
+    const picture = await repository.thumbnailOf(bitstream)
     if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
     return bitstreamBody(picture, core)
   })
@@ -69,15 +62,15 @@ export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, rep
     bundleBody(await readableBundle(repository, caller, params.uuid), core),
   )
   app.get<Route>(`${bundle}/bitstreams`, async ({ caller, params, query }) => {
-    const { uuid, bitstreams } = await readableBundle(repository, caller, params.uuid)
-    const bodies = bitstreams
-      .filter(({ readers }) => mayRead(caller, readers))
-      .map(one => bitstreamBody(one, core))
-    return halPage('bitstreams', bodies, readPage(query as Query), `${core}/bundles/${uuid}/bitstreams`)
+    const { uuid, place } = await readableBundle(repository, caller, params.uuid)
+    const page = readPage(query as Query)
+    const { rows, total } = await repository.bitstreamsIn(place, viewerOf(caller), windowOf(page))
+    const bodies = rows.map(one => bitstreamBody(one, core))
+    return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
   })
   app.get<Route>(`${bundle}/item`, async ({ caller, params }) => {
-    const { item } = await readableBundle(repository, caller, params.uuid)
-    return itemBody(await readableItem(repository, caller, item), core)
+    const { place } = await readableBundle(repository, caller, params.uuid)
+    return itemBody(await readableItem(repository, caller, place.item), core)
   })
   // Carrel marks no file as primary.
   app.get<Route>(`${bundle}/primaryBitstream`, async ({ caller, params }, reply) => {

@@ -1,5 +1,6 @@
 import type { Bitstream, Item, Metadata } from '../model/items.ts'
 import { admits, type Readers, today } from '../model/readers.ts'
+import type { BundleStart } from '../storage/repository.ts'
 import { bundleUuid } from './bundle-uuid.ts'
 
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
@@ -8,21 +9,13 @@ import { bundleUuid } from './bundle-uuid.ts'
 export type ShownItem = Pick<Item, 'uuid' | 'identifier' | 'metadata' | 'modified'>
 export type ShownBitstream = Pick<Bitstream, 'uuid' | 'bundle' | 'name' | 'description' | 'size' | 'sha256'>
 
-/** Files of an item that belong together, in their order; at least one. */
+/** Files of an item that belong together; at least one. */
 export interface Bundle {
   readonly uuid: string
   readonly name: string
-  readonly bitstreams: readonly Bitstream[]
 }
 
-export function bundlesOf(bitstreams: readonly Bitstream[]): readonly Bundle[] {
-  const byName = Map.groupBy(bitstreams, ({ bundle }) => bundle)
-  return [...byName].map(([name, members]) => ({
-    uuid: bundleUuid(members[0]?.uuid ?? ''),
-    name,
-    bitstreams: members,
-  }))
-}
+export const bundleOf = ({ name, first }: BundleStart): Bundle => ({ uuid: bundleUuid(first), name })
 
 /** Addresses below an item; each has a route in `src/dspace/items.ts`, even where there is nothing to show. */
 const itemLinks = [
@@ -143,10 +136,6 @@ export function accessStatusBody(readers: Readers | undefined, self: string) {
     _links: { self: { href: self } },
   }
 }
-
-/** The thumbnail of a file: the file in the bundle `THUMBNAIL` that is named after it. */
-export const thumbnailOf = ({ name }: Bitstream, bitstreams: readonly Bitstream[]): Bitstream | undefined =>
-  bitstreams.find(one => one.bundle === 'THUMBNAIL' && one.name.startsWith(`${name}.`))
 
 export const identifiersBody = ({ uuid, identifier }: ShownItem, core: string) => ({
   identifiers: [{ value: identifier, identifierType: 'handle', identifierStatus: null, type: 'identifier' }],

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
-import { halPage, readPage, withParameters } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
 import type { Eperson, Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
-import type { Accounts, ListedEperson } from '../storage/accounts.ts'
+import type { Accounts, EpersonSearch } from '../storage/accounts.ts'
 
 /** An eperson as DSpace's clients know it. */
 export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({
@@ -76,40 +76,40 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
     return eperson
   }
 
-  const page = (epersons: readonly Eperson[], query: Query, self: string) =>
-    halPage(
-      'epersons',
-      epersons.map(one => epersonBody(one, addresses)),
-      readPage(query),
-      self,
-    )
+  /** @param parameters those that select who is on the page */
+  async function page(
+    query: Query,
+    membership: EpersonSearch['membership'],
+    self: string,
+    parameters: readonly string[],
+  ) {
+    const asked = readPage(query)
+    const text = parameters.includes('query') ? searchText(query) : ''
+    const { rows, total } = await accounts.findEpersons({ text, membership }, windowOf(asked))
+    const bodies = rows.map(one => epersonBody(one, addresses))
+    return halPart('epersons', bodies, total, asked, withParameters(self, query, parameters))
+  }
 
   app.get(path, async request => {
     requireAdministrator(request.caller)
-    return page(await accounts.listEpersons(), request.query as Query, all)
+    return page(request.query as Query, null, all, [])
   })
   // The page for people searches with an empty query; "Impersonate" begins there.
   app.get(`${path}/search/byMetadata`, async request => {
     requireAdministrator(request.caller)
-    const query = request.query as Query
-    const found = (await accounts.listEpersons()).filter(matcherOf(query))
-    return page(found, query, withParameters(`${all}/search/byMetadata`, query, ['query']))
+    return page(request.query as Query, null, `${all}/search/byMetadata`, ['query'])
   })
   // The page of a group offers these as new members.
   app.get(`${path}/search/isNotMemberOf`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    const [group] = await accounts.groupsByUuid([(single(query, 'group') ?? '').toLowerCase()])
-    const matches = matcherOf(query)
-    const found = (await accounts.listEpersons()).filter(
-      one => matches(one) && !(group && one.groups.includes(group.name)),
-    )
-    return page(found, query, withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group']))
+    const group = (single(query, 'group') ?? '').toLowerCase()
+    return page(query, { group, is: false }, `${all}/search/isNotMemberOf`, ['query', 'group'])
   })
   app.get(`${path}/search/byEmail`, async (request, reply) => {
     requireAdministrator(request.caller)
-    const wanted = (single(request.query as Query, 'email') ?? '').trim().toLowerCase()
-    const found = (await accounts.listEpersons()).find(({ email }) => email.toLowerCase() === wanted)
+    const known = await accounts.credentials((single(request.query as Query, 'email') ?? '').trim())
+    const found = known && (await accounts.eperson(known.uuid))
     return found ? epersonBody(found, addresses) : reply.code(204).send()
   })
 
@@ -126,11 +126,4 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
 }
 
 /** The parameter `query`: part of a name or an email address, or a whole UUID. */
-function matcherOf(query: Query) {
-  const wanted = (single(query, 'query') ?? '').trim().toLowerCase()
-  return ({ uuid, email, firstName, lastName }: ListedEperson): boolean =>
-    uuid === wanted ||
-    [email, firstName, lastName, `${firstName ?? ''} ${lastName ?? ''}`].some(text =>
-      text?.toLowerCase().includes(wanted),
-    )
-}
+export const searchText = (query: Query): string => (single(query, 'query') ?? '').trim().toLowerCase()

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
-import { halPage, readPage, withParameters } from '../http/hal.ts'
-import { type Query, single } from '../http/parameters.ts'
+import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
 import type { Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
 import type { Accounts } from '../storage/accounts.ts'
-import { epersonBody, groupBody } from './epersons.ts'
+import { epersonBody, groupBody, searchText } from './epersons.ts'
 
 interface Parts {
   readonly accounts: Accounts
@@ -39,29 +39,28 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
         )
   }
 
-  const page = (groups: readonly Group[], query: Query, self: string) =>
-    halPage(
-      'groups',
-      groups.map(one => groupBody(one, addresses)),
-      readPage(query),
-      self,
-    )
+  async function page(text: string, query: Query, self: string) {
+    const asked = readPage(query)
+    const { rows, total } = await accounts.findGroups(text, windowOf(asked))
+    const bodies = rows.map(one => groupBody(one, addresses))
+    return halPart('groups', bodies, total, asked, self)
+  }
 
   app.get(path, async request => {
     requireAdministrator(request.caller)
-    return page(await accounts.listGroups(), request.query as Query, all)
+    return page('', request.query as Query, all)
   })
   app.get(`${path}/search/byMetadata`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    const found = (await accounts.listGroups()).filter(matcherOf(query))
-    return page(found, query, withParameters(`${all}/search/byMetadata`, query, ['query']))
+    return page(searchText(query), query, withParameters(`${all}/search/byMetadata`, query, ['query']))
   })
   // The page of a group offers these as subgroups. Groups in Carrel have epersons only.
   app.get(`${path}/search/isNotMemberOf`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    return page([], query, withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group']))
+    const self = withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group'])
+    return halPage('groups', [], readPage(query), self)
   })
 
   app.get<Route>(url, async request =>
@@ -69,24 +68,20 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
   )
   app.get<Route>(`${url}/epersons`, async request => {
     requireAdministrator(request.caller)
-    const { uuid, name } = await readable(request.caller, request.params.uuid)
-    const members = (await accounts.listEpersons()).filter(({ groups }) => groups.includes(name))
-    const bodies = members.map(one => epersonBody(one, addresses))
-    return halPage('epersons', bodies, readPage(request.query as Query), `${addresses.group(uuid)}/epersons`)
+    const { uuid } = await readable(request.caller, request.params.uuid)
+    const asked = readPage(request.query as Query)
+    const members = { text: '', membership: { group: uuid, is: true } }
+    const { rows, total } = await accounts.findEpersons(members, windowOf(asked))
+    const bodies = rows.map(one => epersonBody(one, addresses))
+    return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
   })
   app.get<Route>(`${url}/subgroups`, async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    return page([], request.query as Query, `${addresses.group(uuid)}/subgroups`)
+    return halPage('groups', [], readPage(request.query as Query), `${addresses.group(uuid)}/subgroups`)
   })
   // In DSpace, the community or collection that a group was made for.
   app.get<Route>(`${url}/object`, async (request, reply) => {
     await readable(request.caller, request.params.uuid)
     return reply.code(204).send()
   })
-}
-
-/** The parameter `query`: part of a name, or a whole UUID. */
-function matcherOf(query: Query) {
-  const wanted = (single(query, 'query') ?? '').trim().toLowerCase()
-  return ({ uuid, name }: Group): boolean => uuid === wanted || name.toLowerCase().includes(wanted)
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
-import { halPage, readPage } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { mayRead } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
@@ -10,11 +10,10 @@ import {
   accessStatusBody,
   bitstreamBody,
   bundleBody,
-  bundlesOf,
+  bundleOf,
   identifiersBody,
   itemBody,
   type ShownItem,
-  thumbnailOf,
 } from './bodies.ts'
 import { listPage } from './list.ts'
 
@@ -49,20 +48,21 @@ export function itemRoutes(app: FastifyInstance, { addresses, entities, reposito
 
   app.get<Route>(`${url}/bundles`, async ({ caller, params, query }) => {
     const { uuid } = await readableItem(repository, caller, params.uuid)
-    const bodies = bundlesOf(await repository.bitstreamsOf(uuid)).map(one => bundleBody(one, core))
-    return halPage('bundles', bodies, readPage(query as Query), `${items}/${uuid}/bundles`)
+    const page = readPage(query as Query)
+    const { rows, total } = await repository.bundles(uuid, windowOf(page))
+    const bodies = rows.map(one => bundleBody(bundleOf(one), core))
+    return halPart('bundles', bodies, total, page, `${items}/${uuid}/bundles`)
   })
   app.get<Route>(`${url}/thumbnail`, async ({ caller, params }, reply) => {
     const { uuid } = await readableItem(repository, caller, params.uuid)
-    const all = await repository.bitstreamsOf(uuid)
-    const original = all.find(({ bundle }) => bundle === 'ORIGINAL')
-    const picture = original && thumbnailOf(original, all)
+    const original = await repository.firstIn({ item: uuid, bundle: 'ORIGINAL' })
+    const picture = original && (await repository.thumbnailOf(original))
     if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
     return bitstreamBody(picture, core)
   })
   app.get<Route>(`${url}/accessStatus`, async ({ caller, params }) => {
     const { uuid } = await readableItem(repository, caller, params.uuid)
-    const original = (await repository.bitstreamsOf(uuid)).find(({ bundle }) => bundle === 'ORIGINAL')
+    const original = await repository.firstIn({ item: uuid, bundle: 'ORIGINAL' })
     return accessStatusBody(original?.readers, `${items}/${uuid}/accessStatus`)
   })
   app.get<Route>(`${url}/identifiers`, async ({ caller, params }) =>

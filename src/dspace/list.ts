@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientSignal } from '../http/client-signal.ts'
-import { halPart, readPage } from '../http/hal.ts'
+import { halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
@@ -25,10 +25,9 @@ export async function listPage<Row>(
   const page = readPage(request.query as Query, maxRecords)
   const entity = (await entities.all()).get(name)
   if (!entity) throw new Error(`there is no entity ${name}`)
-  const offset = Math.min(page.number * page.size, Number.MAX_SAFE_INTEGER)
   const listing = await entities.list(
     entity,
-    { order: [], offset, limit: page.size, total: true },
+    { order: [], ...windowOf(page), total: true },
     viewerOf(request.caller),
     'json',
     () => clientSignal(reply.raw),

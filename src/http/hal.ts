@@ -21,6 +21,12 @@ export const readPage = (query: Query, max: number = maxPageSize): PageRequest =
   size: Math.min(numberOf(query, 'size', defaultSize, 1), max),
 })
 
+/** Which part of the list the page is. */
+export const windowOf = ({ number, size }: PageRequest) => ({
+  offset: Math.min(number * size, Number.MAX_SAFE_INTEGER),
+  limit: size,
+})
+
 export const halPage = <T>(name: string, all: readonly T[], page: PageRequest, self: string) =>
   halPart(name, all.slice(page.number * page.size, (page.number + 1) * page.size), all.length, page, self)
 

@@ -35,3 +35,10 @@ export const administratorGroup = 'Administrator'
 
 /** E-mail addresses are compared case-insensitively (L2). */
 export const emailKey = (email: string): string => email.toLowerCase()
+
+/** What a search for a name looks in: the parts of the name in lower case, as the search is. */
+export const nameKey = (...parts: readonly (string | null)[]): string =>
+  parts
+    .map(part => part ?? '')
+    .join(' ')
+    .toLowerCase()

@@ -2,6 +2,7 @@ import type { Awaitable } from '../lib/awaitable.ts'
 import type { Eperson, Group, Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ProviderSession } from '../model/identities.ts'
+import type { Part, Window } from './window.ts'
 
 /** Epersons, groups and their sessions, as every engine implements them (contract sections 2, 4 and 5). */
 export interface Accounts {
@@ -47,10 +48,22 @@ export interface Accounts {
   deleteGroup(name: string, event: AuditEvent): Promise<'changed' | 'no-group' | GroupUse>
   join(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
   leave(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
+  /** The epersons that a search finds, by e-mail address. */
+  findEpersons(search: EpersonSearch, window: Window): Awaitable<Part<Eperson>>
+  /** The groups that a search finds, by name. @param text part of a name, or a whole uuid, in lower case; '' for all */
+  findGroups(text: string, window: Window): Awaitable<Part<Group>>
+  /** All of them, for commands: no request reads them. */
   listEpersons(): Awaitable<readonly ListedEperson[]>
   listGroups(): Awaitable<readonly ListedGroup[]>
   /** @returns undefined when there is no such group */
   groupMembers(name: string): Awaitable<readonly Eperson[] | undefined>
+}
+
+export interface EpersonSearch {
+  /** Part of a name or of an e-mail address, or a whole uuid, in lower case; '' for everybody. */
+  readonly text: string
+  /** Only those who are in this group, or are not; null: all. */
+  readonly membership: { readonly group: string; readonly is: boolean } | null
 }
 
 export type Changed = 'changed' | 'unchanged' | 'no-eperson'

@@ -9,13 +9,24 @@ import type {
   ListedItem,
   NewItem,
 } from '../model/items.ts'
+import type { Viewer } from '../model/readers.ts'
+import type { Part, Window } from './window.ts'
 
-/** Items and their bitstreams (contract section 7). It does not check who may read them: callers evaluate `readers`. */
+/** Items and their bitstreams (contract section 7). Callers evaluate `readers`; only pages of what
+ * a viewer sees are of that alone. */
 export interface Repository {
   item(uuid: string): Awaitable<Item | undefined>
   bitstream(uuid: string): Awaitable<Bitstream | undefined>
-  /** In the order in which `putItems` received them. */
+  /** All of an item, in the order in which `putItems` received them. An item may have very many: no request reads them. */
   bitstreamsOf(item: string): Awaitable<readonly Bitstream[]>
+  /** The bundles of an item, in the order of their first bitstreams. */
+  bundles(item: string, window: Window): Awaitable<Part<BundleStart>>
+  /** The first bitstream of a bundle; undefined if it has none. */
+  firstIn(bundle: BundlePlace): Awaitable<Bitstream | undefined>
+  /** The bitstreams of a bundle that the viewer sees, in their order. */
+  bitstreamsIn(bundle: BundlePlace, viewer: Viewer, window: Window): Awaitable<Part<Bitstream>>
+  /** The thumbnail of a bitstream: the one in the bundle `THUMBNAIL` that is named after it. */
+  thumbnailOf(bitstream: Pick<Bitstream, 'item' | 'name'>): Awaitable<Bitstream | undefined>
 
   uuidOf(identifier: string): Awaitable<string | undefined>
   /** The items with these identifiers that are in the store, by identifier. */
@@ -44,6 +55,14 @@ export interface Repository {
   holders(sha256: string): Awaitable<readonly string[]>
   /** Those of these hashes whose content at least one bitstream has. */
   contentsInUse(sha256: readonly string[]): Awaitable<ReadonlySet<string>>
+}
+
+export type BundlePlace = Pick<Bitstream, 'item' | 'bundle'>
+
+export interface BundleStart {
+  readonly name: string
+  /** The uuid of its first bitstream. */
+  readonly first: string
 }
 
 export type PutOutcome = 'added' | 'changed' | 'unchanged'

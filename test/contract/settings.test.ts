@@ -106,6 +106,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_CSRF_HEADER', ['a b', 'a:b']],
   ['CARREL_WORKERS', ['0', '65', 'all', '1.5']],
   ['CARREL_PASSWORD_CONCURRENCY', ['0', '65', 'all']],
+  ['CARREL_REQUEST_TIMEOUT', ['0', '3601', '1.5', 'none']],
   ['CARREL_PASSWORD_QUEUE', ['-1', '100001', '1.5']],
   ['CARREL_CACHE_SIZE', ['0', 'all', '100001']],
   ['CARREL_LOG_LEVEL', ['debug', 'INFO']],

@@ -48,10 +48,10 @@ export const tables = [
     name: 'eperson',
     key: ['uuid'],
     columns:
-      'uuid email email_key first_name last_name enabled password_hash password_stamp session_key stamp created last_login',
+      'uuid email email_key first_name last_name enabled password_hash password_stamp session_key stamp created last_login name_key',
     booleans: ['enabled'],
   },
-  { name: 'epersongroup', key: ['uuid'], columns: 'uuid name created', booleans: [] },
+  { name: 'epersongroup', key: ['uuid'], columns: 'uuid name created name_key', booleans: [] },
   { name: 'membership', key: ['eperson', 'epersongroup'], columns: 'eperson epersongroup', booleans: [] },
   {
     name: 'identity',

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, type Eperson, emailKey, type Session } from '../../model/accounts.ts'
+import { administratorGroup, type Eperson, emailKey, nameKey, type Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
@@ -94,8 +94,8 @@ export async function insertEperson(
   const uuid = randomUUID()
   const [added] = await db.rows<EpersonRow>(
     `INSERT INTO carrel.eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp,
-         session_key, stamp, created)
-       VALUES ($1, $2, $3, $4, $5, true, $6, 0, $7, nextval('carrel.stamp'), $8)
+         session_key, stamp, created, name_key)
+       VALUES ($1, $2, $3, $4, $5, true, $6, 0, $7, nextval('carrel.stamp'), $8, $9)
        ON CONFLICT (email_key) DO NOTHING RETURNING ${epersonColumns}`,
     uuid,
     eperson.email,
@@ -105,6 +105,7 @@ export async function insertEperson(
     eperson.passwordHash,
     randomBytes(32),
     now(),
+    nameKey(replaceNul(eperson.firstName), replaceNul(eperson.lastName)),
   )
   if (!added) return 'exists'
   await recordEvent(db, { ...event, eperson: uuid })

@@ -3,6 +3,7 @@ import { emailKey } from '../../model/accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
 import { addEperson, deleteEperson, logout, recordLogin, setEnabled, setPassword } from './account-changes.ts'
+import { findEpersons, findGroups } from './account-searches.ts'
 import type { Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, joinOrLeave } from './group-changes.ts'
@@ -93,6 +94,8 @@ export function postgresAccounts(pool: Pool, lookup: SessionLookup): Accounts {
     join: (group, email, event) => joinOrLeave(pool, 'join', group, email, event),
     leave: (group, email, event) => joinOrLeave(pool, 'leave', group, email, event),
 
+    findEpersons: (search, window) => findEpersons(pool, search, window),
+    findGroups: (text, window) => findGroups(pool, text, window),
     listEpersons: async () =>
       (await pool.rows<SessionRow>(`SELECT ${sessionColumns} FROM carrel.eperson ORDER BY email_key`)).map(
         row => ({ ...toEperson(row), groups: row.groups.map(group => group.name) }),

@@ -21,6 +21,8 @@ interface Counts {
 export interface PostgresAudiences {
   /** Reads new audiences, if there are any. @param lastId the id of the newest audience */
   refresh(lastId: number, db: Queries): Promise<void> | undefined
+  /** The ids of the audiences that admit a viewer. */
+  admitting(viewer: Viewer): readonly number[]
   /** The rows of a table that the viewer sees, and how to read them. */
   selectRows(source: TableSource, viewer: Viewer, page: Page): Promise<RowSelection>
   /** The ids of the audiences with these canonical texts. Missing audiences are added. */
@@ -77,6 +79,7 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
 
   return {
     refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : readNew(db)),
+    admitting: viewer => audiences.admitting(viewer),
     selectRows: async (source, viewer, page) => {
       const rows: VisibleRows = visibleRows(source, viewer, audiences.admitting)
       if (rows.kind === 'all')

@@ -139,7 +139,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     isNew,
     accounts: postgresAccounts(accountPool, lookup),
     entities,
-    repository: postgresRepository(accountPool, audiences),
+    repository: postgresRepository(accountPool, lookup, audiences),
     secrets,
     identities: postgresIdentities(accountPool),
     ping: async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { emailKey, type Group } from '../../model/accounts.ts'
+import { emailKey, type Group, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, GroupUse } from '../accounts.ts'
 import { useOf } from '../shared/account-rules.ts'
@@ -14,8 +14,8 @@ export const addGroup = (pool: Pool, name: string, event: AuditEvent): Promise<G
 
 async function insertGroup(db: Queries, name: string, event: AuditEvent): Promise<Group | 'exists'> {
   const group = { uuid: randomUUID(), name }
-  const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING'
-  if ((await db.run(sql, group.uuid, name, now())) === 0) return 'exists'
+  const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING'
+  if ((await db.run(sql, group.uuid, name, now(), nameKey(name))) === 0) return 'exists'
   await recordEvent(db, { ...event, object: name })
   return group
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Eperson, Session } from '../../model/accounts.ts'
-import { emailKey } from '../../model/accounts.ts'
+import { type Eperson, emailKey, nameKey, type Session } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   decide,
@@ -175,15 +174,19 @@ async function recognizeOnce(
   }
   if (found.kind === 'linked')
     await recordEvent(db, { ...event, event: recognitionEvents.linked, eperson: eperson.uuid })
-  await db.run(
+  const [renamed] = await db.rows<EpersonRow>(
     `UPDATE carrel.eperson SET first_name = coalesce($1, first_name), last_name = coalesce($2, last_name),
        stamp = nextval('carrel.stamp')
      WHERE uuid = $3 AND (first_name IS DISTINCT FROM coalesce($1, first_name)
-       OR last_name IS DISTINCT FROM coalesce($2, last_name))`,
+       OR last_name IS DISTINCT FROM coalesce($2, last_name)) RETURNING ${epersonColumns}`,
     replaceNul(identity.firstName),
     replaceNul(identity.lastName),
     eperson.uuid,
   )
+  if (renamed) {
+    const sql = 'UPDATE carrel.eperson SET name_key = $1 WHERE uuid = $2'
+    await db.run(sql, nameKey(renamed.first_name, renamed.last_name), eperson.uuid)
+  }
   return { kind: found.kind, eperson }
 }
 

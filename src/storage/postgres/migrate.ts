@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { version as program } from '../../lib/version.ts'
-import { administratorGroup } from '../../model/accounts.ts'
+import { administratorGroup, type Group, nameKey } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
 import { retryOnConflict } from './errors.ts'
@@ -15,6 +15,28 @@ async function firstRows(db: Connection): Promise<void> {
     new Date().toISOString(),
   )
   await db.run('INSERT INTO carrel.secret (secret, made) VALUES ($1, now())', randomBytes(32))
+}
+
+/** In JavaScript, as for a new eperson: what the database folds depends on its locale. */
+async function fillNameKeys(db: Connection): Promise<void> {
+  type Named = { uuid: string; first_name: string | null; last_name: string | null }
+  const epersons = await db.rows<Named>('SELECT uuid, first_name, last_name FROM carrel.eperson')
+  const groups = await db.rows<Group & Record<string, unknown>>('SELECT uuid, name FROM carrel.epersongroup')
+  const fill = (table: string, rows: readonly (readonly [uuid: string, key: string])[]) =>
+    db.run(
+      `UPDATE carrel.${table} SET name_key = key
+       FROM unnest($1::text[], $2::text[]) AS filled(id, key) WHERE uuid = id`,
+      rows.map(([uuid]) => uuid),
+      rows.map(([, key]) => key),
+    )
+  await fill(
+    'eperson',
+    epersons.map(one => [one.uuid, nameKey(one.first_name, one.last_name)] as const),
+  )
+  await fill(
+    'epersongroup',
+    groups.map(({ uuid, name }) => [uuid, nameKey(name)] as const),
+  )
 }
 
 /**
@@ -68,6 +90,7 @@ async function migrateOnce(db: Connection, create: boolean): Promise<boolean> {
   if (from < migrations.length) {
     for (const sql of migrations.slice(from)) await db.exec(sql)
     if (from === 0) await firstRows(db)
+    await fillNameKeys(db)
     await db.run("UPDATE carrel.state SET store = $1 WHERE store = ''", randomUUID())
     await db.run('UPDATE carrel.schema_version SET version = $1', migrations.length)
   }

@@ -195,4 +195,11 @@ export const migrations: readonly string[] = [
   CREATE VIEW carrel.seen_bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
     CAST(NULL AS JSON) AS readers, created, audience FROM carrel.bitstream;
   `,
+  `
+  -- The files of a bundle in their order, with who may see them (docs/decisions/0021).
+  CREATE INDEX bitstream_of_bundle ON carrel.bitstream (item, bundle, place, audience);
+  -- The name in lower case, to search in; filled in by migrate.ts.
+  ALTER TABLE carrel.eperson ADD COLUMN name_key TEXT COLLATE "C" NOT NULL DEFAULT '';
+  ALTER TABLE carrel.epersongroup ADD COLUMN name_key TEXT COLLATE "C" NOT NULL DEFAULT '';
+  `,
 ]

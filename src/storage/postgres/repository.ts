@@ -1,4 +1,4 @@
-import type { Repository } from '../repository.ts'
+import type { BundleStart, Repository } from '../repository.ts'
 import {
   type BitstreamRow,
   bitstreamColumns,
@@ -18,13 +18,25 @@ import type { PostgresAudiences } from './audiences.ts'
 import type { Pool } from './driver.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { isStorable } from './rows.ts'
+import type { SessionLookup } from './session-lookup.ts'
 
 /** Reads the tables, which keep JSON as text like the embedded store. The views convert it. */
 const selectItem = `SELECT ${itemColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience`
 const selectBitstream = `SELECT ${bitstreamColumns} FROM carrel.bitstream JOIN carrel.audience ON id = bitstream.audience`
 
+/** The bundles of the item $1, each found by one look into the index, however many bitstreams are in it. */
+const bundleNames = `WITH RECURSIVE found(bundle) AS (
+  SELECT min(bundle) FROM carrel.bitstream WHERE item = $1
+  UNION ALL
+  SELECT (SELECT min(b.bundle) FROM carrel.bitstream b WHERE b.item = $1 AND b.bundle > found.bundle) FROM found
+  WHERE found.bundle IS NOT NULL)`
+
 /** Items and bitstreams in PostgreSQL. */
-export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Repository {
+export function postgresRepository(
+  pool: Pool,
+  lookup: SessionLookup,
+  audiences: PostgresAudiences,
+): Repository {
   return {
     item: async uuid => {
       if (!isStorable(uuid)) return undefined
@@ -40,6 +52,62 @@ export function postgresRepository(pool: Pool, audiences: PostgresAudiences): Re
     bitstreamsOf: async item => {
       const sql = `${selectBitstream} WHERE item = $1 ORDER BY place`
       return (await pool.rows<BitstreamRow>(sql, item)).map(toBitstream)
+    },
+    bundles: async (item, { offset, limit }) => {
+      const rows = pool.rows<BundleStart & Record<string, unknown>>(
+        `${bundleNames} SELECT bundle AS name, (SELECT b.uuid FROM carrel.bitstream b
+             WHERE b.item = $1 AND b.bundle = found.bundle ORDER BY b.place LIMIT 1) AS first
+           FROM found WHERE bundle IS NOT NULL
+           ORDER BY (SELECT min(b.place) FROM carrel.bitstream b WHERE b.item = $1 AND b.bundle = found.bundle)
+           LIMIT $2 OFFSET $3`,
+        item,
+        limit,
+        offset,
+      )
+      const total = pool.rows<{ count: number }>(
+        `${bundleNames} SELECT count(*) AS count FROM found WHERE bundle IS NOT NULL`,
+        item,
+      )
+      return { rows: await rows, total: (await total)[0]?.count ?? 0 }
+    },
+    firstIn: async ({ item, bundle }) => {
+      const sql = `${selectBitstream} WHERE item = $1 AND bundle = $2 ORDER BY place LIMIT 1`
+      const [row] = await pool.rows<BitstreamRow>(sql, item, bundle)
+      return row && toBitstream(row)
+    },
+    bitstreamsIn: async ({ item, bundle }, viewer, { offset, limit }) => {
+      // Brings the list of audiences up to date.
+      await lookup.ask()
+      const seen = viewer.kind === 'administrator' ? null : audiences.admitting(viewer)
+      // No index matches the expression, so the bitstreams are read in the order of the bundle.
+      const where =
+        'WHERE item = $1 AND bundle = $2 AND ($3::integer[] IS NULL OR audience + 0 = ANY($3::integer[]))'
+      const rows = pool.rows<BitstreamRow>(
+        `${selectBitstream} ${where} ORDER BY place LIMIT $4 OFFSET $5`,
+        item,
+        bundle,
+        seen,
+        limit,
+        offset,
+      )
+      const total = pool.rows<{ count: number }>(
+        `SELECT count(*) AS count FROM carrel.bitstream ${where}`,
+        item,
+        bundle,
+        seen,
+      )
+      return { rows: (await rows).map(toBitstream), total: (await total)[0]?.count ?? 0 }
+    },
+    thumbnailOf: async ({ item, name }) => {
+      // '/' follows '.', so these are the names that begin with the name and a dot.
+      const [row] = await pool.rows<BitstreamRow>(
+        `${selectBitstream} WHERE item = $1 AND bundle = 'THUMBNAIL' AND name >= $2 AND name < $3
+         ORDER BY place + 0 LIMIT 1`,
+        item,
+        `${name}.`,
+        `${name}/`,
+      )
+      return row && toBitstream(row)
     },
 
     uuidOf: async identifier => {

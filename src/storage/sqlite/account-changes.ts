@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, emailKey, type Session } from '../../model/accounts.ts'
+import { administratorGroup, emailKey, nameKey, type Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
@@ -40,13 +40,14 @@ export function addEperson(db: Database, eperson: NewEperson, event: AuditEvent)
   if (find(db, eperson.email)) return 'exists' as const
   const uuid = randomUUID()
   db.run(
-    `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp, session_key, stamp, created)
-     VALUES (?, ?, ?, ?, ?, 1, ?, 0, ?, ?, ?)`,
+    `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, password_hash, password_stamp, session_key, stamp, created)
+     VALUES (?, ?, ?, ?, ?, ?, 1, ?, 0, ?, ?, ?)`,
     uuid,
     eperson.email,
     emailKey(eperson.email),
     eperson.firstName,
     eperson.lastName,
+    nameKey(eperson.firstName, eperson.lastName),
     eperson.passwordHash,
     randomBytes(32),
     nextStamp(db),

@@ -2,6 +2,7 @@ import type { Group } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
+import { findEpersons, findGroups } from './account-searches.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
@@ -79,6 +80,8 @@ export function sqliteAccounts({ db, snapshot, write }: Parts): Accounts {
     join: (group, email, event) => write('join', group, email, event),
     leave: (group, email, event) => write('leave', group, email, event),
 
+    findEpersons: (search, window) => findEpersons(db, search, window),
+    findGroups: (text, window) => findGroups(db, text, window),
     listEpersons: () =>
       db
         .all<EpersonRow & { groups: string }>(

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import type { Storage } from '../storage.ts'
 import { sqliteAccounts } from './accounts.ts'
+import { sqliteAudiences } from './audiences.ts'
 import { openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
 import { createGroupCommit } from './group-commit.ts'
@@ -39,8 +40,10 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
   const { db } = snapshot
   const writer = createGroupCommit(file, shared)
   const secrets = fileSecrets(dataFolder, writer.write)
+  const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
     db,
+    audiencesOf,
     snapshot,
     file,
     write: writer.write,
@@ -51,7 +54,7 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
     isNew,
     accounts: sqliteAccounts({ db, snapshot, write: writer.write }),
     entities,
-    repository: sqliteRepository({ db, write: writer.write }),
+    repository: sqliteRepository({ db, write: writer.write, audiencesOf }),
     secrets,
     identities: sqliteIdentities({ db, write: writer.write }),
     ping: () => {

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
+import type { Viewer } from '../../model/readers.ts'
 import type { Entities, RecordEntity } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { createRecordListings } from '../shared/record-listings.ts'
 import { visibleRows } from '../shared/row-visibility.ts'
 import { sortRecords } from '../shared/sort-records.ts'
-import { sqliteAudiences } from './audiences.ts'
 import type { Database } from './driver.ts'
 import type { PublishedEntity } from './entity-changes.ts'
 import type { Write } from './group-commit.ts'
@@ -39,11 +39,13 @@ interface Parts {
   readonly snapshot: SharedSnapshot
   readonly file: string
   readonly write: Write
+  /** @returns the audiences that admit a viewer */
+  readonly audiencesOf: (viewer: Viewer) => readonly number[]
 }
 
 /** The list of entities, and the files of imported ones: one for each version, never changed. */
 export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
-  const { db, snapshot, file, write, dataFolder, shared } = parts
+  const { db, snapshot, file, write, audiencesOf, dataFolder, shared } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
   const readerThreads = createReaderThreads(shared)
@@ -69,8 +71,6 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     }
     return entities
   }
-
-  const audiencesOf = sqliteAudiences(db, snapshot)
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Group } from '../../model/accounts.ts'
+import { type Group, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, GroupUse } from '../accounts.ts'
 import { useOf } from '../shared/account-rules.ts'
@@ -11,7 +11,13 @@ import { find } from './rows.ts'
 export function addGroup(db: Database, name: string, event: AuditEvent): Group | 'exists' {
   if (groupNamed(db, name)) return 'exists'
   const group = { uuid: randomUUID(), name }
-  db.run('INSERT INTO epersongroup (uuid, name, created) VALUES (?, ?, ?)', group.uuid, name, now())
+  db.run(
+    'INSERT INTO epersongroup (uuid, name, name_key, created) VALUES (?, ?, ?, ?)',
+    group.uuid,
+    name,
+    nameKey(name),
+    now(),
+  )
   recordEvent(db, { ...event, object: name })
   return group
 }

@@ -1,4 +1,4 @@
-import type { Session } from '../../model/accounts.ts'
+import { nameKey, type Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
   decide,
@@ -37,9 +37,10 @@ export function recognize(
       now(),
     )
   const { firstName = null, lastName = null } = identity
-  db.run(
+  const renamed = db.get<EpersonRow>(
     `UPDATE eperson SET first_name = coalesce(?, first_name), last_name = coalesce(?, last_name), stamp = ?
-     WHERE uuid = ? AND (first_name IS NOT coalesce(?, first_name) OR last_name IS NOT coalesce(?, last_name))`,
+     WHERE uuid = ? AND (first_name IS NOT coalesce(?, first_name) OR last_name IS NOT coalesce(?, last_name))
+     RETURNING ${epersonColumns}`,
     firstName,
     lastName,
     nextStamp(db),
@@ -47,6 +48,12 @@ export function recognize(
     firstName,
     lastName,
   )
+  if (renamed)
+    db.run(
+      'UPDATE eperson SET name_key = ? WHERE uuid = ?',
+      nameKey(renamed.first_name, renamed.last_name),
+      eperson.uuid,
+    )
   return { kind: found.kind, eperson }
 }
 

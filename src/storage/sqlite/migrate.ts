@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../../lib/make-folder.ts'
 import { version as program } from '../../lib/version.ts'
+import { type Group, nameKey } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
 import { migrations } from './migrations.ts'
@@ -40,12 +41,24 @@ export function migrate(dataFolder: string, create: boolean): boolean {
           `the store in ${dataFolder} has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
         )
       for (const sql of migrations.slice(from)) db.exec(sql)
+      fillNameKeys(db)
       db.exec(`PRAGMA user_version = ${migrations.length}`)
       return from === 0
     })
   } finally {
     db.close()
   }
+}
+
+/** In JavaScript, because SQLite folds only ASCII. */
+function fillNameKeys(db: Database): void {
+  type Named = { uuid: string; first_name: string | null; last_name: string | null }
+  for (const { uuid, first_name, last_name } of db.all<Named>(
+    'SELECT uuid, first_name, last_name FROM eperson',
+  ))
+    db.run('UPDATE eperson SET name_key = ? WHERE uuid = ?', nameKey(first_name, last_name), uuid)
+  for (const { uuid, name } of db.all<Group & Record<string, unknown>>('SELECT uuid, name FROM epersongroup'))
+    db.run('UPDATE epersongroup SET name_key = ? WHERE uuid = ?', nameKey(name), uuid)
 }
 
 /**

@@ -189,4 +189,11 @@ export const migrations: readonly string[] = [
   -- How many slots the records are in, where some of them were changed (docs/decisions/0019); NULL: as many as there are.
   ALTER TABLE entity ADD COLUMN slots INTEGER;
   `,
+  `
+  -- The files of a bundle in their order, with who may see them (docs/decisions/0021).
+  CREATE INDEX bitstream_of_bundle ON bitstream (item, bundle, place, audience);
+  -- The name in lower case, to search in; filled in by migrate.ts.
+  ALTER TABLE eperson ADD COLUMN name_key TEXT NOT NULL DEFAULT '';
+  ALTER TABLE epersongroup ADD COLUMN name_key TEXT NOT NULL DEFAULT '';
+  `,
 ]

@@ -1,4 +1,5 @@
-import type { Repository } from '../repository.ts'
+import type { Viewer } from '../../model/readers.ts'
+import type { BundleStart, Repository } from '../repository.ts'
 import {
   type BitstreamRow,
   bitstreamColumns,
@@ -17,11 +18,25 @@ import {
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 
+interface Parts {
+  readonly db: Database
+  readonly write: Write
+  /** @returns the audiences that admit a viewer */
+  readonly audiencesOf: (viewer: Viewer) => readonly number[]
+}
+
+/** The bundles of the item ?1, each found by one look into the index, however many bitstreams are in it. */
+const bundleNames = `WITH RECURSIVE found(bundle) AS (
+  SELECT min(bundle) FROM bitstream WHERE item = ?1
+  UNION ALL
+  SELECT (SELECT min(bundle) FROM bitstream WHERE item = ?1 AND bundle > found.bundle) FROM found
+  WHERE found.bundle IS NOT NULL)`
+
 /**
  * Items and bitstreams in the embedded store: reads are synchronous on the caller's thread, writes go through the single
  * writer.
  */
-export const sqliteRepository = ({ db, write }: { db: Database; write: Write }): Repository => ({
+export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository => ({
   item: uuid => {
     const row = db.get<ItemRow>(`SELECT ${itemColumns} FROM items WHERE uuid = ?`, uuid)
     return row && toItem({ ...row })
@@ -38,6 +53,62 @@ export const sqliteRepository = ({ db, write }: { db: Database; write: Write }):
         item,
       )
       .map(row => toBitstream({ ...row })),
+  bundles: (item, { offset, limit }) => ({
+    rows: db.all<BundleStart & Record<string, unknown>>(
+      `${bundleNames} SELECT bundle AS name, (SELECT uuid FROM bitstream
+           WHERE item = ?1 AND bitstream.bundle = found.bundle ORDER BY place LIMIT 1) AS first
+         FROM found WHERE bundle IS NOT NULL
+         ORDER BY (SELECT min(place) FROM bitstream WHERE item = ?1 AND bitstream.bundle = found.bundle)
+         LIMIT ?2 OFFSET ?3`,
+      item,
+      limit,
+      offset,
+    ),
+    total:
+      db.get<{ count: number }>(
+        `${bundleNames} SELECT count(*) AS count FROM found WHERE bundle IS NOT NULL`,
+        item,
+      )?.count ?? 0,
+  }),
+  firstIn: ({ item, bundle }) => {
+    const sql = `SELECT ${bitstreamColumns} FROM bitstreams WHERE item = ? AND bundle = ? ORDER BY place LIMIT 1`
+    const row = db.get<BitstreamRow>(sql, item, bundle)
+    return row && toBitstream({ ...row })
+  },
+  bitstreamsIn: ({ item, bundle }, viewer, { offset, limit }) => {
+    // + keeps SQLite from reading everything that the viewer sees (https://sqlite.org/optoverview.html#uplus).
+    const [seen, values] =
+      viewer.kind === 'administrator'
+        ? ['', []]
+        : ['AND +audience IN (SELECT value FROM json_each(?))', [JSON.stringify(audiencesOf(viewer))]]
+    const where = `WHERE item = ? AND bundle = ? ${seen}`
+    const rows = db.all<BitstreamRow>(
+      `SELECT ${bitstreamColumns} FROM bitstreams ${where} ORDER BY place LIMIT ? OFFSET ?`,
+      item,
+      bundle,
+      ...values,
+      limit,
+      offset,
+    )
+    const count = db.get<{ count: number }>(
+      `SELECT count(*) AS count FROM bitstream ${where}`,
+      item,
+      bundle,
+      ...values,
+    )
+    return { rows: rows.map(row => toBitstream({ ...row })), total: count?.count ?? 0 }
+  },
+  thumbnailOf: ({ item, name }) => {
+    // '/' follows '.', so these are the names that begin with the name and a dot. + leaves the index to them.
+    const row = db.get<BitstreamRow>(
+      `SELECT ${bitstreamColumns} FROM bitstreams WHERE item = ? AND bundle = 'THUMBNAIL' AND name >= ? AND name < ?
+       ORDER BY +place LIMIT 1`,
+      item,
+      `${name}.`,
+      `${name}/`,
+    )
+    return row && toBitstream({ ...row })
+  },
 
   uuidOf: identifier =>
     db.get<{ uuid: string }>('SELECT uuid FROM item WHERE identifier = ?', identifier)?.uuid,

@@ -1,0 +1,55 @@
+import type { Eperson, Group } from '../../model/accounts.ts'
+import type { EpersonSearch } from '../accounts.ts'
+import type { Part, Window } from '../window.ts'
+import type { Pool, Value } from './driver.ts'
+import { type EpersonRow, epersonColumns, isStorable, toEperson } from './rows.ts'
+
+/** Pages of epersons and groups, in the order of an index. */
+const nothing = { rows: [], total: 0 }
+
+export async function findEpersons(
+  pool: Pool,
+  { text, membership }: EpersonSearch,
+  { offset, limit }: Window,
+): Promise<Part<Eperson>> {
+  if (![text, membership?.group ?? ''].every(isStorable)) return nothing
+  const values: Value[] = []
+  const place = (value: Value) => `$${values.push(value)}`
+  const conditions: string[] = []
+  if (text !== '') {
+    const wanted = place(text)
+    conditions.push(
+      `(uuid = ${wanted} OR strpos(email_key, ${wanted}) > 0 OR strpos(name_key, ${wanted}) > 0)`,
+    )
+  }
+  if (membership)
+    conditions.push(
+      `${membership.is ? '' : 'NOT '}EXISTS (SELECT 1 FROM carrel.membership m
+         WHERE m.eperson = eperson.uuid AND m.epersongroup = ${place(membership.group)})`,
+    )
+  const from = `carrel.eperson ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}`
+  const total = count(pool, from, ...values)
+  const rows = pool.rows<EpersonRow>(
+    `SELECT ${epersonColumns} FROM ${from} ORDER BY email_key LIMIT $${values.length + 1} OFFSET $${values.length + 2}`,
+    ...values,
+    limit,
+    offset,
+  )
+  return { rows: (await rows).map(toEperson), total: await total }
+}
+
+export async function findGroups(pool: Pool, text: string, { offset, limit }: Window): Promise<Part<Group>> {
+  if (!isStorable(text)) return nothing
+  const from = "carrel.epersongroup WHERE $1 = '' OR uuid = $1 OR strpos(name_key, $1) > 0"
+  const total = count(pool, from, text)
+  const rows = pool.rows<Group & Record<string, unknown>>(
+    `SELECT uuid, name FROM ${from} ORDER BY name LIMIT $2 OFFSET $3`,
+    text,
+    limit,
+    offset,
+  )
+  return { rows: await rows, total: await total }
+}
+
+const count = async (pool: Pool, from: string, ...values: Value[]): Promise<number> =>
+  (await pool.rows<{ count: number }>(`SELECT count(*) AS count FROM ${from}`, ...values))[0]?.count ?? 0
