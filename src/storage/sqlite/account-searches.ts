@@ -1,54 +1,79 @@
 import type { Eperson, Group } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
-import { isCollectingCheaper } from '../shared/row-visibility.ts'
 import type { Part, Window } from '../window.ts'
-import type { Database } from './driver.ts'
-import { type EpersonRow, epersonColumns, toEperson } from './rows.ts'
+import type { TablePlan } from './compile.ts'
+import type { ReaderThreads } from './reader-threads.ts'
+import { type EpersonRow, toEperson } from './rows.ts'
 
-/** Pages of epersons and groups, in the order of an index. */
-const found = '(uuid = ? OR instr(email_key, ?) > 0 OR instr(name_key, ?) > 0)'
-const isMember = 'EXISTS (SELECT 1 FROM membership WHERE membership.eperson = uuid AND epersongroup = ?)'
-
-export function findEpersons(db: Database, search: EpersonSearch, { offset, limit }: Window): Part<Eperson> {
-  const { text, membership } = search
-  const all = () => count(db, 'eperson')
-  const inGroup = () => (membership ? count(db, 'membership WHERE epersongroup = ?', membership.group) : 0)
-  // A small group is collected and sorted. Otherwise everybody is passed in order, up to the end of the page.
-  const isSmall = membership?.is === true && isCollectingCheaper(inGroup(), all(), offset + limit)
-  const conditions = [
-    ...(text === '' ? [] : [found]),
-    ...(isSmall ? ['uuid IN (SELECT eperson FROM membership WHERE epersongroup = ?)'] : []),
-    ...(membership && !isSmall ? [`${membership.is ? '' : 'NOT '}${isMember}`] : []),
-  ]
-  const values = [...(text === '' ? [] : [text, text, text]), ...(membership ? [membership.group] : [])]
-  const from = `eperson ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}`
-  const rows = db.all<EpersonRow>(
-    `SELECT ${epersonColumns} FROM ${from} ORDER BY email_key LIMIT ? OFFSET ?`,
-    ...values,
-    limit,
-    offset,
-  )
-  const total = () => {
-    if (text !== '') return count(db, from, ...values)
-    if (!membership) return all()
-    return membership.is ? inGroup() : all() - inGroup()
-  }
-  return { rows: rows.map(toEperson), total: total() }
+/** Pages of epersons and groups, read on a reader thread: a search passes everybody. */
+interface Parts {
+  readonly file: string
+  readonly readerThreads: ReaderThreads
 }
 
-export function findGroups(db: Database, text: string, { offset, limit }: Window): Part<Group> {
+const json = (...columns: string[]) =>
+  `SELECT json_object(${columns.map(name => `'${name}', ${name}`).join(', ')}) AS json`
+const eperson = json('uuid', 'email', 'first_name', 'last_name', 'enabled')
+
+export async function findEpersons(
+  parts: Parts,
+  search: EpersonSearch,
+  window: Window,
+): Promise<Part<Eperson>> {
+  const { rows, total } = await read<EpersonRow>(parts, planOf(search, window))
+  return { rows: rows.map(toEperson), total }
+}
+
+function planOf({ text, membership }: EpersonSearch, { offset, limit }: Window): TablePlan {
+  const found = text === '' ? [] : ['(uuid = ? OR instr(email_key, ?) > 0 OR instr(name_key, ?) > 0)']
+  const values = [...(text === '' ? [] : [text, text, text]), ...(membership ? [membership.group] : [])]
+  const from = (...members: string[]) =>
+    ['eperson', [...found, ...members].join(' AND ')].filter(part => part !== '').join(' WHERE ')
+  const page = (rows: string) => ({
+    sql: `${eperson} FROM ${rows} ORDER BY email_key LIMIT ? OFFSET ?`,
+    values: [...values, limit, offset],
+  })
+  const isMember = 'EXISTS (SELECT 1 FROM membership WHERE membership.eperson = uuid AND epersongroup = ?)'
+  // Everybody is passed in the order of an index, up to the end of the page.
+  const inOrder = from(...(membership ? [`${membership.is ? '' : 'NOT '}${isMember}`] : []))
+  const everybody = '(SELECT count(*) FROM eperson)'
+  const members = '(SELECT count(*) FROM membership WHERE epersongroup = ?)'
+  const others = `${everybody} - ${members}`
+  const seen =
+    text !== ''
+      ? `(SELECT count(*) FROM ${inOrder})`
+      : membership === null
+        ? everybody
+        : membership.is
+          ? members
+          : others
+  return {
+    counts: { sql: `SELECT ${seen} AS seen, ${everybody} AS "all"`, values },
+    page: page(inOrder),
+    collectedPage: membership?.is
+      ? page(from('uuid IN (SELECT eperson FROM membership WHERE epersongroup = ?)'))
+      : null,
+    end: offset + limit,
+  }
+}
+
+export function findGroups(parts: Parts, text: string, { offset, limit }: Window): Promise<Part<Group>> {
   const [from, values] =
     text === ''
       ? ['epersongroup', []]
       : ['epersongroup WHERE uuid = ? OR instr(name_key, ?) > 0', [text, text]]
-  const rows = db.all<Group & Record<string, unknown>>(
-    `SELECT uuid, name FROM ${from} ORDER BY name LIMIT ? OFFSET ?`,
-    ...values,
-    limit,
-    offset,
-  )
-  return { rows: rows.map(row => ({ ...row })), total: count(db, from, ...values) }
+  return read<Group>(parts, {
+    counts: { sql: `SELECT count(*) AS seen, 0 AS "all" FROM ${from}`, values },
+    page: {
+      sql: `${json('uuid', 'name')} FROM ${from} ORDER BY name LIMIT ? OFFSET ?`,
+      values: [...values, limit, offset],
+    },
+    collectedPage: null,
+    end: offset + limit,
+  })
 }
 
-const count = (db: Database, from: string, ...values: string[]): number =>
-  db.get<{ count: number }>(`SELECT count(*) AS count FROM ${from}`, ...values)?.count ?? 0
+async function read<Row>({ file, readerThreads }: Parts, plan: TablePlan): Promise<Part<Row>> {
+  const { total, body } = await readerThreads.leastBusy().call('page', file, plan, ',')
+  return { rows: JSON.parse(`[${Buffer.from(body).toString()}]`) as Row[], total: total ?? 0 }
+}

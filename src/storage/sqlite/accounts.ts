@@ -5,6 +5,7 @@ import { configuredGroupEvent } from '../shared/account-rules.ts'
 import { findEpersons, findGroups } from './account-searches.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
+import type { ReaderThreads } from './reader-threads.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 
@@ -12,13 +13,16 @@ interface Parts {
   readonly db: Database
   readonly snapshot: SharedSnapshot
   readonly write: Write
+  /** The database, for reader threads. */
+  readonly file: string
+  readonly readerThreads: ReaderThreads
 }
 
 /** How many stamps are kept at most. */
 const maxStamps = 10_000
 
 /** Accounts in the embedded store: reads are synchronous on the caller's thread, writes go through the single writer. */
-export function sqliteAccounts({ db, snapshot, write }: Parts): Accounts {
+export function sqliteAccounts({ db, snapshot, write, ...searches }: Parts): Accounts {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
   const stamps = new Map<string, number | undefined>()
   /** Of the store, when they were read. */
@@ -80,8 +84,8 @@ export function sqliteAccounts({ db, snapshot, write }: Parts): Accounts {
     join: (group, email, event) => write('join', group, email, event),
     leave: (group, email, event) => write('leave', group, email, event),
 
-    findEpersons: (search, window) => findEpersons(db, search, window),
-    findGroups: (text, window) => findGroups(db, text, window),
+    findEpersons: (search, window) => findEpersons(searches, search, window),
+    findGroups: (text, window) => findGroups(searches, text, window),
     listEpersons: () =>
       db
         .all<EpersonRow & { groups: string }>(

@@ -10,6 +10,7 @@ import { sqliteEntities } from './entities.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
+import { createReaderThreads } from './reader-threads.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
@@ -40,10 +41,12 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
   const { db } = snapshot
   const writer = createGroupCommit(file, shared)
   const secrets = fileSecrets(dataFolder, writer.write)
+  const readerThreads = createReaderThreads(shared)
   const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
     db,
     audiencesOf,
+    readerThreads,
     snapshot,
     file,
     write: writer.write,
@@ -52,7 +55,7 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
   })
   return {
     isNew,
-    accounts: sqliteAccounts({ db, snapshot, write: writer.write }),
+    accounts: sqliteAccounts({ db, snapshot, write: writer.write, file, readerThreads }),
     entities,
     repository: sqliteRepository({ db, write: writer.write, audiencesOf }),
     secrets,
@@ -62,7 +65,8 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
     },
     close: async () => {
       await writer.close()
-      await entities.close()
+      await readerThreads.close()
+      entities.close()
       snapshot.close()
     },
   }

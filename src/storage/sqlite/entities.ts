@@ -13,7 +13,7 @@ import { sortRecords } from '../shared/sort-records.ts'
 import type { Database } from './driver.ts'
 import type { PublishedEntity } from './entity-changes.ts'
 import type { Write } from './group-commit.ts'
-import { createReaderThreads } from './reader-threads.ts'
+import type { ReaderThreads } from './reader-threads.ts'
 import { recordFiles } from './record-source.ts'
 import {
   baseOf,
@@ -39,16 +39,16 @@ interface Parts {
   readonly snapshot: SharedSnapshot
   readonly file: string
   readonly write: Write
+  readonly readerThreads: ReaderThreads
   /** @returns the audiences that admit a viewer */
   readonly audiencesOf: (viewer: Viewer) => readonly number[]
 }
 
 /** The list of entities, and the files of imported ones: one for each version, never changed. */
-export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
-  const { db, snapshot, file, write, audiencesOf, dataFolder, shared } = parts
+export function sqliteEntities(parts: Parts): Entities & { close(): void } {
+  const { db, snapshot, file, write, audiencesOf, readerThreads, dataFolder, shared } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
-  const readerThreads = createReaderThreads(shared)
   const files = recordFiles({ readerThreads, fileOf })
   const records = createRecordListings(files, shared.cache)
 
@@ -152,9 +152,8 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     },
     expose: undefined,
     scratchFolder: folder,
-    close: async () => {
+    close: () => {
       clearInterval(sweeping)
-      await readerThreads.close()
       files.close()
     },
   }
