@@ -57,6 +57,40 @@ for (const engine of engines)
     for (const [at, one] of stores.entries()) assert.equal(await idOf(one), ids[at])
   })
 
+for (const engine of engines)
+  test(`S4 epersons and groups of an older version are found by their names in any case (${engine})`, async t => {
+    const settings: Readonly<Record<string, string>> = await older[engine](t)
+    const { CARREL_DATABASE_URL: url, CARREL_DATA: folder = '' } = settings
+    const values = (session: string, enabled: string) =>
+      `('u', 'a@example.org', 'a@example.org', 'Åsa', NULL, ${enabled}, 0, ${session}, 1, '2026-01-01T00:00:00Z')`
+    const columns =
+      '(uuid, email, email_key, first_name, last_name, enabled, password_stamp, session_key, stamp, created)'
+    const group = "('g', 'Ärzte', '2026-01-01T00:00:00Z')"
+    if (url !== undefined)
+      await runSql(
+        url,
+        `INSERT INTO carrel.eperson ${columns} VALUES ${values("''", 'true')}; INSERT INTO carrel.epersongroup VALUES ${group}`,
+      )
+    else {
+      const db = new DatabaseSync(join(folder, 'carrel.db'))
+      db.exec(
+        `INSERT INTO eperson ${columns} VALUES ${values("x''", '1')}; INSERT INTO epersongroup VALUES ${group}`,
+      )
+      db.close()
+    }
+    const { accounts, close } = await openStore(toConfig(settings), { create: true })
+    try {
+      const window = { offset: 0, limit: 10 }
+      assert.equal(
+        (await accounts.findEpersons({ text: 'åsa', membership: null }, window)).rows[0]?.uuid,
+        'u',
+      )
+      assert.equal((await accounts.findGroups('ärz', window)).rows[0]?.uuid, 'g')
+    } finally {
+      await close()
+    }
+  })
+
 /** SHA-256 of every migration, in order. Append; never change one: a store that has it would differ from a new one. */
 const released = {
   sqlite: [
