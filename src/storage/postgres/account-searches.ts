@@ -28,7 +28,7 @@ export async function findEpersons(
          WHERE m.eperson = eperson.uuid AND m.epersongroup = ${place(membership.group)})`,
     )
   const from = `carrel.eperson ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}`
-  const total = count(pool, from, ...values)
+  const total = text === '' && membership ? countMembers(pool, membership) : count(pool, from, ...values)
   const rows = pool.rows<EpersonRow>(
     `SELECT ${epersonColumns} FROM ${from} ORDER BY email_key LIMIT $${values.length + 1} OFFSET $${values.length + 2}`,
     ...values,
@@ -49,6 +49,15 @@ export async function findGroups(pool: Pool, text: string, { offset, limit }: Wi
     offset,
   )
   return { rows: await rows, total: await total }
+}
+
+/** Without a join. */
+async function countMembers(
+  pool: Pool,
+  { group, is }: NonNullable<EpersonSearch['membership']>,
+): Promise<number> {
+  const members = await count(pool, 'carrel.membership WHERE epersongroup = $1', group)
+  return is ? members : (await count(pool, 'carrel.eperson')) - members
 }
 
 const count = async (pool: Pool, from: string, ...values: Value[]): Promise<number> =>
