@@ -33,6 +33,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     secret: async () => (await import('./secret.ts')).secretCommand(),
     copy: async () => (await import('./copy.ts')).copyCommand(),
     sso: async () => (await import('./sso.ts')).ssoCommand(),
+    doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   }),
 )
 

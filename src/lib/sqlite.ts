@@ -30,7 +30,8 @@ export interface Prepared {
 export type Unavailable = (why: string, cause: unknown) => Error
 
 export interface OpenOptions {
-  readonly mode: 'write' | 'read' | 'immutable'
+  /** `inspect` reads like `read`, and leaves the write-ahead log as it is when the last connection closes. */
+  readonly mode: 'write' | 'read' | 'inspect' | 'immutable'
   /** Size of the page cache in KiB. */
   readonly cache?: number
   /** How many bytes of the file to map into memory. */
@@ -67,7 +68,7 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
   const db = guard(() => {
     const location = options.mode === 'immutable' ? `file:${encodeURI(path)}?immutable=1` : path
     const opened = new sqlite.DatabaseSync(location, {
-      readOnly: options.mode === 'immutable',
+      readOnly: options.mode === 'immutable' || options.mode === 'inspect',
       timeout: 5_000,
     })
     if (options.mode === 'read') opened.exec('PRAGMA query_only = 1')

@@ -43,6 +43,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   downloads: ['config', 'http', 'storage', 'files', 'authn'],
   import: ['storage', 'storage/shared/sort-records.ts', 'threads'],
   ingest: ['storage', 'files', 'import'],
+  doctor: [
+    'config',
+    'storage/inspection.ts',
+    'http/addresses.ts',
+    'authn/sso/addresses.ts',
+    'authn/sso/check.ts',
+  ],
 }
 
 /** The rooms that the wiring and the command line may look into: all. */

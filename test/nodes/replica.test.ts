@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, type TestContext, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
+import { inspectStore } from '../../src/storage/postgres/inspect.ts'
 import type { Client } from '../support/clients/client.ts'
 import { list, listPath, problemOf } from '../support/clients/listings.ts'
 import { atEnd } from '../support/service/at-end.ts'
@@ -259,4 +260,22 @@ test('D3 a database that the replica has never heard of is read from the primary
     assert.deepEqual(await emailsOf(admin, parameters), ['root@example.org'])
     assert.deepEqual(await list(admin, 'letters', parameters), records('old', 10))
   }
+})
+
+test('D8 doctor says how far the replica is behind, and when it is none', async t => {
+  const { service, servers: both, url } = await withReplica(t)
+  const found = async (replicaUrl: string) => {
+    const { server } = await inspectStore(url.primary, replicaUrl)
+    return server?.replica
+  }
+  await caughtUp(both)
+  const current = await found(url.replica)
+  assert.ok(current?.kind === 'replica' && current.bytesBehind === 0, JSON.stringify(current))
+  const resume = await pauseReplay(t, both)
+  await service.addEperson('ruth@example.org')
+  const behind = await found(url.replica)
+  assert.ok(behind?.kind === 'replica' && behind.bytesBehind > 0, JSON.stringify(behind))
+  await resume()
+  assert.equal((await found(url.primary))?.kind, 'no-replica')
+  assert.equal((await found('postgres://127.0.0.1:1/none'))?.kind, 'unreachable')
 })

@@ -1,0 +1,71 @@
+import { type StatsFs, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+
+/** A folder of Carrel, as the operating system sees it. Nothing in it is opened (docs/decisions/0005). */
+export interface FolderFacts {
+  readonly role: 'data' | 'files'
+  readonly path: string
+  /** The number of its kind (statfs(2), f_type). */
+  readonly fileSystem: number
+  /** Bytes, of which other users than root may take `free`. */
+  readonly size: number
+  readonly free: number
+  /** How many files there may be; 0: the file system doesn't count them. */
+  readonly inodes: number
+  readonly freeInodes: number
+  /** The folder itself, and what it is known to hold. */
+  readonly entries: readonly Entry[]
+}
+
+export interface Entry {
+  readonly path: string
+  readonly name: '.' | 'carrel.db' | 'carrel.db-wal' | 'carrel.db-shm' | 'secret' | 'entities' | 'files'
+  /** The permission bits, such as 0o600. */
+  readonly mode: number
+  /** The id of its owner. */
+  readonly owner: number
+  /** Bytes. */
+  readonly size: number
+}
+
+const names = ['.', 'carrel.db', 'carrel.db-wal', 'carrel.db-shm', 'secret', 'entities', 'files'] as const
+
+/** @returns what there is of the folders that this configuration uses */
+export function lookAtFolders({
+  database,
+  dataFolder,
+  filesFolder,
+}: Pick<Config, 'database' | 'dataFolder' | 'filesFolder'>): readonly FolderFacts[] {
+  return [
+    ...(database.kind === 'embedded' ? look('data', dataFolder, names) : []),
+    ...look('files', filesFolder, ['.']),
+  ]
+}
+
+function look(role: FolderFacts['role'], path: string, known: readonly Entry['name'][]): FolderFacts[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return []
+  const { type, blocks, bavail, bsize, files, ffree }: StatsFs = statfsSync(path)
+  const entries = known.flatMap(name => entryOf(join(path, name), name))
+  return [
+    {
+      role,
+      path,
+      fileSystem: type,
+      size: blocks * bsize,
+      free: bavail * bsize,
+      inodes: files,
+      freeInodes: ffree,
+      entries,
+    },
+  ]
+}
+
+function entryOf(path: string, name: Entry['name']): Entry[] {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat ? [{ path, name, mode: stat.mode & 0o777, owner: stat.uid, size: stat.size }] : []
+}
+
+/** Whether every user of the machine may write to the file. */
+export const isWritableByAll = (path: string): boolean =>
+  ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o002) !== 0

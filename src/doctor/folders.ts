@@ -1,0 +1,139 @@
+import type { Check, Facts } from './facts.ts'
+import { type Finding, findingsAbout } from './finding.ts'
+import type { Entry, FolderFacts } from './folder-facts.ts'
+
+const mebibyte = 1024 ** 2
+const inMebibytes = (bytes: number) => `${Math.floor(bytes / mebibyte).toLocaleString('en')} MiB`
+const octal = (mode: number) => mode.toString(8).padStart(4, '0')
+const nameOf = ({ role }: FolderFacts) => (role === 'data' ? 'data folder' : 'folder of files')
+
+/** Who may read and write what Carrel keeps. Windows has other rights. */
+export const checkModes: Check = function* ({ folders, configFile }) {
+  if (process.platform === 'win32') return
+  for (const folder of folders) {
+    const { ok } = findingsAbout('permissions')
+    const found = [...folder.entries.flatMap(entry => [...wrongMode(folder, entry)]), ...otherOwners(folder)]
+    yield* found
+    if (found.length === 0) yield ok(`other users can't read the ${nameOf(folder)} ${folder.path}`)
+  }
+  if (configFile?.isWritable)
+    yield findingsAbout('permissions').error(
+      `every user of this machine can change the settings in ${configFile.path}`,
+      `chmod o-w ${configFile.path}`,
+    )
+}
+
+function* wrongMode({ role }: FolderFacts, { name, path, mode }: Entry): Iterable<Finding> {
+  const { warning, error } = findingsAbout('permissions')
+  const shown = `${path} has the mode ${octal(mode)}`
+  if (name === 'secret') {
+    if ((mode & 0o077) !== 0)
+      yield error(
+        `${shown}: other users can read the secret, and make tokens of anyone with it`,
+        `chmod 600 ${path}, then \`carrel secret rotate\` twice, 90 days apart, or remove the file and restart to log everyone out at once`,
+      )
+  } else if ((mode & 0o002) !== 0)
+    yield error(`${shown}: every user of this machine can change it`, `chmod o-rwx ${path}`)
+  else if (name.startsWith('carrel.db') && (mode & 0o044) !== 0)
+    yield error(`${shown}: other users can read accounts and the audit trail`, `chmod 600 ${path}`)
+  // The group may be the proxy's, which sends the files (F4).
+  else if ((mode & 0o005) !== 0 && (role === 'files' || name === 'files'))
+    yield warning(`${shown}: every user of this machine can read the files`, `chmod o-rwx ${path}`)
+  else if ((mode & 0o005) !== 0)
+    yield warning(`${shown}: every user of this machine can look into it`, `chmod o-rwx ${path}`)
+}
+
+/** A command that was run as another user, such as root, leaves files that the service can't use. */
+function* otherOwners({ entries }: FolderFacts): Iterable<Finding> {
+  const owner = entries[0]?.owner
+  for (const entry of entries)
+    if (entry.owner !== owner)
+      yield findingsAbout('permissions').error(
+        `${entry.path} belongs to the user ${entry.owner}, and its folder to ${owner}: a command was run as another user than the service`,
+        `chown ${owner} ${entry.path}, and run commands as that user`,
+      )
+}
+
+/** Kinds of file systems (statfs(2), and linux/magic.h): those of a network, where locks and shared memory don't hold. */
+const networks: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0x01021997, '9P'],
+  [0x00c36400, 'Ceph'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x47504653, 'GPFS'],
+  [0x01161970, 'GFS2'],
+  [0x7461636f, 'OCFS2'],
+  [0x5346414f, 'AFS'],
+  [0x73757245, 'Coda'],
+  [0x786f4256, 'a shared folder of VirtualBox'],
+])
+const fuse = 0x65735546
+const memory = new Set([0x01021994, 0x858458f6])
+
+/** Where the folders are: SQLite's write-ahead log needs a file system of this machine (https://sqlite.org/wal.html). */
+export const checkFileSystems: Check = function* ({ folders }) {
+  const { ok, note, warning, error } = findingsAbout('file system')
+  for (const folder of folders) {
+    const { role, path } = folder
+    // A negative number where the field is signed.
+    const kind = folder.fileSystem >>> 0
+    const network = networks.get(kind)
+    if (memory.has(kind))
+      yield warning(
+        `the ${nameOf(folder)} ${path} is in memory: it is gone when the machine restarts`,
+        'move it to a disk',
+      )
+    else if (network !== undefined && role === 'data')
+      yield error(
+        `the data folder ${path} is on a network (${network}): locks don't hold there, and the store will be damaged`,
+        'move it to a disk of this machine; for several machines use PostgreSQL (docs/deployment.md)',
+      )
+    else if (kind === fuse && role === 'data')
+      yield note(
+        `the data folder ${path} is on a file system in user space (FUSE)`,
+        "make sure that it isn't on a network, and that it has POSIX locks and shared memory",
+      )
+    else yield ok(`the ${nameOf(folder)} ${path} is on ${network ?? 'a file system of this machine'}`)
+  }
+}
+
+const littleSpace = 1024 * mebibyte
+const noSpace = 100 * mebibyte
+const littleShare = 0.05
+
+/** Room on the disks. */
+export const checkSpace: Check = function* ({ folders }) {
+  const { ok, warning, error } = findingsAbout('space')
+  for (const folder of folders) {
+    const { path, free, size, inodes, freeInodes } = folder
+    const left = `${inMebibytes(free)} of ${inMebibytes(size)} are free for the ${nameOf(folder)} ${path}`
+    const advice = 'make room: when the disk is full, whatever writes is answered with 503'
+    if (free < noSpace) yield error(left, advice)
+    else if (free < littleSpace || free < size * littleShare) yield warning(left, advice)
+    else yield ok(left)
+    if (inodes > 0 && freeInodes < inodes * littleShare)
+      yield warning(
+        `only ${freeInodes.toLocaleString('en')} of ${inodes.toLocaleString('en')} inodes are free for ${path}: no more files can be made when they are used up`,
+        'remove small files, or make the file system again with more inodes',
+      )
+  }
+}
+
+/** Of carrel.db-wal, which is emptied every 4 MB unless a reader keeps an old state. */
+const largeLog = 64 * mebibyte
+
+/** How far the write-ahead log has grown. It keeps its size until the service stops. */
+export const checkLog: Check = function* ({ folders }: Facts) {
+  const { ok, warning } = findingsAbout('write-ahead log')
+  const log = folders.flatMap(({ entries }) => entries).find(({ name }) => name === 'carrel.db-wal')
+  if (!log) return
+  if (log.size > largeLog)
+    yield warning(
+      `${log.path} has grown to ${inMebibytes(log.size)}: something read an old state for long, such as a listing whose client has stalled`,
+      'restart the service to shrink it; if it grows again, look for clients that hold listings open',
+    )
+  else yield ok(`${log.path} has ${inMebibytes(log.size)}`)
+}

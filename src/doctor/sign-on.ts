@@ -1,0 +1,32 @@
+import { statSync } from 'node:fs'
+import { signOnAddresses } from '../authn/sso/addresses.ts'
+import type { Config } from '../config/config.ts'
+import { addressesOf } from '../http/addresses.ts'
+import { type Finding, findingsAbout } from './finding.ts'
+
+const day = 24 * 3_600_000
+/** Federations renew their metadata every day, and keys change within months. */
+const oldMetadata = 90 * day
+
+/** The findings themselves say what would be right. */
+const seeGuide = 'docs/sso.md explains the setting; `carrel sso check` repeats this part'
+
+/** What `carrel sso check` finds, and how old the providers' metadata is. It asks the providers. */
+export async function* checkSignOn(config: Config, now: number): AsyncIterable<Finding> {
+  const { singleSignOn } = config
+  if (singleSignOn === null) return
+  // Loaded only here: the protocol libraries take longer to load than most commands to run.
+  const { checkSignOn: check } = await import('../authn/sso/check.ts')
+  const addresses = signOnAddresses(addressesOf(config))
+  for await (const { level, about, what } of check({ ...config, singleSignOn, addresses }))
+    yield { level, about: `sso ${about}`, what, advice: level === 'ok' ? null : seeGuide }
+  for (const provider of singleSignOn.providers) {
+    const modified =
+      provider.kind === 'saml' ? statSync(provider.metadata, { throwIfNoEntry: false })?.mtimeMs : undefined
+    if (modified !== undefined && now - modified > oldMetadata)
+      yield findingsAbout(`sso ${provider.id}`).note(
+        `its metadata was fetched ${Math.floor((now - modified) / day)} days ago`,
+        'fetch it again, regularly: a new certificate of the provider is announced there',
+      )
+  }
+}

@@ -1,0 +1,132 @@
+import { administratorGroup } from '../../model/accounts.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import { type ReplicaFacts, type ServerFacts, type StoreFacts, searchedEvents } from '../inspection.ts'
+import { type Connection, connect } from './driver.ts'
+import { migrations } from './migrations.ts'
+
+/** A time limit for each statement, in ms: the newest backup is searched for among many events. */
+const timeout = 10_000
+
+const connectOnlyToRead = (url: string) =>
+  connect({
+    url,
+    statementTimeout: timeout,
+    queryTimeout: timeout,
+    setup: 'SET default_transaction_read_only = on',
+  })
+
+/**
+ * Reads what can be told of the store in the database, and of the server, in transactions that can't write.
+ * @throws StoreUnavailable when there is none, or it can't be read
+ */
+export async function inspectStore(url: string, replicaUrl: string | null): Promise<StoreFacts> {
+  const db = await connectOnlyToRead(url)
+  try {
+    const version = await versionOf(db)
+    if (!version) throw new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
+    const [row] = await db.rows<{
+      administrators: number
+      newest: string | null
+      backup: string | null
+      made: number | null
+    }>(
+      `SELECT
+         (SELECT count(*) FROM carrel.eperson e JOIN carrel.membership m ON m.eperson = e.uuid
+            JOIN carrel.epersongroup g ON g.uuid = m.epersongroup WHERE g.name = $1 AND e.enabled) AS administrators,
+         (SELECT time FROM carrel.event ORDER BY id DESC LIMIT 1) AS newest,
+         (SELECT max(time) FROM (SELECT time, event, outcome FROM carrel.event ORDER BY id DESC LIMIT ${searchedEvents}) recent
+            WHERE event = 'backup' AND outcome = 'success') AS backup,
+         (SELECT extract(epoch FROM made)::float8 * 1000 FROM carrel.secret ORDER BY id DESC LIMIT 1) AS made`,
+      administratorGroup,
+    )
+    return {
+      migrationsMissing: migrations.length - version,
+      administrators: row?.administrators ?? 0,
+      newestEvent: row?.newest ? Date.parse(row.newest) : null,
+      newestBackup: row?.backup ? Date.parse(row.backup) : null,
+      secretMade: row?.made ?? null,
+      // An older schema doesn't say which store it is, by which a replica is known.
+      server: await inspectServer(db, version < migrations.length ? null : replicaUrl),
+    }
+  } finally {
+    await db.close()
+  }
+}
+
+/** @returns undefined if there is no store */
+async function versionOf(db: Connection): Promise<number | undefined> {
+  const [known] = await db.rows<{ known: boolean }>(
+    "SELECT to_regclass('carrel.schema_version') IS NOT NULL AS known",
+  )
+  if (!known?.known) return undefined
+  return (await db.rows<{ version: number }>('SELECT version FROM carrel.schema_version'))[0]?.version
+}
+
+async function inspectServer(db: Connection, replicaUrl: string | null): Promise<ServerFacts> {
+  const [row] = await db.rows<{
+    version: string
+    encoding: string
+    most: number
+    connections: number
+    unsafe: string[]
+    encrypted: boolean | null
+  }>(
+    // reserved_connections is there since PostgreSQL 16. A limit of -1 is none.
+    `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
+       least(
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+           - coalesce(current_setting('reserved_connections', true)::int, 0),
+         (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
+         (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
+       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+       ARRAY(SELECT name || ' = ' || setting FROM pg_settings
+         WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off' ORDER BY name) AS unsafe,
+       (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS encrypted`,
+  )
+  return {
+    version: Number(row?.version),
+    encoding: row?.encoding ?? '',
+    clockAhead: await clockAhead(db),
+    maxConnections: row?.most ?? 0,
+    connections: row?.connections ?? 0,
+    unsafeSettings: row?.unsafe ?? [],
+    isEncrypted: row?.encrypted ?? false,
+    replica: replicaUrl === null ? null : await inspectReplica(db, replicaUrl),
+  }
+}
+
+/** @returns ms; the answer is taken to come from the middle of the time that it took */
+async function clockAhead(db: Connection): Promise<number> {
+  const sent = Date.now()
+  const [row] = await db.rows<{ now: number }>(
+    'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now',
+  )
+  return Math.round((row?.now ?? sent) - (sent + Date.now()) / 2)
+}
+
+async function inspectReplica(primary: Connection, url: string): Promise<ReplicaFacts> {
+  let db: Connection
+  try {
+    db = await connectOnlyToRead(url)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    return { kind: 'unreachable', reason: error.message }
+  }
+  try {
+    const store = 'SELECT store FROM carrel.state'
+    const [written] = await primary.rows<{ at: string }>('SELECT CAST(pg_current_wal_lsn() AS text) AS at')
+    const [row] = await db.rows<{ standby: boolean; bytes: number | null; seconds: number | null }>(
+      `SELECT pg_is_in_recovery() AS standby,
+         pg_wal_lsn_diff(CAST($1 AS pg_lsn), pg_last_wal_replay_lsn())::float8 AS bytes,
+         extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 AS seconds`,
+      written?.at ?? '0/0',
+    )
+    if (!row?.standby) return { kind: 'no-replica', reason: 'it is no replica: it takes writes' }
+    const [here] = await primary.rows<{ store: string }>(store)
+    const there = (await versionOf(db)) && (await db.rows<{ store: string }>(store))[0]?.store
+    if (here?.store !== there) return { kind: 'no-replica', reason: 'it holds another store, or none' }
+    return { kind: 'replica', bytesBehind: Math.max(0, row.bytes ?? 0), secondsBehind: row.seconds }
+  } finally {
+    await db.close()
+  }
+}
