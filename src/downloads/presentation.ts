@@ -38,8 +38,8 @@ export function presentation({
       fallback: toAscii(fileName(name)),
     }),
     'content-security-policy': isInline
-      ? "default-src 'none'; img-src 'self'; media-src 'self'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'"
-      : "default-src 'none'; frame-ancestors 'none'; sandbox",
+      ? "default-src 'none'; img-src 'self'; media-src 'self'; object-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+      : "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox",
   }
 }
 

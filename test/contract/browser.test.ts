@@ -142,6 +142,8 @@ function assertSecurityHeaders(headers: Headers, what: string, { https = false }
   assert.equal(headers.get('x-content-type-options'), 'nosniff', what)
   const csp = headers.get('content-security-policy') ?? ''
   assert.match(csp, /default-src 'none'/, what)
+  // No directive falls back to default-src for this one.
+  assert.match(csp, /base-uri 'none'/, what)
   assert.ok(headers.get('x-frame-options') === 'DENY' || /frame-ancestors 'none'/.test(csp), what)
   assert.ok(headers.has('referrer-policy'), what)
   if (https) assert.match(headers.get('strict-transport-security') ?? '', /^max-age=\d{6,}/, what)

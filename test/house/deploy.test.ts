@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { toConfig } from '../../src/config/config.ts'
+import { settings } from '../../src/config/settings.ts'
+import { repository } from '../support/service/process.ts'
+
+/** The examples in deploy/ and in the guides, as operators copy them. */
+
+const read = (file: string) => readFileSync(join(repository, file), 'utf8')
+const examples = [
+  ...globSync('deploy/*', { cwd: repository }),
+  ...globSync(['docs/how-to/*.md', 'docs/deployment.md'], { cwd: repository }),
+]
+
+test('D3 the examples of deployment name only settings that there are', () => {
+  const unknown = examples.flatMap(file =>
+    [...read(file).matchAll(/\bCARREL_(?!TEST_)[A-Z_]+\b/g)]
+      .filter(([key]) => !Object.hasOwn(settings, key))
+      .map(([key]) => `${file}: ${key}`),
+  )
+  assert.deepEqual(unknown, [])
+})
+
+test('D3 the settings that the examples of deployment give are valid', () => {
+  let given = 0
+  for (const file of globSync('deploy/*', { cwd: repository })) {
+    const pairs = [...read(file).matchAll(/^(?:#\s+|\s*|ENV )(CARREL_[A-Z_]+)=(\S+)$/gm)]
+    given += pairs.length
+    const env = Object.fromEntries(pairs.map(([, key = '', value = '']) => [key, value]))
+    assert.doesNotThrow(() => toConfig(env), file)
+  }
+  assert.ok(given >= 8, `${given} settings were found`)
+})
