@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { referencePath, references } from '../../scripts/reference.ts'
 import { providerSchemas } from '../../src/config/provider-schemas.ts'
@@ -163,4 +163,16 @@ test('D3 every setting of single sign-on is explained in docs/sso.md', () => {
     .flatMap(leavesOf)
     .filter(name => !rows.some(row => new RegExp(`\`([\\w.[\\]]*\\.)?${name}\``).test(row)))
   assert.deepEqual([...new Set(missing)], [])
+})
+
+test('links between documents lead to files that there are', () => {
+  const documents = globSync(['*.md', 'docs/**/*.md', 'deploy/*.md'], { cwd: repository })
+  const links = documents.flatMap(file =>
+    [...readFileSync(join(repository, file), 'utf8').matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(
+      ([, target = '']) => [file, target] as const,
+    ),
+  )
+  assert.ok(links.length > 300, `${links.length} links were found`)
+  const broken = links.filter(([file, target]) => !existsSync(join(repository, dirname(file), target)))
+  assert.deepEqual(broken, [])
 })
