@@ -35,7 +35,8 @@ function* checkServer(server: ServerFacts, host: string): Iterable<Finding> {
     )
 }
 
-const isOwnMachine = (host: string) => /^(localhost|127(\.\d+){3}|\[::1\]|)$/.test(host)
+/** No host, or a path, is a socket of this machine. */
+const isOwnMachine = (host: string) => /^(localhost|127(\.\d+){3}|\[::1\]|%2f.*|)$/i.test(host)
 
 /** Three pools, a fourth for exposed tables, a session look-up for each worker, and two for housekeeping (deployment.md). */
 function* checkConnections(server: ServerFacts, poolSize: number, workers: number): Iterable<Finding> {

@@ -1,6 +1,7 @@
 import { type StatsFs, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
+import { systemReason } from '../lib/system-errors.ts'
 
 /** A folder of Carrel, as the operating system sees it. Nothing in it is opened (docs/decisions/0005). */
 export interface FolderFacts {
@@ -43,7 +44,17 @@ export function lookAtFolders({
   ]
 }
 
+/** @returns nothing if the system doesn't let it: that the store can't be read is said elsewhere */
 function look(role: FolderFacts['role'], path: string, known: readonly Entry['name'][]): FolderFacts[] {
+  try {
+    return factsOf(role, path, known)
+  } catch (error) {
+    if (systemReason(error) === undefined) throw error
+    return []
+  }
+}
+
+function factsOf(role: FolderFacts['role'], path: string, known: readonly Entry['name'][]): FolderFacts[] {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return []
   const { type, blocks, bavail, bsize, files, ffree }: StatsFs = statfsSync(path)
   const entries = known.flatMap(name => entryOf(join(path, name), name))

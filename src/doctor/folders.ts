@@ -26,6 +26,8 @@ export const checkModes: Check = function* ({ folders, configFile }) {
 function* wrongMode({ role }: FolderFacts, { name, path, mode }: Entry): Iterable<Finding> {
   const { warning, error } = findingsAbout('permissions')
   const shown = `${path} has the mode ${octal(mode)}`
+  // It is looked at as the folder of files.
+  if (role === 'data' && name === 'files') return
   if (name === 'secret') {
     if ((mode & 0o077) !== 0)
       yield error(
@@ -37,7 +39,7 @@ function* wrongMode({ role }: FolderFacts, { name, path, mode }: Entry): Iterabl
   else if (name.startsWith('carrel.db') && (mode & 0o044) !== 0)
     yield error(`${shown}: other users can read accounts and the audit trail`, `chmod 600 ${path}`)
   // The group may be the proxy's, which sends the files (F4).
-  else if ((mode & 0o005) !== 0 && (role === 'files' || name === 'files'))
+  else if ((mode & 0o005) !== 0 && role === 'files')
     yield warning(`${shown}: every user of this machine can read the files`, `chmod o-rwx ${path}`)
   else if ((mode & 0o005) !== 0)
     yield warning(`${shown}: every user of this machine can look into it`, `chmod o-rwx ${path}`)

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -148,6 +149,12 @@ test('D8 doctor creates no store, and says that there is none', async t => {
   const url = await databaseOf(folder)
   if (url !== undefined)
     assert.deepEqual(await runSql(url, "SELECT 1 FROM pg_namespace WHERE nspname = 'carrel'"), [])
+})
+
+testOn('sqlite', 'D8 doctor says why the system lets it see no store', async t => {
+  const circle = join(temporaryFolder(t), 'circle')
+  symlinkSync(circle, circle)
+  assert.match((await findings(circle, 'store')).join(), /^error: .*symbolic links go in a circle \(ELOOP\)/)
 })
 
 test('D8 doctor names each setting that is wrong, also when the service would not start', async t => {

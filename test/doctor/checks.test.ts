@@ -273,6 +273,11 @@ for (const [what, change, expected] of rows)
     assert.deepEqual(without, [], 'it says what to do')
   })
 
+test('D8 a database on a socket of this machine needs no encryption', () => {
+  for (const url of ['postgres:///carrel?host=/run/postgresql', 'postgres://%2Frun%2Fpostgresql/carrel'])
+    assert.deepEqual(troubleWith(withServer({}, { CARREL_DATABASE_URL: url })), [])
+})
+
 test('D8 doctor checks only what there is: no store, no folders', () => {
   assert.deepEqual(troubleWith({ store: null, folders: [] }), [])
 })

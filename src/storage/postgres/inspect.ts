@@ -71,14 +71,15 @@ async function inspectServer(db: Connection, replicaUrl: string | null): Promise
     unsafe: string[]
     encrypted: boolean | null
   }>(
-    // reserved_connections is there since PostgreSQL 16. A limit of -1 is none.
+    // reserved_connections is there since PostgreSQL 16. A limit of -1 is none. Of others' connections an ordinary role
+    // sees little more than the database.
     `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
        least(
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
            - coalesce(current_setting('reserved_connections', true)::int, 0),
          (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
          (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
-       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+       (SELECT count(*) FROM pg_stat_activity WHERE datname IS NOT NULL) AS connections,
        ARRAY(SELECT name || ' = ' || setting FROM pg_settings
          WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off' ORDER BY name) AS unsafe,
        (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS encrypted`,
