@@ -32,6 +32,8 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     entity: async () => (await import('./entity.ts')).entityCommand(),
     secret: async () => (await import('./secret.ts')).secretCommand(),
     copy: async () => (await import('./copy.ts')).copyCommand(),
+    backup: async () => (await import('./backup.ts')).backupCommand(),
+    restore: async () => (await import('./restore.ts')).restoreCommand(),
     sso: async () => (await import('./sso.ts')).ssoCommand(),
     doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   }),

@@ -45,7 +45,7 @@ export async function claimFolder(folder: string, store: Store): Promise<boolean
   const layout = layoutOf(folder)
   const id = await store.storeId()
   const owner = await unlessMissing(readFile(ownerFile(layout), 'utf8'))
-  if (owner !== undefined) {
+  if (owner !== undefined && owner.trim() !== restoring) {
     if (owner.trim() === id) return true
     if (owner.trim() === (await store.copiedFrom())) throw new UnfinishedCopy(folder)
     return false
@@ -77,6 +77,32 @@ export async function takeOver(folder: string, store: Store): Promise<boolean> {
     throw toStoreUnavailable(error)
   }
   return true
+}
+
+/** Instead of an owner: the folder is being filled from a backup, or that was interrupted. */
+const restoring = 'restoring'
+
+/**
+ * Marks an empty folder before it is filled from a backup. A store that knows its contents may claim it afterwards.
+ * @returns false where the folder has contents or an owner, and was not marked before
+ */
+export async function markRestoring(folder: string): Promise<boolean> {
+  const layout = layoutOf(folder)
+  const owner = await unlessMissing(readFile(ownerFile(layout), 'utf8'))
+  if (owner?.trim() === restoring) return true
+  if (owner !== undefined || (await holdsContents(layout))) return false
+  await writeOwner(layout, restoring)
+  return true
+}
+
+/** Removes what was filled in from a backup, of a folder that is marked. */
+export async function clearRestored(folder: string): Promise<void> {
+  const layout = layoutOf(folder)
+  if ((await unlessMissing(readFile(ownerFile(layout), 'utf8')))?.trim() !== restoring) return
+  for (const name of await readdir(folder))
+    if (/^([0-9a-f]{2}|incoming|orphans)$/.test(name)) await rm(join(folder, name), { recursive: true })
+  // The mark goes last, so that a repeated restore finishes this after a SIGKILL.
+  await rm(ownerFile(layout))
 }
 
 const ownerFile = ({ folder }: Layout) => join(folder, 'store')

@@ -1,6 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Repository } from '../storage/repository.ts'
+import { areContentsHeld } from './hold.ts'
 import {
   graceMilliseconds,
   isSha256,
@@ -34,7 +35,8 @@ export interface SweepReport {
  *    the store is asked a last time, and the file is deleted unless its time was changed meanwhile.
  *
  * A sweep that is killed leaves the file in `orphans/`, where the next one finds it. An ingest sets the time of every
- * content that it relies on, and checks after each commit that all are in place: it can still copy them again.
+ * content that it relies on, and checks after each commit that all are in place: it can still copy them again. While a
+ * backup reads the folder, nothing is deleted (hold.ts).
  *
  * @param store owns the folder, or becomes its owner
  * @param now milliseconds, as from Date.now()
@@ -75,7 +77,7 @@ export async function sweep(
       if (await returnTo(layout, path, sha256)) report.broughtBack++
       continue
     }
-    if (!(await isOld(path))) continue
+    if (!(await isOld(path)) || (await areContentsHeld(folder, now))) continue
     const taken = uniqueName(layout.orphans, `${sha256}.`)
     if (!(await move(path, taken))) continue
     const [isStillUnused] = await unused([sha256])

@@ -29,7 +29,9 @@ export const eventNames = [
   'item.delete',
   'download',
   'secret.rotate',
+  'store.backup',
   'store.copy',
+  'store.restore',
 ] as const
 
 /** One line of the audit trail. It never contains a login name or a password that somebody typed. */

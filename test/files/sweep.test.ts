@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileStore } from '../../src/files/file-store.ts'
+import { holdContents } from '../../src/files/hold.ts'
 import { graceMilliseconds } from '../../src/files/layout.ts'
 import { claimFolder, OtherStore } from '../../src/files/owner.ts'
 import { sweep } from '../../src/files/sweep.ts'
@@ -193,4 +194,18 @@ test('a folder without an owner goes to a store if it is empty or the store know
   assert.equal(await claimFolder(files, storeWith('a store', content)), true)
   assert.equal(await claimFolder(files, storeWith('another', content)), false)
   assert.equal(await claimFolder(files, storeWith('a store')), true)
+})
+
+test('D8 nothing is deleted while a backup reads the folder; one that was killed counts for an hour', async t => {
+  const { contents, run, isThere, files } = await prepare(t, 'a', 'b')
+  const [a, b] = contents.map(({ sha256 }) => sha256)
+  assert.deepEqual(await run(hour), { ...none, setAside: 2 })
+  const release = await holdContents(files)
+  for (const path of readdirSync(join(files, 'orphans'))) utimesSync(join(files, 'orphans', path), 1, 1)
+  assert.deepEqual(await run(0), none)
+  assert.deepEqual([await isThere(a ?? ''), await isThere(b ?? '')], [true, true])
+  await release()
+  assert.deepEqual(await run(0), { ...none, deleted: 2 })
+  await holdContents(files)
+  assert.deepEqual(await run(hour), { ...none, leftovers: 1 })
 })

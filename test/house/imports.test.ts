@@ -34,7 +34,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'storage/shared': ['storage', 'threads'],
   'storage/sqlite': ['storage', 'storage/shared', 'threads'],
   'storage/postgres': ['storage', 'storage/shared', 'threads'],
-  'storage/copy': ['storage/sqlite', 'storage/postgres'],
+  'storage/copy': ['storage', 'storage/sqlite', 'storage/postgres', 'storage/shared/sort-records.ts'],
   query: ['http', 'storage'],
   dspace: ['config', 'http', 'storage'],
   authn: ['config', 'http', 'storage', 'dspace/epersons.ts'],
@@ -50,6 +50,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'authn/sso/addresses.ts',
     'authn/sso/check.ts',
   ],
+  backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
 }
 
 /** The rooms that the wiring and the command line may look into: all. */

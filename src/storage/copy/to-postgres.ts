@@ -39,16 +39,7 @@ export async function copyToPostgres(
     await refuseUsed(db)
     // A new store has these; the copy brings its own.
     await db.exec('DELETE FROM carrel.epersongroup; DELETE FROM carrel.secret')
-    const loaded: Loaded[] = []
-    for (const table of dump.tables) loaded.push(await loadTable(db, table, progress))
-    for (const { secret, made } of dump.secrets)
-      await db.run(
-        'INSERT INTO carrel.secret (secret, made) VALUES ($1, CAST($2 AS TIMESTAMPTZ))',
-        secret,
-        made,
-      )
-    for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
-    await continueSequences(db)
+    const loaded = await loadDump(db, dump, progress)
     if (dump.hasChanged())
       throw new CopyError('the store changed while it was being copied; stop the service and copy again')
     // The trail says which store this is a copy of; until the copy is finished, that one owns the folder of files.
@@ -59,6 +50,25 @@ export async function copyToPostgres(
     // Without COMMIT, everything is rolled back.
     await db.close()
   }
+}
+
+/** Copies everything into the tables of a schema, which are empty, in the current transaction. */
+export async function loadDump(
+  db: Connection,
+  dump: Dump,
+  progress: LoadProgress,
+): Promise<readonly Loaded[]> {
+  const loaded: Loaded[] = []
+  for (const table of dump.tables) loaded.push(await loadTable(db, table, progress))
+  for (const { secret, made } of dump.secrets)
+    await db.run(
+      'INSERT INTO carrel.secret (secret, made) VALUES ($1, CAST($2 AS TIMESTAMPTZ))',
+      secret,
+      made,
+    )
+  for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
+  await continueSequences(db)
+  return loaded
 }
 
 async function refuseUsed(db: Connection): Promise<void> {

@@ -68,16 +68,9 @@ export async function migrate(options: ConnectionOptions, create: boolean): Prom
 
 async function migrateOnce(db: Connection, create: boolean): Promise<boolean> {
   const noStore = () => new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
-  const [known] = await db.rows<{ known: boolean }>(
-    "SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = 'carrel' AND table_name = 'schema_version') AS known",
-  )
-  if (!known?.known) {
+  if (!(await hasSchema(db))) {
     if (!create) throw noStore()
-    await db.exec('CREATE SCHEMA IF NOT EXISTS carrel')
-    await db.exec(
-      'CREATE TABLE IF NOT EXISTS carrel.schema_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
-    )
-    await db.exec('INSERT INTO carrel.schema_version VALUES (1, 0) ON CONFLICT DO NOTHING')
+    await createVersion(db)
   }
   await db.exec('BEGIN')
   const [row] = await db.rows<{ version: number }>('SELECT version FROM carrel.schema_version FOR UPDATE')
@@ -88,12 +81,37 @@ async function migrateOnce(db: Connection, create: boolean): Promise<boolean> {
       `the store has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
     )
   if (from < migrations.length) {
-    for (const sql of migrations.slice(from)) await db.exec(sql)
+    await migrateFrom(db, from)
     if (from === 0) await firstRows(db)
     await fillNameKeys(db)
-    await db.run("UPDATE carrel.state SET store = $1 WHERE store = ''", randomUUID())
-    await db.run('UPDATE carrel.schema_version SET version = $1', migrations.length)
   }
   await db.exec('COMMIT')
   return from === 0
+}
+
+export async function hasSchema(db: Connection): Promise<boolean> {
+  const [found] = await db.rows<{ known: boolean }>(
+    "SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = 'carrel' AND table_name = 'schema_version') AS known",
+  )
+  return found?.known === true
+}
+
+/** Creates the schema without any rows, in the current transaction: it appears together with what is loaded into it. */
+export async function createSchema(db: Connection): Promise<void> {
+  await createVersion(db)
+  await migrateFrom(db, 0)
+}
+
+async function createVersion(db: Connection): Promise<void> {
+  await db.exec('CREATE SCHEMA IF NOT EXISTS carrel')
+  await db.exec(
+    'CREATE TABLE IF NOT EXISTS carrel.schema_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
+  )
+  await db.exec('INSERT INTO carrel.schema_version VALUES (1, 0) ON CONFLICT DO NOTHING')
+}
+
+async function migrateFrom(db: Connection, from: number): Promise<void> {
+  for (const sql of migrations.slice(from)) await db.exec(sql)
+  await db.run("UPDATE carrel.state SET store = $1 WHERE store = ''", randomUUID())
+  await db.run('UPDATE carrel.schema_version SET version = $1', migrations.length)
 }

@@ -12,6 +12,9 @@ export const databaseFile = (dataFolder: string): string => join(dataFolder, 'ca
 /** The files of imported entities. */
 export const entitiesFolder = (dataFolder: string): string => join(dataFolder, 'entities')
 
+/** Where a backup is restored to, before it becomes the store of the data folder. */
+export const restoringFolder = 'restoring'
+
 /**
  * Brings the store in the folder to this version's schema. A new store gets its whole database before anything else, so
  * that a start that is killed at any moment leaves either no store or one that opens.
@@ -76,7 +79,7 @@ function filesBesideDatabase(dataFolder: string): readonly string[] {
   const names = (folder: string): readonly string[] =>
     statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : []
   return [
-    ...names(dataFolder).filter(name => name === 'secret'),
+    ...names(dataFolder).filter(name => name === 'secret' || name === restoringFolder),
     ...(names(entitiesFolder(dataFolder)).some(name => name.endsWith('.db')) ? ['entities'] : []),
   ]
 }
@@ -87,6 +90,8 @@ function refuseNew(
   database: 'missing' | 'empty',
   create: boolean,
 ): void {
+  if (others.includes(restoringFolder))
+    throw new StoreUnavailable(`a restore into ${dataFolder} was not finished; run \`carrel restore\` again`)
   if (others.length > 0)
     throw new StoreUnavailable(
       `${databaseFile(dataFolder)} is ${database}, but the store's ${others.join(' and ')} ${

@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { OpenOptions } from '../../lib/sqlite.ts'
+import { sync } from '../../lib/sync.ts'
 import type { NewEntity, Revision } from '../entities.ts'
 import { unpackRecords } from '../shared/loaded-records.ts'
 import { type Database, openDatabase } from './driver.ts'
@@ -52,6 +53,18 @@ export async function writeRecordFile(file: string, entity: NewEntity, records: 
   })
   return written
 }
+
+/** The same, of records that arrive in batches. */
+export const writeRecordBatches = (
+  file: string,
+  entity: Pick<NewEntity, 'fields' | 'ranks'>,
+  batches: AsyncIterable<readonly string[]>,
+): Promise<void> =>
+  writeFile(file, async db => {
+    let count = 0
+    for await (const records of batches) count += (await addRecords(db, count, records)).count
+    await addRanks(db, entity)
+  })
 
 /**
  * Writes the file of a revision.
@@ -143,20 +156,9 @@ async function addRanks(db: Database, { fields, ranks }: Pick<NewEntity, 'fields
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array) =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
-/** Records in one statement. Each by itself takes two thirds longer. */
+/** Records in one statement (each by itself takes two thirds longer), and records that are written without a break. */
 const rowsAtOnce = 16
-/** How many records are written without a break. */
 const recordsInTurn = 5_000
-
-/** Flushes a file, or the names in a folder, to disk. */
-function sync(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-}
 
 /**
  * Records in these slots, in this order, joined. CAST avoids a detour through a JavaScript string. CROSS JOIN keeps the

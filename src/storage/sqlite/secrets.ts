@@ -62,7 +62,18 @@ export function fileSecrets(dataFolder: string, write: Write): Secrets {
   }
 }
 
-const newLine = () => `${randomBytes(32).toString('base64url')} ${new Date().toISOString()}`
+interface Secret {
+  readonly secret: Uint8Array
+  readonly made: string
+}
+
+const toLine = ({ secret, made }: Secret) => `${Buffer.from(secret).toString('base64url')} ${made}`
+
+const newLine = () => toLine({ secret: randomBytes(32), made: new Date().toISOString() })
+
+/** The text of the file. @param secrets newest first */
+export const secretText = (secrets: readonly Secret[]): string =>
+  secrets.map(secret => `${toLine(secret)}\n`).join('')
 
 /** Of several processes that start at once, one creates the file and the others use it. */
 function createOnce(file: string): void {

@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { readThrough } from '../files/file-store.ts'
+import { layoutOf } from '../files/layout.ts'
+import { type BackupFolder, openToRead } from './folder.ts'
+import { copyStore, type Made, type Progress, type Source } from './make.ts'
+import { backupName, manifestText } from './manifest.ts'
+import { createTar, unpackTar } from './tar.ts'
+
+/** Writes a backup as a tar archive of a folder of backups: unpacked, it is one. The manifest comes last. */
+export async function backUpToStream(
+  out: Writable,
+  source: Source,
+  progress: Progress,
+): Promise<Made & { readonly name: string }> {
+  const staging = await mkdtemp(join(tmpdir(), 'carrel-backup-'))
+  const { placeOf } = layoutOf('contents')
+  const tar = createTar(out)
+  try {
+    const made = await copyStore(
+      source,
+      {
+        staging,
+        known: new Map(),
+        has: async () => false,
+        keep: async (file, expected) => {
+          // Read twice: the name and the size come before the bytes.
+          const content = await readThrough(file)
+          if (expected === undefined || expected.sha256 === content.sha256)
+            await tar.addFile(placeOf(content.sha256), file, content.size)
+          return content
+        },
+      },
+      progress,
+    )
+    const name = backupName(made.manifest)
+    await tar.addText(`backups/${name}.json`, manifestText(made.manifest))
+    await tar.end()
+    return { ...made, name }
+  } finally {
+    await rm(staging, { recursive: true, force: true })
+  }
+}
+
+/** Unpacks such an archive. @param work an empty folder */
+export async function openStream(input: AsyncIterable<Buffer>, work: string): Promise<BackupFolder> {
+  const folder = join(work, 'unpacked')
+  await unpackTar(input, folder)
+  return openToRead(folder)
+}

@@ -1,0 +1,125 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { type BackupReport, backUpTo } from '../backup/backup.ts'
+import type { Made, Source } from '../backup/make.ts'
+import { backUpToStream } from '../backup/stream.ts'
+import { type VerifiedBackup, verifyBackups } from '../backup/verify.ts'
+import type { Config } from '../config/config.ts'
+import { snapshotsOfSqlite } from '../storage/copy/snapshot-sqlite.ts'
+import { givenPath } from './given-path.ts'
+import { type Json, jsonOption, printable, sayResult } from './output.ts'
+import { showProgress } from './progress.ts'
+import { commandEvent, withStore } from './store.ts'
+
+interface Options extends Json {
+  readonly keep: number
+}
+
+/** `carrel backup` (D8, docs/decisions/0025). */
+export function backupCommand(): Command {
+  const command = new Command('backup')
+    .description('Back up the whole store, while it is in use: accounts, entities, items, files, secrets.')
+    .argument('<folder|->', 'a folder for backups alone; -: a tar archive on standard output')
+    .option('--keep <number>', 'how many backups of this store to keep in the folder', positive, 7)
+    .option(...jsonOption)
+    .action((to: string, { keep, json }: Options) => (to === '-' ? toStream() : toFolder(to, keep, json)))
+  command
+    .command('verify')
+    .description('Read every backup of a folder again, and compare every file with its SHA-256.')
+    .argument('<folder>', 'a folder of backups')
+    .option(...jsonOption)
+    .action(async (folder: string, _: Json, own: Command) => {
+      // The option is the outer command's as well, which takes it.
+      const { json } = own.optsWithGlobals<Json>()
+      const backups = await withProgress(progress => verifyBackups(givenPath(folder), progress))
+      sayResult(json, { backups }, backups.map(describeVerified).join('\n'))
+      if (backups.some(({ problems }) => problems.length > 0)) process.exitCode = 1
+    })
+  return command
+}
+
+function positive(text: string): number {
+  const number = Number(text)
+  if (!Number.isInteger(number) || number < 1)
+    throw new InvalidArgumentError('give a whole number from 1 on.')
+  return number
+}
+
+type Progress = (step: string, share: number) => void
+
+async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = showProgress()
+  try {
+    return await work(progress.update)
+  } finally {
+    progress.stop()
+  }
+}
+
+async function sourceOf({ database, dataFolder, filesFolder }: Config): Promise<Source> {
+  if (database.kind === 'embedded') return { takeSnapshot: snapshotsOfSqlite(dataFolder), filesFolder }
+  const { snapshotsOfPostgres } = await import('../storage/copy/snapshot-postgres.ts')
+  return { takeSnapshot: snapshotsOfPostgres(database.url), filesFolder }
+}
+
+/** The trail says when the last backup was completed: no backup has its own event. */
+const toFolder = (path: string, keep: number, json: boolean | undefined): Promise<void> =>
+  withStore(async ({ accounts }, config) => {
+    const source = await sourceOf(config)
+    const report = await withProgress(progress => backUpTo(givenPath(path), source, keep, progress))
+    await accounts.recordEvent(commandEvent('store.backup', report.name))
+    const { name, copied, pruned, manifest } = report
+    const { contents, lost } = manifest
+    sayResult(json, { name, contents, copied, removed: pruned, lost }, describe(report))
+    if (lost.length > 0 || pruned.unreadable !== undefined) process.exitCode = 1
+  })
+
+const toStream = (): Promise<void> =>
+  withStore(async ({ accounts }, config) => {
+    const source = await sourceOf(config)
+    const made = await withProgress(progress => backUpToStream(process.stdout, source, progress))
+    await accounts.recordEvent(commandEvent('store.backup', made.name))
+    process.stderr.write(
+      describeMade(made)
+        .map(line => `${line}\n`)
+        .join(''),
+    )
+    if (made.manifest.lost.length > 0) process.exitCode = 1
+  })
+
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
+const count = (number: number, what: string) =>
+  `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`
+
+const describeMade = ({ name, copied, manifest: { contents, lost } }: Made & { readonly name: string }) => [
+  ...lost.map(
+    ({ sha256, files }) => `missing or damaged in the store: ${sha256} of ${files.map(printable).join('; ')}`,
+  ),
+  `Backup ${name}: ${count(contents.count, 'file')} (${megabytes(contents.bytes)}), of which ` +
+    `${copied.count.toLocaleString('en')} (${megabytes(copied.bytes)}) were copied.`,
+]
+
+function describe(report: BackupReport): string {
+  const { backups, contents, unreadable } = report.pruned
+  return [
+    ...describeMade(report),
+    ...(unreadable === undefined
+      ? []
+      : [`No old files were removed, because a backup can't be read: ${unreadable}.`]),
+    ...(backups.length > 0
+      ? [`Removed ${count(backups.length, 'old backup')} and ${count(contents, 'file')} that only they had.`]
+      : []),
+  ].join('\n')
+}
+
+function describeVerified({ name, problems, lost, contents }: VerifiedBackup): string {
+  const lines = problems.map(problem => `${name}: ${printable(problem)}`)
+  const missing = lost.map(
+    ({ sha256, files }) =>
+      `${name}: without ${sha256} of ${files.map(printable).join('; ')}, which the store had lost`,
+  )
+  return [
+    ...lines,
+    ...missing,
+    `${name}: ${problems.length === 0 ? `intact, ${count(contents, 'file')}` : 'damaged'}`,
+  ].join('\n')
+}

@@ -1,0 +1,83 @@
+import { Command } from 'commander'
+import { openToRead } from '../backup/folder.ts'
+import type { Place } from '../backup/place.ts'
+import { type RestoreReport, restore } from '../backup/restore.ts'
+import { openStream } from '../backup/stream.ts'
+import { type Config, toConfig } from '../config/config.ts'
+import { claimFolder } from '../files/owner.ts'
+import type { ExposedEntity } from '../storage/copy/snapshot.ts'
+import { givenPath } from './given-path.ts'
+import { type Json, jsonOption, printable, sayResult } from './output.ts'
+import { showProgress } from './progress.ts'
+import { commandEvent, placeOf, withStore } from './store.ts'
+
+interface Options extends Json {
+  readonly backup?: string
+  readonly keepSessions?: boolean
+}
+
+/** `carrel restore` (D8, docs/decisions/0025). */
+export function restoreCommand(): Command {
+  return new Command('restore')
+    .description('Make a store from a backup, in an empty data folder or an empty PostgreSQL database.')
+    .argument('<folder|->', 'a folder of backups; -: a tar archive on standard input')
+    .option('--backup <name>', 'which backup of the folder (default: the newest)')
+    .option(
+      '--keep-sessions',
+      'let tokens from before the backup stay valid, also those that were logged out since (default: everyone logs in again)',
+    )
+    .option(...jsonOption)
+    .action(async (from: string, { backup, keepSessions, json }: Options) => {
+      const config = toConfig(process.env)
+      const progress = showProgress()
+      try {
+        const report = await restore(
+          work => (from === '-' ? openStream(process.stdin, work) : openToRead(givenPath(from))),
+          destination(config),
+          { name: backup, endSessions: keepSessions !== true, event: commandEvent('store.restore') },
+          progress.update,
+        )
+        progress.stop()
+        // The restored store opens, and owns the folder of files from now on.
+        await withStore(({ repository }) => claimFolder(config.filesFolder, repository))
+        const { name, manifest } = report
+        const { contents, lost, exposed } = manifest
+        sayResult(json, { name, contents, lost, exposed }, describe(report, config, keepSessions === true))
+      } finally {
+        progress.stop()
+      }
+    })
+}
+
+const destination = ({ database, dataFolder, filesFolder }: Config): Place =>
+  database.kind === 'embedded'
+    ? { kind: 'embedded', dataFolder, filesFolder }
+    : { kind: 'postgres', url: database.url, filesFolder }
+
+function describe({ name, manifest }: RestoreReport, config: Config, keptSessions: boolean): string {
+  const { contents, lost, exposed } = manifest
+  return [
+    `Restored ${name} into ${placeOf(config)}: ${contents.count.toLocaleString('en')} files in ${config.filesFolder}.`,
+    ...lost.map(
+      ({ sha256, files }) =>
+        `Not in the backup, because the store had lost it: ${sha256} of ${files.map(printable).join('; ')}`,
+    ),
+    ...(exposed.length === 0
+      ? []
+      : ['Tables of your own are not in a backup. Where they are in this database, expose them again:']),
+    ...exposed.map(exposeAgain),
+    keptSessions
+      ? 'Tokens from before the backup are valid, also those that were logged out since.'
+      : 'Everyone has to log in again.',
+  ].join('\n')
+}
+
+/** The command that made it an entity. */
+const exposeAgain = ({ name, schema, table, key, fields, read }: ExposedEntity): string => {
+  const quoted = (text: string) => `'${printable(text).replaceAll("'", "'\\''")}'`
+  const part = (text: string) => (/[."]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  return (
+    `  carrel expose ${quoted(`${part(schema)}.${part(table)}`)} --entity ${name} --key ${quoted([key].flat().join(','))} ` +
+    `--fields ${quoted(fields.join(','))} --read ${quoted(read)}`
+  )
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder } from '../lib/make-folder.ts'
+import { graceMilliseconds, layoutOf, touch, unlessMissing } from './layout.ts'
+
+/**
+ * A backup reads contents for longer than a sweep leaves them alone. While it does, a file in `incoming/` tells every sweep
+ * to delete nothing. It is renewed every few minutes. After a SIGKILL it counts for an hour, and the next sweep takes it for
+ * a leftover.
+ */
+const prefix = 'held-'
+
+/** How often the hold is renewed, in ms. */
+const renewal = 5 * 60 * 1000
+
+/**
+ * Keeps sweeps on every node from deleting contents of this folder.
+ * @returns ends the hold
+ */
+export async function holdContents(folder: string): Promise<() => Promise<void>> {
+  // Without the folder there is nothing to delete.
+  if (!(await unlessMissing(stat(folder)))) return async () => {}
+  const { incoming } = layoutOf(folder)
+  makeFolder(incoming)
+  const hold = join(incoming, `${prefix}${randomUUID()}`)
+  await writeFile(hold, '', { flag: 'wx', mode: 0o600 })
+  const renewing = setInterval(() => void touch(hold).catch(() => {}), renewal)
+  renewing.unref()
+  return async () => {
+    clearInterval(renewing)
+    await rm(hold, { force: true })
+  }
+}
+
+/** Whether a backup reads the folder. @param now milliseconds, as from Date.now() */
+export async function areContentsHeld(folder: string, now: number): Promise<boolean> {
+  const { incoming } = layoutOf(folder)
+  for (const name of (await unlessMissing(readdir(incoming))) ?? []) {
+    if (!name.startsWith(prefix)) continue
+    const found = await unlessMissing(stat(join(incoming, name)))
+    if (found && now - found.mtimeMs <= graceMilliseconds) return true
+  }
+  return false
+}

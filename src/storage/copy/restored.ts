@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { OperatorError } from '../../model/errors.ts'
+import { endTokens } from '../sqlite/account-changes.ts'
+import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
+import { recordEvent } from '../sqlite/events.ts'
+import { databaseFile, migrate } from '../sqlite/migrate.ts'
+import { migrations } from '../sqlite/migrations.ts'
+import { baseOf } from '../sqlite/record-versions.ts'
+import { entityPath } from './snapshot.ts'
+
+export { restoringFolder } from '../sqlite/migrate.ts'
+
+/** The newest schema of a snapshot that this version of Carrel can restore. Older ones are migrated. */
+export const newestSchema = migrations.length
+
+/**
+ * Checks that a snapshot's database is sound and that every version of an entity is there.
+ * @param paths those of the snapshot's files
+ * @throws OperatorError that says what is wrong
+ */
+export function checkSnapshot(db: Database, schema: number, paths: readonly string[]): void {
+  const found = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version
+  if (found !== schema)
+    throw new OperatorError(`carrel.db has schema version ${found}, and its backup says ${schema}`)
+  const [first] = db.all<{ quick_check: string }>('PRAGMA quick_check(1)')
+  if (first?.quick_check !== 'ok') throw new OperatorError(`carrel.db is damaged: ${first?.quick_check}`)
+  for (const { name, version } of db.all<{ name: string; version: string }>(
+    'SELECT name, version FROM entity',
+  ))
+    for (const one of [baseOf(version) ?? version, version])
+      if (!paths.includes(entityPath(one)))
+        throw new OperatorError(
+          `the records of the entity ${name} are not in the backup (${entityPath(one)})`,
+        )
+}
+
+/**
+ * Makes a store of the snapshot in this folder: brings it to this version's schema, and gives it an id of its own, so that
+ * it removes nothing from the folder of files of the store that was backed up.
+ * @param endSessions whether everyone has to log in again
+ */
+export function renewSnapshot(folder: string, endSessions: boolean, event: AuditEvent): void {
+  migrate(folder, false)
+  const db = openDatabase(databaseFile(folder), { mode: 'write' })
+  try {
+    transaction(db, () => {
+      db.run('UPDATE state SET store = ?', randomBytes(16).toString('hex'))
+      // What is good for one use may have been used since the backup.
+      db.run('DELETE FROM ticket')
+      if (endSessions) {
+        for (const { uuid } of db.all<{ uuid: string }>('SELECT uuid FROM eperson')) endTokens(db, uuid)
+        db.run('DELETE FROM provider_session')
+      }
+      recordEvent(db, event)
+    })
+    // One file, without a log beside it.
+    db.exec('PRAGMA journal_mode = DELETE')
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,175 @@
+import { open, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder } from '../../lib/make-folder.ts'
+import type { Entity } from '../../model/entities.ts'
+import type { RecordEntity } from '../entities.ts'
+import { type Connection, connect } from '../postgres/driver.ts'
+import { type EntityRow, toEntity } from '../postgres/entity-changes.ts'
+import { readColumn, readRecords, recordTable, slotsField } from '../postgres/record-versions.ts'
+import { sortRecords } from '../shared/sort-records.ts'
+import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
+import { databaseFile, entitiesFolder, migrate } from '../sqlite/migrate.ts'
+import { writeRecordBatches } from '../sqlite/record-versions.ts'
+import { secretText } from '../sqlite/secrets.ts'
+import { type DumpedValue, tables } from './dump.ts'
+import { type ExposedEntity, entityPath, openStaged, type TakeSnapshot } from './snapshot.ts'
+
+/** Rows that are read at a time. */
+const rowsAtOnce = 1_000
+/** Records that are read at a time have at most so many bytes, and there are at most so many. */
+const bytesAtOnce = 16e6
+const recordsAtOnce = 5_000
+
+/**
+ * Snapshots of a store on PostgreSQL, written as an embedded store. One read-only transaction with one snapshot
+ * (https://www.postgresql.org/docs/current/transaction-iso.html#XACT-REPEATABLE-READ) reads all of it, while any number of
+ * nodes change it.
+ */
+export const snapshotsOfPostgres =
+  (url: string): TakeSnapshot =>
+  async (staging, known, progress) => {
+    migrate(staging, true)
+    const db = await connect({ url, statementTimeout: 0, queryTimeout: 0, setup: '' })
+    try {
+      await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const entities = await lockedEntities(db)
+      const copy = openDatabase(databaseFile(staging), { mode: 'write' })
+      try {
+        copy.exec('PRAGMA synchronous = OFF; DELETE FROM epersongroup')
+        for (const table of tables) await copyTable(db, copy, table, progress)
+        await copyState(db, copy)
+        transaction(copy, () => {
+          for (const { entity, changed } of entities) if (isImported(entity)) addEntity(copy, entity, changed)
+        })
+        // One file, without a log beside it.
+        copy.exec('PRAGMA journal_mode = DELETE')
+      } finally {
+        copy.close()
+      }
+      const secrets = await db.rows<{ secret: Uint8Array; made: Date }>(
+        'SELECT secret, made FROM carrel.secret ORDER BY id DESC',
+      )
+      const lines = secrets.map(({ secret, made }) => ({ secret, made: made.toISOString() }))
+      await writeFile(join(staging, 'secret'), secretText(lines), { mode: 0o600 })
+      makeFolder(entitiesFolder(staging))
+      for (const { entity } of entities)
+        if (isImported(entity) && !known.has(entityPath(versionOf(entity))))
+          await copyRecords(db, entity, staging, progress)
+      const exposed = entities.flatMap(({ entity }) => exposedIn(entity))
+      return await openStaged(staging, exposed, async copied => {
+        const paths = copied
+          .all<{ version: string }>('SELECT version FROM entity')
+          .map(({ version }) => entityPath(version))
+        const files = []
+        for (const path of paths)
+          files.push({ path, file: known.has(path) ? undefined : await open(join(staging, path)) })
+        return files
+      })
+    } finally {
+      await db.close()
+    }
+  }
+
+/** Locks the records of all entities, so that no node removes those of a version that is replaced meanwhile. */
+async function lockedEntities(db: Connection) {
+  const rows = await db.rows<EntityRow & { changed: string }>(
+    'SELECT name, definition, changed FROM carrel.entity ORDER BY name',
+  )
+  const entities = rows.map(({ changed, ...row }) => ({ entity: toEntity(row), changed }))
+  for (const { entity } of entities)
+    if (isImported(entity))
+      await db.exec(`LOCK TABLE ${recordTable(entity.source.version)} IN ACCESS SHARE MODE`)
+  return entities
+}
+
+const isImported = (entity: Entity): entity is RecordEntity => entity.source.kind === 'records'
+
+/** Of the copy, which is whole: it has no base. */
+const versionOf = ({ name, source }: RecordEntity) => `${name}.${source.version.replace('.', '-')}`
+
+async function copyTable(
+  db: Connection,
+  copy: Database,
+  { name, key, columns }: (typeof tables)[number],
+  progress: (part: string, share: number) => void,
+): Promise<void> {
+  const names = columns.split(' ')
+  const insert = copy.prepare(
+    `INSERT INTO ${name} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+  )
+  const [counted] = await db.rows<{ count: number }>(`SELECT count(*) AS count FROM carrel.${name}`)
+  let done = 0
+  await db.exec(
+    `DECLARE saved NO SCROLL CURSOR FOR SELECT ${names.join(', ')} FROM carrel.${name} ORDER BY ${key.join(', ')}`,
+  )
+  for (;;) {
+    const rows = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${rowsAtOnce} FROM saved`)
+    if (rows.length === 0) break
+    transaction(copy, () => {
+      for (const row of rows)
+        insert.run(
+          ...names.map(column => {
+            const value = row[column] ?? null
+            return typeof value === 'boolean' ? Number(value) : value
+          }),
+        )
+    })
+    done += rows.length
+    progress(name, done / (counted?.count ?? done))
+  }
+  await db.exec('CLOSE saved')
+}
+
+/** Which store it is, and where its stamps go on. */
+async function copyState(db: Connection, copy: Database): Promise<void> {
+  const [state] = await db.rows<{ store: string; stamp: number }>(
+    'SELECT store, (SELECT last_value FROM carrel.stamp) AS stamp FROM carrel.state',
+  )
+  copy.run('UPDATE state SET store = ?, stamp = ?', state?.store ?? '', state?.stamp ?? 0)
+}
+
+function addEntity(copy: Database, entity: RecordEntity, changed: string): void {
+  const { count, bytes, largest } = entity.source
+  copy.run(
+    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    entity.name,
+    JSON.stringify(entity.key),
+    entity.read,
+    JSON.stringify(entity.fields),
+    versionOf(entity),
+    count,
+    bytes,
+    largest,
+    changed,
+  )
+}
+
+async function copyRecords(
+  db: Connection,
+  entity: RecordEntity,
+  staging: string,
+  progress: (part: string, share: number) => void,
+): Promise<void> {
+  const { source, fields, name } = entity
+  const slots =
+    source.slots === undefined ? sortRecords(source.count, []) : await readColumn(db, source, slotsField)
+  const step = Math.max(1, Math.min(recordsAtOnce, Math.floor(bytesAtOnce / Math.max(1, source.largest))))
+  async function* batches() {
+    for (let from = 0; from < source.count; from += step) {
+      yield await readRecords(db, source.version, slots.subarray(from, from + step))
+      progress(name, Math.min(1, (from + step) / source.count))
+    }
+  }
+  await writeRecordBatches(
+    join(staging, entityPath(versionOf(entity))),
+    { fields, ranks: field => readColumn(db, source, field) },
+    batches(),
+  )
+}
+
+function exposedIn({ name, key, read, fields, source }: Entity): readonly ExposedEntity[] {
+  if (source.kind !== 'exposed') return []
+  const { schema, table } = source
+  return [{ name, schema, table, key, fields: fields.map(field => field.name), read }]
+}
