@@ -33,9 +33,14 @@ import { createCsrf } from './http/csrf.ts'
 import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { createServer } from './http/server.ts'
+import { Tally } from './lib/tally.ts'
+import { countLogins } from './metrics/count-logins.ts'
+import { measured } from './metrics/queue.ts'
+import { metricsRoutes } from './metrics/route.ts'
 import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
+import { createMeasures } from './model/measures.ts'
 import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
 
@@ -46,17 +51,20 @@ import type { Storage } from './storage/storage.ts'
  */
 export async function buildApp(
   config: Config,
-  storage: Storage,
+  store: Storage,
   passwordCost?: PasswordCost,
   limits: Limits = ownLimits(config),
 ): Promise<FastifyInstance> {
+  const tally = new Tally(limits.rows)
+  const measures = createMeasures(tally, config.loginMethods)
+  const storage = countLogins(store, measures)
   const { accounts, entities, repository, secrets } = storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
 
   const addresses = addressesOf(config)
   const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)
   const csrf = createCsrf(config, keyring)
-  const passwords = createPasswords(limits.passwords, passwordCost)
+  const passwords = createPasswords(measured(limits.passwords, measures.queue('passwords')), passwordCost)
   const specialGroups = await createSpecialGroups(config, accounts)
   const tokens = createTokens({
     accounts,
@@ -64,17 +72,19 @@ export async function buildApp(
     loginMethods: config.loginMethods,
     tickets: createTickets(storage.identities),
     mayAct: config.loginOnBehalfOf,
+    measures,
   })
   const leases = createLeases({ accounts, config, specialGroups, tokens })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
-  const app = createServer({ config, addresses, challenge, csrf })
+  const app = createServer({ config, addresses, challenge, csrf, measures })
   const single = await singleSignOn(
     config,
     { accounts, addresses, keyring, log: app.log, specialGroups },
     storage,
   )
   healthRoutes(app, { ping: storage.ping, loops: limits.loops })
+  metricsRoutes(app, { config, limits, tally, figures: storage.figures })
   signpostingRoutes(app)
   // Everything inside knows who is asking.
   await app.register(async inside => {

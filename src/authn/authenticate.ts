@@ -51,8 +51,7 @@ function verifiedToken(tokens: Tokens, request: FastifyRequest) {
   if (request.headers.authorization !== undefined) {
     const bare = request.routeOptions.config.takesBareToken ? bareToken(request) : undefined
     if (bare !== undefined) return tokens.verify('short-lived', bare)
-    const token = bearerToken(request)
-    return token === undefined ? undefined : tokens.verify('login', token)
+    return tokens.verify('login', bearerToken(request) ?? '')
   }
   const [token, ...more] = (request.query as Query).values.get(tokenParameter) ?? []
   return token === undefined || more.length > 0 ? undefined : tokens.verify('short-lived', token)

@@ -4,6 +4,7 @@ import type { Mac } from '../lib/hmac.ts'
 import { commandLineMethod, type LoginMethod, type Session } from '../model/accounts.ts'
 import type { Acting } from '../model/caller.ts'
 import { deriveKey, type Keyring, type TokenPurpose } from '../model/keys.ts'
+import type { Measures, RefusalReason } from '../model/measures.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { type Claims, readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
 import type { Tickets } from './tickets.ts'
@@ -55,9 +56,10 @@ interface Parts {
   readonly tickets: Tickets
   /** Whether administrators may act on behalf of others. If not, tokens that were made while acting are not valid. */
   readonly mayAct: boolean
+  readonly measures: Pick<Measures, 'tokenRefused'>
 }
 
-export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct }: Parts): Tokens {
+export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct, measures }: Parts): Tokens {
   const methods = [...loginMethods, commandLineMethod]
   const cached = new Map<string, Cached>()
   let cachedWith: readonly Uint8Array[] = []
@@ -86,11 +88,16 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
     return key
   }
 
+  function refuse(kind: TokenKind, reason: RefusalReason): undefined {
+    measures.tokenRefused(kind === 'login' || kind === 'short-lived' ? kind : 'lease', reason)
+  }
+
   async function verifyUncached(kind: TokenKind, token: string): Promise<Verified | undefined> {
     const jwt = readJwt(token)
-    if (!jwt || isExpired(jwt.claims)) return undefined
+    if (!jwt) return refuse(kind, 'malformed')
+    if (isExpired(jwt.claims)) return refuse(kind, 'expired')
     const session = await accounts.session(jwt.claims.eid)
-    if (!session) return undefined
+    if (!session) return refuse(kind, 'no-eperson')
     const { sg, exp } = jwt.claims
     const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session))
     if (method !== undefined) {
@@ -100,7 +107,8 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct 
     }
     // The same rules as for X-On-Behalf-Of (B1, B2).
     const mayBe = kind !== 'login' && mayAct && !session.administrator
-    return mayBe ? verifyActing(kind, token, jwt, session) : undefined
+    const verified = mayBe ? await verifyActing(kind, token, jwt, session) : undefined
+    return verified ?? refuse(kind, 'signature')
   }
 
   const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>

@@ -32,6 +32,8 @@ export function tokenCommand(): Command {
           loginMethods: config.loginMethods,
           tickets: createTickets(identities),
           mayAct: config.loginOnBehalfOf,
+          // It checks no token.
+          measures: { tokenRefused: () => {} },
         })
         // Special groups come from a login method or a provider (G2), and this login has neither.
         const verified = { session, method: commandLineMethod, sg: [] }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { createCounter } from '../lib/counter.ts'
+import type { Rows } from '../lib/tally.ts'
 import type { Limits } from '../model/limits.ts'
 import { joinShared, type Loop, type SharedHandlers } from '../storage/shared/event-loops.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -16,12 +17,18 @@ import { openStore } from './store.ts'
  * in the main thread, and in memory that it hands out.
  */
 
-/** Numbers in memory that all loops share; but for `running`, one for each loop. */
+/** Numbers in memory that all loops share; most of them one for each loop. */
 export interface SharedNumbers {
   readonly transfers: Int32Array<SharedArrayBuffer>
   readonly largePieces: Int32Array<SharedArrayBuffer>
   readonly listings: Int32Array<SharedArrayBuffer>
   readonly running: Int32Array<SharedArrayBuffer>
+  /** Loops that have ended and were replaced. */
+  readonly replaced: Int32Array<SharedArrayBuffer>
+  /** What the loops count for monitoring. */
+  readonly rows: Omit<Rows, 'own'>
+  /** The bytes and entries of the cache. */
+  readonly usage: Float64Array<SharedArrayBuffer>
 }
 
 export interface Start {
@@ -42,14 +49,21 @@ const handlers = {
   async listen({ loop, config, numbers }: Start, port: MessagePort): Promise<unknown> {
     const main = callsOver<MainHandlers>(port)
     const { cacheSize } = config
-    const shared = joinShared(main, { cacheSize, loop, listings: createCounter(numbers.listings, loop.at) })
+    const { usage } = numbers
+    const listings = createCounter(numbers.listings, loop.at)
+    const shared = joinShared(main, { cacheSize, loop, listings, usage })
     drop = shared.drop
     storage = await openStore(config, { create: false }, shared)
     const limits: Limits = {
       passwords: remoteSemaphore(main),
       transfers: createCounter(numbers.transfers, loop.at),
       largePieces: createCounter(numbers.largePieces, loop.at),
-      loops: () => ({ running: Atomics.load(numbers.running, 0), wanted: loop.of }),
+      loops: () => ({
+        running: Atomics.load(numbers.running, 0),
+        wanted: loop.of,
+        replaced: Atomics.load(numbers.replaced, 0),
+      }),
+      rows: { ...numbers.rows, own: loop.at },
     }
     app = await buildApp(config, storage, undefined, limits)
     try {

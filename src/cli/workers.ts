@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
 import { createSemaphore, type Semaphore } from '../lib/semaphore.ts'
+import { createRows } from '../lib/tally.ts'
 import type { OwnShared } from '../storage/shared/event-loops.ts'
 import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
 import { shareSemaphore } from '../threads/semaphore.ts'
@@ -55,6 +56,9 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     largePieces: sharedNumbers(count),
     listings: sharedNumbers(count),
     running: sharedNumbers(1),
+    replaced: sharedNumbers(1),
+    rows: createRows(count),
+    usage: shared.usage,
   }
   const passwords = createSemaphore(config.passwordConcurrency, config.passwordQueue)
   const running: RunningWorker[] = []
@@ -75,7 +79,10 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
       const now = Date.now()
       ends = [...ends.filter(end => now - end < endsWithin), now]
       announceEnd(reason)
-      if (ends.length < maxEnds) return watch(at, start(at))
+      if (ends.length < maxEnds) {
+        Atomics.add(numbers.replaced, 0, 1)
+        return watch(at, start(at))
+      }
       announce('error', `${maxEnds} workers have ended within a minute. The service ends.`, {
         msg: `${maxEnds} workers have ended within a minute; the service ends`,
       })
@@ -139,6 +146,7 @@ function startWorker(worker: Worker, { shared, passwords, ...start }: WorkerPart
     if (isListening) Atomics.sub(numbers.running, 0, 1)
     for (const rows of [numbers.transfers, numbers.largePieces, numbers.listings])
       Atomics.store(rows, loop.at, 0)
+    numbers.rows.gauges[loop.at]?.fill(0)
     return reason
   })
   const listening = calls.call('listen', start, port2).then(code => {

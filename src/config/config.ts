@@ -47,6 +47,8 @@ export type Config = Readonly<{
   realm: string
   csrfCookie: string
   csrfHeader: string
+  /** Opens `GET /metrics`; null: only this machine may read it (D5). */
+  metricsSecret: string | null
   /** Event loops that answer requests. */
   workers: number
   /** How long a whole request may take to arrive, in seconds. */
@@ -170,6 +172,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     realm: required('CARREL_REALM'),
     csrfCookie: required('CARREL_CSRF_COOKIE'),
     csrfHeader: required('CARREL_CSRF_HEADER'),
+    metricsSecret: value('CARREL_METRICS_SECRET'),
     workers: workersFor(required('CARREL_WORKERS'), database),
     requestTimeout: required('CARREL_REQUEST_TIMEOUT'),
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
@@ -226,6 +229,7 @@ type Value<K extends SettingKey> = Exclude<ReturnType<(typeof settings)[K]['read
 
 const secretKeys = new Set<string>([
   'CARREL_TOKEN_SECRET',
+  'CARREL_METRICS_SECRET',
   'CARREL_DATABASE_URL',
   'CARREL_DATABASE_REPLICA_URL',
 ])

@@ -146,6 +146,11 @@ export const settings = {
   ),
   CARREL_CSRF_COOKIE: setting('a cookie name (letters, digits, -)', 'DSPACE-XSRF-COOKIE', headerName),
   CARREL_CSRF_HEADER: setting('a header name (letters, digits, -)', 'DSPACE-XSRF-TOKEN', headerName),
+  CARREL_METRICS_SECRET: setting(
+    'a secret of at least 32 characters (letters, digits, - . _ ~ + / =), for GET /metrics from other machines or beside a proxy',
+    null,
+    text => (/^[A-Za-z0-9._~+/=-]{32,4096}$/.test(text) ? text : undefined),
+  ),
   CARREL_WORKERS: setting(
     'the number of threads that answer requests, 1 to 64, or automatic (the processors, at most 8); at most CARREL_DATABASE_POOL_SIZE with a database, and always 1 on systems other than Linux',
     'automatic',

@@ -12,6 +12,11 @@ interface Parts {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Not for pages in a browser, whatever their origin. Told by the path, so that it holds for every method. */
+const isForPrograms = ({ url }: FastifyRequest) =>
+  url.startsWith(metricsPath) && /^\/?$/.test(pathOf(url).slice(metricsPath.length))
+export const metricsPath = '/metrics'
+
 export type Admit = (request: FastifyRequest, reply: FastifyReply) => 'answered' | 'go on'
 
 /**
@@ -29,10 +34,12 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
   return (request, reply) => {
     reply.headers(headers)
     // A PATCH that no route takes changes nothing: it is a 405 like any other method (L1).
-    const changes = request.method === 'POST' || (request.method === 'PATCH' && !request.is404)
+    const forPrograms = isForPrograms(request)
+    const changes =
+      !forPrograms && (request.method === 'POST' || (request.method === 'PATCH' && !request.is404))
     // What an identity provider sends comes from its own origin and has no CSRF pair (docs/decisions/0010).
     const isProviderMessage = changes && request.routeOptions.config?.isProviderMessage === true
-    if (!isProviderMessage && cors(request, reply) === 'answered') return 'answered'
+    if (!isProviderMessage && !forPrograms && cors(request, reply) === 'answered') return 'answered'
     const isBelowQueryBase = isQuery(request.url)
     if (changes) {
       // A query changes nothing, and no cookie authenticates it (C8).

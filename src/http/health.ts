@@ -16,7 +16,7 @@ export function healthRoutes(app: FastifyInstance, { ping, loops }: Parts): void
   app.get('/health/live', async () => ({ status: 'live' }))
   app.get('/health/ready', async () => {
     await ping()
-    const workers = loops()
-    return workers.running < workers.wanted ? { status: 'ready', workers } : { status: 'ready' }
+    const { running, wanted } = loops()
+    return running < wanted ? { status: 'ready', workers: { running, wanted } } : { status: 'ready' }
   })
 }

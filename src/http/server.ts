@@ -1,8 +1,10 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from '../config/config.ts'
+import type { Measures } from '../model/measures.ts'
 import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
+import { countRequests } from './count-requests.ts'
 import type { Csrf } from './csrf.ts'
 import { emptyHeads } from './head-answers.ts'
 import { logStream } from './log-stream.ts'
@@ -27,10 +29,11 @@ interface Parts {
   /** The value of WWW-Authenticate on every 401 (L4). */
   readonly challenge: string
   readonly csrf: Csrf
+  readonly measures: Measures
 }
 
 /** A server without routes: its limits, the checks that every request passes first, body parsing, and error responses. */
-export function createServer({ config, addresses, challenge, csrf }: Parts): FastifyInstance {
+export function createServer({ config, addresses, challenge, csrf, measures }: Parts): FastifyInstance {
   const answer = answerProblems({ addresses, challenge })
   const headers = securityHeaders(config)
   const admit = createAdmission({ config, csrf, headers })
@@ -69,6 +72,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
     // While the service stops, requests on open connections are still answered (D4).
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
+      count(request, reply)
       try {
         if (admit(request, reply) === 'go on') answer(error, request, reply)
       } catch (problem) {
@@ -77,6 +81,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
     },
   })
   const refuse = refuseUnrouted(app, addresses)
+  const count = countRequests(app, measures)
   emptyHeads(app)
   // Node would answer any expectation but 100-continue with an empty 417.
   app.server.on('checkExpectation', app.routing)
@@ -84,6 +89,7 @@ export function createServer({ config, addresses, challenge, csrf }: Parts): Fas
   app.decorateRequest('caller', null as never)
 
   app.addHook('onRequest', (request, reply, next) => {
+    count(request, reply)
     if (admit(request, reply) === 'answered') return
     refuse(request)
     next()

@@ -7,6 +7,8 @@ export interface Counter {
   add(max: number): boolean
   /** One has ended. */
   remove(): void
+  /** How many are under way, in all loops. */
+  count(): number
 }
 
 /**
@@ -30,5 +32,6 @@ export function createCounter(rows: Int32Array<ArrayBufferLike> = new Int32Array
     remove: () => {
       Atomics.sub(rows, own, 1)
     },
+    count: total,
   }
 }

@@ -1,5 +1,6 @@
 import { type Counter, createCounter } from '../lib/counter.ts'
 import { createSemaphore, type Semaphore } from '../lib/semaphore.ts'
+import { createRows, type Rows } from '../lib/tally.ts'
 
 /** What a service does at the same time, counted over all its event loops. */
 export interface Limits {
@@ -10,7 +11,16 @@ export interface Limits {
   /** Large pieces of files in memory. */
   readonly largePieces: Counter
   /** Event loops that answer, and how many there are to be. */
-  readonly loops: () => { readonly running: number; readonly wanted: number }
+  readonly loops: () => Loops
+  /** What the event loops count for monitoring. */
+  readonly rows: Rows
+}
+
+interface Loops {
+  readonly running: number
+  readonly wanted: number
+  /** How many have ended since the service started, and were replaced. */
+  readonly replaced: number
 }
 
 interface PasswordLimits {
@@ -23,5 +33,6 @@ export const ownLimits = ({ passwordConcurrency, passwordQueue }: PasswordLimits
   passwords: createSemaphore(passwordConcurrency, passwordQueue),
   transfers: createCounter(),
   largePieces: createCounter(),
-  loops: () => ({ running: 1, wanted: 1 }),
+  loops: () => ({ running: 1, wanted: 1, replaced: 0 }),
+  rows: { ...createRows(), own: 0 },
 })

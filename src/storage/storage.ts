@@ -1,6 +1,7 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Accounts } from './accounts.ts'
 import type { Entities } from './entities.ts'
+import type { StoreFigures } from './figures.ts'
 import type { Identities } from './identities.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
@@ -18,6 +19,7 @@ export interface Storage {
   readonly repository: Repository
   readonly secrets: Secrets
   readonly identities: Identities
+  readonly figures: StoreFigures
   /** Rejects with `StoreUnavailable` if the store does not answer. */
   ping(): Awaitable<void>
   close(): Promise<void>

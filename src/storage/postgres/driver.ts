@@ -5,6 +5,7 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import type { PoolFigures } from '../figures.ts'
 import { retryOnConflict, translateErrors } from './errors.ts'
 
 /** The only file that uses the PostgreSQL driver. */
@@ -107,6 +108,7 @@ export interface Pool extends Queries {
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Runs work in a transaction, and retries it after a conflict. `work` must be safe to repeat. */
   transaction<T>(work: (queries: Connection) => Promise<T>): Promise<T>
+  usage(): Omit<PoolFigures, 'name'>
   close(): Promise<void>
 }
 
@@ -177,6 +179,12 @@ export function createPool(options: PoolOptions): Pool {
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     use,
     transaction,
+    usage: () => ({
+      max: options.size,
+      used: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     close: () => pool.end(),
   }
 }

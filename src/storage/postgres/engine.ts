@@ -8,6 +8,7 @@ import { postgresAudiences } from './audiences.ts'
 import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { describeTable, readAsReader } from './expose.ts'
+import { postgresFigures } from './figures.ts'
 import { postgresIdentities } from './identities.ts'
 import { migrate } from './migrate.ts'
 import { recordTables } from './record-source.ts'
@@ -71,6 +72,12 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     own: tableDatabase({ ...pages, url: databaseUrl }),
     exposed: tableDatabase({ ...pages, url: databaseUrl, setup: readAsReader }),
   }))
+  const [replica, primary] = databases.length > 1 ? databases : [undefined, databases[0]]
+  const poolsByName = {
+    accounts: accountPool,
+    ...(primary && { pages: primary.own.pool, exposed: primary.exposed.pool }),
+    ...(replica && { 'replica pages': replica.own.pool, 'replica exposed': replica.exposed.pool }),
+  }
   const records = recordTables({ pools: databases.map(database => database.own.pool), worker: worker.get })
   const listTable = createTableListings({
     databases: ({ source }: Entity) => {
@@ -124,9 +131,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     clearInterval(polling)
     entities.close()
     await lookup.close()
-    await Promise.all(
-      [accountPool, ...databases.flatMap(one => [one.own.pool, one.exposed.pool])].map(pool => pool.close()),
-    )
+    await Promise.all(Object.values(poolsByName).map(pool => pool.close()))
     await worker.close()
   }
   try {
@@ -142,6 +147,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     repository: postgresRepository(accountPool, lookup, audiences),
     secrets,
     identities: postgresIdentities(accountPool),
+    figures: postgresFigures(poolsByName, shared),
     ping: async () => {
       await lookup.ask()
     },

@@ -4,6 +4,7 @@ import { descriptorOf, type KeptOpen, keepOpen } from '../../lib/kept-open.ts'
 import type { Calls } from '../../threads/calls.ts'
 import { remoteThread } from '../../threads/thread.ts'
 import { createThreads, type OwnThreads, type Threads } from '../../threads/threads.ts'
+import type { CacheUsage } from '../figures.ts'
 import { type CacheHandlers, createCacheServer, joinCache } from './shared-cache.ts'
 import { type RecordCache, VersionCache } from './version-cache.ts'
 
@@ -14,8 +15,10 @@ import { type RecordCache, VersionCache } from './version-cache.ts'
 export interface Shared {
   readonly threads: Threads
   readonly cache: RecordCache
-  /** Long listings that hold a connection each. */
+  /** Long listings that hold a connection or a cursor each. */
   readonly listings: Counter
+  /** How full the cache is, counted over all loops. */
+  readonly cacheUsage: () => CacheUsage
   /** The file, which stays open as long as the main thread's store. */
   keepOpen(path: string): Promise<KeptOpen>
   /** Which of how many loops this is, from 0; null: the main thread's, which also looks after the store. */
@@ -40,6 +43,8 @@ export interface SharedHandlers extends CacheHandlers {
 /** The main thread's parts, which other loops can join. */
 export interface OwnShared extends Shared {
   readonly threads: OwnThreads
+  /** The bytes and entries of the cache, in memory that other loops can read. */
+  readonly usage: Float64Array<SharedArrayBuffer>
   /** @returns what the loop may call, and `leave`, to call when the loop has ended */
   join(drop: (key: string) => void): { readonly handlers: SharedHandlers; leave(): void }
 }
@@ -47,15 +52,18 @@ export interface OwnShared extends Shared {
 /** @param cacheSize the size of the cache in bytes */
 export function createShared(cacheSize: number): OwnShared {
   const threads = createThreads()
+  const usage = new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT))
   let server: ReturnType<typeof createCacheServer> | undefined
   return {
     threads,
-    cache: new VersionCache(cacheSize),
+    cache: new VersionCache(cacheSize, undefined, usage),
     listings: createCounter(),
+    usage,
+    cacheUsage: usageIn(usage),
     keepOpen: async path => keepOpen(path),
     loop: null,
     join: drop => {
-      server ??= createCacheServer(cacheSize)
+      server ??= createCacheServer(cacheSize, usage)
       const { handlers, leave } = server.join(drop)
       return { handlers: { ...handlers, connect: threads.connect, descriptorOf }, leave }
     },
@@ -68,19 +76,26 @@ interface OtherShared extends Shared {
   drop(key: string): void
 }
 
+interface JoinedParts extends Pick<OtherShared, 'loop' | 'listings'>, Pick<OwnShared, 'usage'> {
+  readonly cacheSize: number
+}
+
+const usageIn = (usage: OwnShared['usage']) => () => ({ bytes: usage[0] ?? 0, entries: usage[1] ?? 0 })
+
 /**
  * The parts of another loop.
  * @param main the calls to the main thread
  */
 export function joinShared(
   main: Calls<SharedHandlers>,
-  { cacheSize, loop, listings }: { readonly cacheSize: number } & Pick<OtherShared, 'loop' | 'listings'>,
+  { cacheSize, loop, listings, usage }: JoinedParts,
 ): OtherShared {
   const { drop, ...cache } = joinCache(main, cacheSize)
   return {
     threads: { start: (name, slot, data) => remoteThread(name, main.call('connect', name, slot, data)) },
     cache,
     listings,
+    cacheUsage: usageIn(usage),
     keepOpen: async path => ({ descriptor: await main.call('descriptorOf', path), close: () => {} }),
     loop,
     drop,

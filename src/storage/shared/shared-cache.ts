@@ -29,13 +29,17 @@ interface Making {
   readonly reject: (error: Error) => void
 }
 
-/** @param maxBytes the size of the cache */
-export function createCacheServer(maxBytes: number): CacheServer {
+/**
+ * @param maxBytes the size of the cache
+ * @param usage where its bytes and entries are added up
+ */
+export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBufferLike>): CacheServer {
   const loops = new Map<object, (key: string) => void>()
   const making = new Map<string, Making>()
-  const cache = new VersionCache(maxBytes, key => {
+  const dropEverywhere = (key: string) => {
     for (const drop of loops.values()) drop(key)
-  })
+  }
+  const cache = new VersionCache(maxBytes, dropEverywhere, usage)
 
   async function get(
     loop: object,

@@ -37,13 +37,22 @@ export class VersionCache implements RecordCache {
   readonly #entries = new Map<string, Entry>()
   readonly #maxBytes: number
   readonly #removed: (key: string) => void
+  readonly #usage: Float64Array<ArrayBufferLike>
   #bytes = 0
   #uses = 0
 
-  /** @param removed is told which entries are gone */
-  constructor(maxBytes: number, removed: (key: string) => void = () => {}) {
+  /**
+   * @param removed is told which entries are gone
+   * @param usage where its bytes and entries are added up
+   */
+  constructor(
+    maxBytes: number,
+    removed: (key: string) => void = () => {},
+    usage: Float64Array<ArrayBufferLike> = new Float64Array(2),
+  ) {
     this.#maxBytes = maxBytes
     this.#removed = removed
+    this.#usage = usage
   }
 
   hasRoomFor(bytes: number): boolean {
@@ -66,7 +75,7 @@ export class VersionCache implements RecordCache {
     const making = make().then(open)
     const entry: Entry = { version, bytes, used: ++this.#uses, value: making }
     this.#entries.set(key, entry)
-    this.#bytes += bytes
+    this.#count(bytes, 1)
     making.then(
       value => {
         entry.value = value
@@ -95,9 +104,15 @@ export class VersionCache implements RecordCache {
 
   #remove(key: string, entry: Entry): void {
     if (this.#entries.get(key) !== entry) return
-    this.#bytes -= entry.bytes
+    this.#count(-entry.bytes, -1)
     this.#entries.delete(key)
     this.#removed(key)
+  }
+
+  #count(bytes: number, entries: number): void {
+    this.#bytes += bytes
+    this.#usage[0] = (this.#usage[0] ?? 0) + bytes
+    this.#usage[1] = (this.#usage[1] ?? 0) + entries
   }
 }
 

@@ -7,6 +7,7 @@ import { sqliteAccounts } from './accounts.ts'
 import { sqliteAudiences } from './audiences.ts'
 import { openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
+import { sqliteFigures } from './figures.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
@@ -60,6 +61,7 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
     repository: sqliteRepository({ db, write: writer.write, audiencesOf }),
     secrets,
     identities: sqliteIdentities({ db, write: writer.write }),
+    figures: sqliteFigures(dataFolder, shared),
     ping: () => {
       db.get('SELECT one FROM state')
     },

@@ -113,7 +113,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
     list: async (entity, page, viewer, format) =>
       entity.source.kind === 'table'
         ? listTable(
-            { file, readerThreads },
+            { file, readerThreads, listings: shared.listings },
             entity,
             entity.source,
             page,

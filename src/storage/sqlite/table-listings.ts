@@ -1,3 +1,4 @@
+import type { Counter } from '../../lib/counter.ts'
 import type { Entity, Page, TableSource } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
@@ -7,12 +8,19 @@ import type { VisibleRows } from '../shared/row-visibility.ts'
 import { compileTable } from './compile.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 
+interface Parts {
+  readonly file: string
+  readonly readerThreads: ReaderThreads
+  /** Counts the long ones. */
+  readonly listings: Counter
+}
+
 /**
  * Lists an entity that is a table, always on a reader thread. A long listing uses a cursor, which advances as fast as the
  * client reads.
  */
 export async function listTable(
-  { file, readerThreads }: { readonly file: string; readonly readerThreads: ReaderThreads },
+  { file, readerThreads, listings }: Parts,
   entity: Entity,
   source: TableSource,
   page: Page,
@@ -33,6 +41,7 @@ export async function listTable(
 
   const { cursor, total } = await reader.call('open', file, plan, format, entity.fields)
   async function* pieces() {
+    listings.add(Number.POSITIVE_INFINITY)
     try {
       for (;;) {
         const piece = await reader.call('next', cursor)
@@ -40,6 +49,7 @@ export async function listTable(
         yield piece
       }
     } finally {
+      listings.remove()
       // If the thread has ended, its cursors are closed already.
       await reader.call('close', cursor).catch(() => {})
     }

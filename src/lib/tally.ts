@@ -1,0 +1,208 @@
+/**
+ * Figures for monitoring, in memory that all event loops of a process share: each loop writes to a row of its own, and any
+ * can read all. Counting costs an addition, and reading asks nobody, so it waits for no loop that is busy. A row is written
+ * by one thread, and a number of 64 bits in one go, so nothing has to be locked.
+ */
+export interface Rows {
+  /** What only grows. A loop that replaces another goes on with what that one had counted. */
+  readonly counters: readonly Float64Array<ArrayBufferLike>[]
+  /** What goes up and down. It is set back when the loop ends. */
+  readonly gauges: readonly Float64Array<ArrayBufferLike>[]
+  /** Which row is this loop's. */
+  readonly own: number
+}
+
+/** A service without single sign-on uses a fifth of it. What is not used takes no memory. */
+const counterNumbers = 16_384
+const gaugeNumbers = 2_048
+
+/** @param loops how many event loops there are */
+export function createRows(loops = 1): Omit<Rows, 'own'> {
+  const row = (numbers: number) => new Float64Array(new SharedArrayBuffer(numbers * 8))
+  return {
+    counters: Array.from({ length: loops }, () => row(counterNumbers)),
+    gauges: Array.from({ length: loops }, () => row(gaugeNumbers)),
+  }
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+/** One metric with all its series. */
+export interface Family {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+}
+
+export interface Value {
+  /** If it is not the name of the family. */
+  readonly metricName?: string
+  readonly labels: Labels
+  readonly value: number
+}
+
+export interface Count {
+  /** One more. */
+  add(): void
+}
+
+export interface Gauge {
+  set(value: number): void
+  change(by: number): void
+}
+
+export interface Histogram {
+  observe(seconds: number): void
+}
+
+/** Upper bounds of a histogram's buckets in seconds; one more takes the rest. */
+export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** The sum, the buckets, and the one for the rest. */
+const histogramNumbers = bounds.length + 2
+
+interface Series {
+  readonly labels: Labels
+  readonly at: number
+  /** Whether it is shown before anything was counted. */
+  readonly always: boolean
+}
+
+/** Whether each loop has a series of its own, which is labelled `worker`, or all loops are summed. */
+interface Options {
+  readonly byLoop?: boolean
+}
+
+/** All loops create the same figures in the same order, so a figure has the same place in every row. */
+export class Tally {
+  readonly #rows: Rows
+  readonly #families: (Family & Options & { readonly series: Series[] })[] = []
+  #counters = 0
+  #gauges = 0
+
+  constructor(rows: Rows) {
+    this.#rows = rows
+  }
+
+  /** How many event loops count. */
+  get loops(): number {
+    return this.#rows.counters.length
+  }
+
+  /** Whether there is room for so many more counters, one gauge and one histogram. */
+  hasRoom(counters: number): boolean {
+    return this.#counters + counters + histogramNumbers <= counterNumbers && this.#gauges + 1 <= gaugeNumbers
+  }
+
+  counter(name: string, help: string): { with(labels: Labels, always?: boolean): Count } {
+    const series = this.#family({ name, help, type: 'counter' })
+    return {
+      with: (labels, always = true) => {
+        const at = this.#place(1)
+        series.push({ labels, at, always })
+        const row = this.#ownCounters()
+        return {
+          add: () => {
+            row[at] = (row[at] ?? 0) + 1
+          },
+        }
+      },
+    }
+  }
+
+  gauge(
+    name: string,
+    help: string,
+    options: Options = {},
+  ): { with(labels: Labels, always?: boolean): Gauge } {
+    const series = this.#family({ name, help, type: 'gauge', ...options })
+    return {
+      with: (labels, always = true) => {
+        const at = this.#gauges++
+        if (at >= gaugeNumbers) throw new Error('there is no room for more gauges')
+        series.push({ labels, at, always })
+        const row = this.#rows.gauges[this.#rows.own] ?? new Float64Array(0)
+        return {
+          set: value => {
+            row[at] = value
+          },
+          change: by => {
+            row[at] = (row[at] ?? 0) + by
+          },
+        }
+      },
+    }
+  }
+
+  histogram(
+    name: string,
+    help: string,
+    options: Options = {},
+  ): { with(labels: Labels, always?: boolean): Histogram } {
+    const series = this.#family({ name, help, type: 'histogram', ...options })
+    return {
+      with: (labels, always = true) => {
+        const at = this.#place(histogramNumbers)
+        series.push({ labels, at, always })
+        const row = this.#ownCounters()
+        return {
+          observe: seconds => {
+            row[at] = (row[at] ?? 0) + seconds
+            let bucket = 0
+            while (bucket < bounds.length && seconds > (bounds[bucket] ?? 0)) bucket++
+            const place = at + 1 + bucket
+            row[place] = (row[place] ?? 0) + 1
+          },
+        }
+      },
+    }
+  }
+
+  /** What one loop has counted. A series that has counted nothing is left out, unless it is always shown. */
+  read(loop: number): (Family & { readonly values: readonly Value[] })[] {
+    const counters = this.#rows.counters[loop] ?? new Float64Array(0)
+    const gauges = this.#rows.gauges[loop] ?? new Float64Array(0)
+    return this.#families.map(({ name, help, type, byLoop, series }) => ({
+      name,
+      help,
+      type,
+      values: series.flatMap(({ labels: given, at, always }) => {
+        const labels = byLoop === true ? { worker: String(loop), ...given } : given
+        if (type === 'histogram') {
+          const values = histogramValues(name, labels, counters.subarray(at))
+          return always || values.at(-1)?.value !== 0 ? values : []
+        }
+        const value = (type === 'counter' ? counters : gauges)[at] ?? 0
+        return always || value !== 0 ? [{ labels, value }] : []
+      }),
+    }))
+  }
+
+  #family(family: Family & Options): Series[] {
+    const series: Series[] = []
+    this.#families.push({ ...family, series })
+    return series
+  }
+
+  #place(numbers: number): number {
+    const at = this.#counters
+    this.#counters += numbers
+    if (this.#counters > counterNumbers) throw new Error('there is no room for more counters')
+    return at
+  }
+
+  #ownCounters = () => this.#rows.counters[this.#rows.own] ?? new Float64Array(0)
+}
+
+/** Buckets count all that is not above their bound (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+function histogramValues(name: string, labels: Labels, [sum = 0, ...counts]: Float64Array): Value[] {
+  let count = 0
+  const buckets = [...bounds.map(String), '+Inf'].map((le, bucket) => {
+    count += counts[bucket] ?? 0
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count }
+  })
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ]
+}

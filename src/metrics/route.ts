@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify'
+import { metricsPath } from '../http/admission.ts'
+import { Problem } from '../http/problems.ts'
+import type { Tally } from '../lib/tally.ts'
+import { type AccessSettings, mayScrape } from './access.ts'
+import { startSampler } from './sampler.ts'
+import { type ServiceParts, serviceFigures } from './service-figures.ts'
+
+interface Parts extends ServiceParts {
+  readonly config: ServiceParts['config'] & AccessSettings
+  readonly tally: Tally
+}
+
+/**
+ * `GET /metrics` (D5, docs/decisions/0026): the figures of the whole service in Prometheus's format, whichever worker
+ * answers. For programs of the operator: no HEAD, no CORS, no cookie, no event in the audit trail.
+ */
+export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts): void {
+  const { config, figures } = parts
+  const isAllowed = mayScrape(config)
+  const sampler = startSampler(tally, figures)
+  app.addHook('onClose', async () => sampler.stop())
+
+  app.get(metricsPath, { exposeHeadRoute: false }, async (request, reply) => {
+    if (!isAllowed(request.raw))
+      throw new Problem(
+        'authentication-required',
+        'Figures are for programs on the machine of the service, if no proxy is in front of it. Others send the value of CARREL_METRICS_SECRET as Authorization: Bearer.',
+        { headers: { 'www-authenticate': 'Bearer realm="metrics"' } },
+      )
+    sampler.sample()
+    // Loaded where it is used: a service that nobody watches doesn't need the library.
+    const { expose } = await import('./exposition.ts')
+    const { contentType, text } = await expose(tally, await serviceFigures(parts))
+    return reply.header('cache-control', 'no-store').type(contentType).send(text)
+  })
+}

@@ -1,0 +1,121 @@
+import type { Count, Gauge, Histogram, Tally } from '../lib/tally.ts'
+import type { LoginMethod } from './accounts.ts'
+
+/**
+ * What the parts of the service count for `GET /metrics` (D5, docs/decisions/0026). No label comes from a request: all
+ * series exist from the start, whatever clients send.
+ */
+export interface Measures {
+  /** A route of the service. @param url its pattern, such as `/api/core/items/:uuid` */
+  route(url: string, method: string): RouteMeasures
+  /** What no route takes. */
+  unrouted(method: string): RouteMeasures
+  loginSucceeded(method: LoginMethod): void
+  loginFailed(method: LoginMethod): void
+  /** A login that was refused with 429, without a look at its password (L8). */
+  loginThrottled(method: LoginMethod): void
+  tokenRefused(kind: RefusedKind, reason: RefusalReason): void
+  queue(name: Queue): QueueMeasures
+}
+
+export type RefusedKind = 'login' | 'short-lived' | 'lease'
+
+const refusalReasons = ['malformed', 'expired', 'no-eperson', 'signature'] as const
+/**
+ * Why a token was refused. `no-eperson`: they were deleted or disabled. `signature`: it was forged, or made before a logout
+ * or a change of the secret, or is of another kind; the service can't tell.
+ */
+export type RefusalReason = (typeof refusalReasons)[number]
+
+/** Where requests wait for their turn. */
+export type Queue = 'passwords'
+
+export interface QueueMeasures {
+  readonly running: Gauge
+  readonly waiting: Gauge
+  /** How long work has waited until it began. */
+  readonly waited: Histogram
+  /** The queue was full. */
+  readonly refused: Count
+}
+
+export interface RouteMeasures {
+  /** Requests that have begun and not ended. */
+  readonly open: Gauge
+  readonly duration: Histogram
+  /** By the hundreds of the status: `answered[2]` counts 200 to 299. `answered[0]`: the client left before the status. */
+  readonly answered: readonly Count[]
+}
+
+const statusClasses = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
+/** Of requests that no route takes; any other method is `other`. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** @param loginMethods the enabled ones */
+export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[]): Measures {
+  const logins = tally.counter('carrel_logins_total', 'Logins by method and outcome, as in the audit trail.')
+  const throttled = tally.counter('carrel_logins_throttled_total', 'Logins that were refused with 429.')
+  const byMethod = new Map(
+    loginMethods.map(method => [
+      method,
+      {
+        success: logins.with({ method, outcome: 'success' }),
+        failure: logins.with({ method, outcome: 'failure' }),
+        throttled: throttled.with({ method }),
+      },
+    ]),
+  )
+
+  const tokens = tally.counter('carrel_tokens_refused_total', 'Tokens that were not accepted.')
+  const refusedTokens = (kind: RefusedKind) =>
+    Object.fromEntries(refusalReasons.map(reason => [reason, tokens.with({ kind, reason })])) as Readonly<
+      Record<RefusalReason, Count>
+    >
+  const refused: Readonly<Record<RefusedKind, Readonly<Record<RefusalReason, Count>>>> = {
+    login: refusedTokens('login'),
+    'short-lived': refusedTokens('short-lived'),
+    lease: refusedTokens('lease'),
+  }
+
+  const running = tally.gauge('carrel_queue_running', 'Work of this kind that is being done.')
+  const waiting = tally.gauge('carrel_queue_waiting', 'Work that waits for its turn.')
+  const waited = tally.histogram('carrel_queue_wait_seconds', 'How long work waited until it began.')
+  const full = tally.counter(
+    'carrel_queue_refused_total',
+    'Work that was refused because the queue was full.',
+  )
+
+  const requests = tally.counter(
+    'carrel_http_requests_total',
+    'Requests by route, method and class of the status; none: the client left before it.',
+  )
+  const durations = tally.histogram(
+    'carrel_http_request_duration_seconds',
+    'From the headers of a request to the end of its response.',
+  )
+  const open = tally.gauge('carrel_http_requests_open', 'Requests that have begun and not ended.')
+  const measuresOf = (route: string, method: string): RouteMeasures => ({
+    // A client of figures would have to keep some thousand series that say nothing.
+    open: open.with({ route, method }, false),
+    duration: durations.with({ route, method }, false),
+    answered: statusClasses.map(status => requests.with({ route, method, status }, false)),
+  })
+  const other = measuresOf('other', 'other')
+  const unrouted = new Map(methods.map(method => [method, measuresOf('other', method)]))
+
+  return {
+    // More identity providers than there is room for are counted together.
+    route: (url, method) => (tally.hasRoom(statusClasses.length) ? measuresOf(url, method) : other),
+    unrouted: method => unrouted.get(method) ?? other,
+    loginSucceeded: method => byMethod.get(method)?.success.add(),
+    loginFailed: method => byMethod.get(method)?.failure.add(),
+    loginThrottled: method => byMethod.get(method)?.throttled.add(),
+    tokenRefused: (kind, reason) => refused[kind][reason].add(),
+    queue: name => ({
+      running: running.with({ queue: name }),
+      waiting: waiting.with({ queue: name }),
+      waited: waited.with({ queue: name }),
+      refused: full.with({ queue: name }),
+    }),
+  }
+}

@@ -1,0 +1,28 @@
+/** What an operator's monitoring shows of the store (D5). Reading it costs the store next to nothing. */
+export interface StoreFigures {
+  /** Bytes on disk. Empty where the files are a database server's. */
+  sizes(): Promise<Readonly<Partial<Record<StorePart, number>>>>
+  /** This event loop's connections to a database server. */
+  pools(): readonly PoolFigures[]
+  /** Long listings that are open, of all event loops. */
+  listings(): number
+  /** The cache of orders and records, which all event loops share. */
+  cache(): CacheUsage
+}
+
+/** `wal`: the write-ahead log of `database`. */
+export type StorePart = 'database' | 'wal' | 'entities'
+
+export interface PoolFigures {
+  readonly name: string
+  readonly max: number
+  readonly used: number
+  readonly idle: number
+  /** Requests that wait for a connection. */
+  readonly waiting: number
+}
+
+export interface CacheUsage {
+  readonly bytes: number
+  readonly entries: number
+}

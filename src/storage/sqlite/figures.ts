@@ -1,0 +1,32 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { StoreFigures } from '../figures.ts'
+import type { Shared } from '../shared/event-loops.ts'
+import { databaseFile, entitiesFolder } from './migrate.ts'
+
+/** Sizes are asked of the file system: nothing but SQLite may open its files (docs/decisions/0005). */
+export function sqliteFigures(dataFolder: string, { listings, cacheUsage }: Shared): StoreFigures {
+  const file = databaseFile(dataFolder)
+  const entities = entitiesFolder(dataFolder)
+  return {
+    sizes: async () => {
+      const names = await readdir(entities).catch(() => [])
+      const ofEntities = await Promise.all(names.map(name => sizeOf(join(entities, name))))
+      return {
+        database: await sizeOf(file),
+        wal: await sizeOf(`${file}-wal`),
+        entities: ofEntities.reduce((sum, size) => sum + size, 0),
+      }
+    },
+    pools: () => [],
+    listings: listings.count,
+    cache: cacheUsage,
+  }
+}
+
+/** 0 for a file that isn't there, such as a version of an entity that was removed just now. */
+const sizeOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  )

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+
+/** The figures of a service, read from the text that Prometheus would get. */
+export interface Figures {
+  /** The sum of the series with these labels, or 0. */
+  of(name: string, labels?: Readonly<Record<string, string>>): number
+  /** Names with labels, of all series. */
+  readonly series: readonly string[]
+  /** Names that the text has a type for. */
+  readonly names: ReadonlySet<string>
+}
+
+export async function figuresOf(address: string, headers: Readonly<Record<string, string>> = {}): Promise<Figures> {
+  const response = await fetch(`${address}/metrics`, { headers })
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return readFigures(text)
+}
+
+/** https://prometheus.io/docs/instrumenting/exposition_formats/ @throws AssertionError if the text is not in that format */
+export function readFigures(text: string): Figures {
+  const names = new Set<string>()
+  const rows = text.split('\n').flatMap(line => {
+    const [, typed] = /^# TYPE (\w+) (?:counter|gauge|histogram)$/.exec(line) ?? []
+    if (typed !== undefined) names.add(typed)
+    if (line === '' || line.startsWith('# ')) return []
+    const [, name = '', labels = '', value] =
+      /^([a-z_]+)(?:\{((?:[a-z]+="[^"\\]*",?)*)\})? (-?[\d.e+-]+)$/.exec(line) ?? []
+    assert.ok(value !== undefined, `not a line of the format: ${line}`)
+    assert.ok(
+      names.has(name) || names.has(name.replace(/_(bucket|sum|count)$/, '')),
+      `${name} comes before its type`,
+    )
+    const given = new Map([...labels.matchAll(/([a-z]+)="([^"]*)"/g)].map(([, key, one]) => [key, one]))
+    return [{ name, series: `${name}{${labels}}`, given, value: Number(value) }]
+  })
+  const series = rows.map(row => row.series)
+  assert.equal(new Set(series).size, series.length, 'every series is there once')
+  return {
+    names,
+    series,
+    of: (name, labels = {}) =>
+      rows
+        .filter(row => row.name === name)
+        .filter(row => Object.entries(labels).every(([key, value]) => row.given.get(key) === value))
+        .reduce((sum, { value }) => sum + value, 0),
+  }
+}
