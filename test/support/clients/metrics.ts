@@ -10,8 +10,17 @@ export interface Figures {
   readonly names: ReadonlySet<string>
 }
 
-export async function figuresOf(address: string, headers: Readonly<Record<string, string>> = {}): Promise<Figures> {
-  const response = await fetch(`${address}/metrics`, { headers })
+const secret = 'a-secret-of-a-scraper-that-is-long-enough'
+
+/** Settings of a service, and headers of requests, that open its figures from anywhere. */
+export const scraper = {
+  env: { CARREL_METRICS_SECRET: secret },
+  headers: { authorization: `Bearer ${secret}` },
+} as const
+
+/** @param address of a service with the scraper's settings */
+export async function figuresOf(address: string): Promise<Figures> {
+  const response = await fetch(`${address}/metrics`, { headers: scraper.headers })
   const text = await response.text()
   assert.equal(response.status, 200, text)
   return readFigures(text)
