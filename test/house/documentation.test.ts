@@ -7,6 +7,7 @@ import { providerSchemas } from '../../src/config/provider-schemas.ts'
 import { settings, structuredSettings } from '../../src/config/settings.ts'
 import { signOnSchema } from '../../src/config/single-sign-on-schema.ts'
 import { problems } from '../../src/http/problems.ts'
+import { figuresOf, scraper } from '../support/clients/metrics.ts'
 import { carrel, repository } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -175,4 +176,20 @@ test('links between documents lead to files that there are', () => {
   assert.ok(links.length > 300, `${links.length} links were found`)
   const broken = links.filter(([file, target]) => !existsSync(join(repository, dirname(file), target)))
   assert.deepEqual(broken, [])
+})
+
+test('D5 docs/how-to/monitor.md explains every figure, and the dashboard and the alerts use no other', async t => {
+  const { names } = await figuresOf((await startService(t, { env: scraper.env })).address)
+  assert.ok(names.size > 25)
+  const file = (name: string) => readFileSync(join(repository, 'docs', name), 'utf8')
+  const namesIn = (text: string) =>
+    [...text.matchAll(/\b(?:carrel|process)_[a-z_]+\b/g)].map(([name]) => name)
+  const explained = namesIn(file('how-to/monitor.md')).toSorted()
+  assert.deepEqual(explained, [...names].toSorted(), 'each once')
+  for (const name of ['grafana.json', 'alerts.yml']) {
+    const used = namesIn(file(name))
+    assert.ok(used.length > 10, name)
+    const unknown = used.filter(one => !names.has(one) && !names.has(one.replace(/_(bucket|sum|count)$/, '')))
+    assert.deepEqual(unknown, [], name)
+  }
 })

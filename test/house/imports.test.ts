@@ -51,6 +51,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'authn/sso/check.ts',
   ],
   backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
+  metrics: ['config', 'http', 'storage'],
 }
 
 /** The rooms that the wiring and the command line may look into: all. */
@@ -102,7 +103,7 @@ const libraries: Readonly<Record<string, string>> = {
   commander: 'src/cli/',
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
-  fastify: 'src/(app.ts|http/|authn/|query/|dspace/|downloads/|cli/listen.ts|cli/worker.ts)',
+  fastify: 'src/(app.ts|http/|authn/|query/|dspace/|downloads/|metrics/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/order-by.ts',
   'mime-types': 'src/files/mime-types.ts',
@@ -111,6 +112,7 @@ const libraries: Readonly<Record<string, string>> = {
   'openid-client': 'src/authn/sso/oidc-client.ts',
   pg: 'src/storage/postgres/driver.ts',
   'pg-copy-streams': 'src/storage/postgres/driver.ts',
+  'prom-client': 'src/metrics/exposition.ts',
   'xml-encryption': 'src/authn/sso/saml-signed.ts',
 }
 

@@ -46,6 +46,8 @@ export interface Ends {
   readonly env: Readonly<Record<string, string>>
   /** One worker does this. @returns when it has begun */
   begin(how: 'throw' | 'run out of memory'): Promise<void>
+  /** One worker does nothing until it is released, also not for others. @returns to be called to release it */
+  stall(): Promise<() => void>
 }
 
 /**
@@ -55,10 +57,11 @@ export interface Ends {
 export function endings(t: TestContext): Ends {
   const folder = temporaryFolder(t, 'sqlite')
   const order = join(folder, randomUUID())
+  const released = join(folder, 'released')
   const file = join(folder, 'ends.cjs')
   writeFileSync(
     file,
-    `const { readFileSync, rmSync } = require('node:fs')
+    `const { existsSync, readFileSync, rmSync } = require('node:fs')
      const { Server } = require('node:net')
      const { isMainThread } = require('node:worker_threads')
      const { listen } = Server.prototype
@@ -67,6 +70,11 @@ export function endings(t: TestContext): Ends {
          let how
          // Only one thread removes it.
          try { how = readFileSync(${JSON.stringify(order)}, 'utf8'); rmSync(${JSON.stringify(order)}) } catch { return }
+         if (how === 'stall') {
+           const nobody = new Int32Array(new SharedArrayBuffer(4))
+           while (!existsSync(${JSON.stringify(released)})) Atomics.wait(nobody, 0, 0, 20)
+           return
+         }
          if (how === 'throw') throw new Error('ended by a test')
          const kept = []
          for (;;) kept.push(new Array(100_000).fill(kept.length))
@@ -74,13 +82,20 @@ export function endings(t: TestContext): Ends {
        return listen.apply(this, args)
      }`,
   )
+  async function begin(how: string): Promise<void> {
+    writeFileSync(`${order}.new`, how)
+    // At once, or a thread could read half of it.
+    renameSync(`${order}.new`, order)
+    await until(async () => !existsSync(order))
+  }
   return {
     env: { NODE_OPTIONS: `--require=${file} --max-old-space-size=96` },
-    begin: async how => {
-      writeFileSync(`${order}.new`, how)
-      // At once, or a thread could read half of it.
-      renameSync(`${order}.new`, order)
-      await until(async () => !existsSync(order))
+    begin,
+    stall: async () => {
+      await begin('stall')
+      const release = () => writeFileSync(released, '')
+      atEnd(t, release)
+      return release
     },
   }
 }

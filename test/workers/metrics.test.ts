@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { figuresOf, readFigures, scraper } from '../support/clients/metrics.ts'
+import { until } from '../support/data/imports.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { anyOf, pairIn } from '../support/service/nodes.ts'
+import { serve } from '../support/service/process.ts'
+import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
+import { type Connection, connectionsTo, endings } from '../support/service/workers.ts'
+
+/** The figures are the service's, whichever worker counts and whichever answers. */
+const three = { CARREL_WORKERS: '3', CARREL_LOG_LEVEL: 'error', ...scraper.env }
+const ruth = 'ruth@example.org'
+const failed = { method: 'password', outcome: 'failure' }
+
+const scrape = async (connection: Connection) =>
+  readFigures((await connection.ask('/metrics', { headers: scraper.headers })).text)
+
+async function logIn(connection: Connection, password: string): Promise<number> {
+  const headers = {
+    ...pairIn(await connection.ask('/api/security/csrf')),
+    'content-type': 'application/x-www-form-urlencoded',
+  }
+  const body = new URLSearchParams({ user: ruth, password }).toString()
+  return (await connection.ask('/api/authn/login', { method: 'POST', headers, body })).status
+}
+
+test('D5 D10 a login that fails counts once, whichever worker answered, and every worker says so', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  await own.addEperson(ruth)
+  const served = await serve(t, dataFolder, { env: three })
+  const connections = connectionsTo(t, served.address)
+  for (const connection of connections) assert.equal(await logIn(connection, 'wrong'), 401)
+  assert.equal(await logIn(anyOf(connections), passwordOf(ruth)), 200)
+  for (const connection of connections) {
+    const found = await scrape(connection)
+    assert.equal(found.of('carrel_logins_total', failed), connections.length)
+    assert.equal(found.of('carrel_logins_total', { outcome: 'success' }), 1)
+    assert.equal(found.of('carrel_workers_running'), 3)
+  }
+  // What is a worker's own is there for each.
+  const found = await scrape(anyOf(connections))
+  for (const worker of ['0', '1', '2']) {
+    assert.ok(found.of('carrel_worker_heap_bytes', { worker }) > 0)
+    assert.ok(found.of('carrel_event_loop_delay_seconds_count', { worker }) > 0)
+  }
+})
+
+testOn(
+  'sqlite',
+  'D5 D10 no counter goes backwards when a worker ends, and nothing of it stays open',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const ends = endings(t)
+    const served = await serve(t, dataFolder, { env: { ...three, ...ends.env } })
+    const before = connectionsTo(t, served.address)
+    for (const connection of before) assert.equal(await logIn(connection, 'wrong'), 401)
+    const route = '/api/authn/login'
+    await until(async () => {
+      const found = await scrape(anyOf(before))
+      return found.of('carrel_http_requests_total', { route, status: '4xx' }) === before.length
+    })
+    // One is in the middle of a request, which will never be answered.
+    const broken = Promise.allSettled(before.map(connection => logIn(connection, 'wrong')))
+    await ends.begin('throw')
+    await served.said(/a worker has ended and is replaced/)
+    await broken
+    const figures = () => figuresOf(served.address).catch(() => undefined)
+    await until(async () => (await figures())?.of('carrel_workers_running') === 3)
+    const after = connectionsTo(t, served.address)
+    const found = await scrape(anyOf(after))
+    assert.equal(found.of('carrel_workers_replaced_total'), 1)
+    assert.ok(found.of('carrel_logins_total', failed) >= before.length)
+    const counted = found.of('carrel_http_requests_total', { route, status: '4xx' })
+    assert.ok(counted >= before.length, `${counted} of ${before.length}`)
+    for (const connection of after) assert.equal(await logIn(connection, 'wrong'), 401)
+    const answered = (await scrape(anyOf(after))).of('carrel_logins_total', failed)
+    assert.ok(answered >= found.of('carrel_logins_total', failed) + after.length)
+    await until(async () => (await scrape(anyOf(after))).of('carrel_http_requests_open', { route }) === 0)
+    assert.equal((await scrape(anyOf(after))).of('carrel_queue_waiting'), 0)
+  },
+)
+
+testOn(
+  'sqlite',
+  'D5 D10 a scrape waits for no worker that is busy, and has what that one had counted',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const ends = endings(t)
+    const served = await serve(t, dataFolder, { env: { ...three, ...ends.env } })
+    const connections = connectionsTo(t, served.address)
+    for (const connection of connections) assert.equal(await logIn(connection, 'wrong'), 401)
+    const release = await ends.stall()
+    const scraping = connections.map(scrape)
+    // Those on the other workers are answered while it does nothing.
+    const first = await Promise.any(scraping)
+    assert.equal(first.of('carrel_logins_total', failed), connections.length)
+    release()
+    await Promise.all(scraping)
+  },
+)
