@@ -12,7 +12,7 @@ export interface Rows {
   readonly own: number
 }
 
-/** A service without single sign-on uses a fifth of it. What is not used takes no memory. */
+/** A service without single sign-on uses a quarter of it. What is not used takes no memory. */
 const counterNumbers = 16_384
 const gaugeNumbers = 2_048
 
