@@ -168,7 +168,7 @@ export class Tally {
       values: series.flatMap(({ labels: given, at, always }) => {
         const labels = byLoop === true ? { worker: String(loop), ...given } : given
         if (type === 'histogram') {
-          const values = histogramValues(name, labels, counters.subarray(at))
+          const values = histogramValues(name, labels, counters.subarray(at, at + histogramNumbers))
           return always || values.at(-1)?.value !== 0 ? values : []
         }
         const value = (type === 'counter' ? counters : gauges)[at] ?? 0
