@@ -44,6 +44,8 @@ export type Config = Readonly<{
   logoutPageUrl: string | null
   allowedOrigins: readonly string[]
   trustedProxies: readonly string[]
+  /** Hosts that requests may name besides that of `baseUrl` and loopback addresses (E4). */
+  allowedHosts: readonly string[]
   realm: string
   csrfCookie: string
   csrfHeader: string
@@ -169,6 +171,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     logoutPageUrl: value('CARREL_LOGOUT_PAGE_URL'),
     allowedOrigins,
     trustedProxies,
+    allowedHosts: value('CARREL_ALLOWED_HOSTS') ?? [],
     realm: required('CARREL_REALM'),
     csrfCookie: required('CARREL_CSRF_COOKIE'),
     csrfHeader: required('CARREL_CSRF_HEADER'),

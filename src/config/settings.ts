@@ -141,6 +141,11 @@ export const settings = {
     '',
     listOf(part => isRange(part)),
   ),
+  CARREL_ALLOWED_HOSTS: setting(
+    'names or addresses without ports, separated by commas, that requests may have in Host besides the host of CARREL_BASE_URL and loopback addresses',
+    '',
+    listOf(part => /^([\w-]+(\.[\w-]+)*|\[[\da-fA-F:.]+\])$/.test(part)),
+  ),
   CARREL_REALM: setting('a name in printable ASCII', 'Carrel', text =>
     /^[ -~]{1,100}$/.test(text) ? text : undefined,
   ),

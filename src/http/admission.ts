@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { pathOf } from './addresses.ts'
 import { createCors } from './cors.ts'
 import type { Csrf } from './csrf.ts'
+import { createHostCheck } from './hosts.ts'
 import { refuseMalformed } from './refuse-malformed.ts'
 
 interface Parts {
@@ -20,11 +21,12 @@ export const metricsPath = '/metrics'
 export type Admit = (request: FastifyRequest, reply: FastifyReply) => 'answered' | 'go on'
 
 /**
- * What every request passes first, even one that the framework can't route (C5): security headers, CORS, CSRF, and what
- * is malformed at any address.
+ * What every request passes first, even one that the framework can't route (C5): security headers, the host, CORS, CSRF,
+ * and what is malformed at any address.
  * @returns a function that throws a Problem for a request that is refused
  */
 export function createAdmission({ config, csrf, headers }: Parts): Admit {
+  const requireHost = createHostCheck(config)
   const cors = createCors(config)
   const isQuery = (url: string) => {
     const path = pathOf(url)
@@ -33,6 +35,7 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
 
   return (request, reply) => {
     reply.headers(headers)
+    requireHost(request)
     // A PATCH that no route takes changes nothing: it is a 405 like any other method (L1).
     const forPrograms = isForPrograms(request)
     const changes =

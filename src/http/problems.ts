@@ -160,6 +160,11 @@ export const problems = {
     title: 'The expectation cannot be met',
     help: 'The only value of the header Expect that this service takes is 100-continue.',
   },
+  'host-not-allowed': {
+    status: 421,
+    title: 'This service does not answer for this host',
+    help: 'The request was sent to a host that is neither that of CARREL_BASE_URL, nor localhost or another loopback address, nor in CARREL_ALLOWED_HOSTS. If it came through a reverse proxy, the proxy should pass on the Host of its clients (nginx: `proxy_set_header Host $host;`), or its own name for the service belongs in CARREL_ALLOWED_HOSTS.',
+  },
   'patch-refused': {
     status: 422,
     title: 'The patch cannot be applied',

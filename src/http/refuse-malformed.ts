@@ -5,10 +5,6 @@ import { Problem } from './problems.ts'
 
 /** @throws Problem for what Node and the framework accept although it is wrong at any address */
 export function refuseMalformed({ raw, query }: FastifyRequest): void {
-  // RFC 9112 §3.2: one Host, always.
-  const hosts = countHeader(raw, 'host')
-  if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1'))
-    throw new Problem('bad-request', `The request must have one Host header; it has ${hosts}.`)
   if (raw.headers.expect !== undefined && raw.headers.expect.toLowerCase() !== '100-continue')
     throw new Problem(
       'expectation-failed',

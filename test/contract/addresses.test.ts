@@ -102,7 +102,9 @@ test('P2 the query endpoints can live under /pdb/query/v4, links included', asyn
 })
 
 test('P3 every link is absolute and starts with the base URL, whatever the client says its host is', async t => {
-  const service = await startService(t, { env: { CARREL_TRUSTED_PROXIES: '127.0.0.1' } })
+  const service = await startService(t, {
+    env: { CARREL_TRUSTED_PROXIES: '127.0.0.1', CARREL_ALLOWED_HOSTS: 'evil.example' },
+  })
   const admin = await service.addEperson('admin@example.org', { admin: true })
   await service.addRecords('letters', 'id', [{ id: 1 }, { id: 2 }])
   const client = service.client()

@@ -163,7 +163,12 @@ export async function serve(
   { env = {}, args = [], program = [process.execPath, entry] }: ServeOptions = {},
 ): Promise<Served> {
   const [command, ...first] = program
-  const settings = { ...(await storeSettings(dataFolder)), CARREL_PORT: '0', ...env }
+  const settings = {
+    ...(await storeSettings(dataFolder)),
+    CARREL_PORT: '0',
+    CARREL_ALLOWED_HOSTS: 'service.test',
+    ...env,
+  }
   const child = spawn(command, [...first, 'serve', ...args], {
     cwd: repository,
     env: environmentWithNode(settings),

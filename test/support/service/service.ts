@@ -19,6 +19,9 @@ import { scratch } from './postgres-server.ts'
 /** The public address in the tests: links must start with it, whatever address was really asked. */
 export const baseUrl = 'http://repo.example.edu'
 
+/** The Host of requests that tests write by hand. */
+const ownHost = 'service.test'
+
 /** A really listening service on a store of its own, taken down at the end of the test. */
 export interface Service {
   readonly address: string
@@ -59,6 +62,7 @@ export async function startService(t: TestContext, options: Options = {}): Promi
   const config = toConfig({
     ...(await storeSettings(dataFolder)),
     CARREL_BASE_URL: baseUrl,
+    CARREL_ALLOWED_HOSTS: ownHost,
     CARREL_LOG_LEVEL: 'silent',
     CARREL_PASSWORD_CONCURRENCY: '2',
     ...options.env,
