@@ -58,7 +58,7 @@ export async function buildApp(
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
   const storage = countLogins(store, measures)
-  const { accounts, entities, repository, secrets } = storage
+  const { accounts, clock, entities, repository, secrets } = storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
 
   const addresses = addressesOf(config)
@@ -68,9 +68,11 @@ export async function buildApp(
   const specialGroups = await createSpecialGroups(config, accounts)
   const tokens = createTokens({
     accounts,
+    clock,
+    config,
     keyring,
     loginMethods: config.loginMethods,
-    tickets: createTickets(storage.identities),
+    tickets: createTickets(storage.identities, clock),
     mayAct: config.loginOnBehalfOf,
     measures,
   })
@@ -80,7 +82,7 @@ export async function buildApp(
   const app = createServer({ config, addresses, challenge, csrf, measures })
   const single = await singleSignOn(
     config,
-    { accounts, addresses, keyring, log: app.log, specialGroups },
+    { accounts, addresses, clock, keyring, log: app.log, specialGroups },
     storage,
   )
   healthRoutes(app, { ping: storage.ping, loops: limits.loops })
@@ -93,7 +95,17 @@ export async function buildApp(
     await inside.register(
       async authn => {
         const trade = single?.trade
-        loginRoutes(authn, { accounts, config, csrf, passwords, specialGroups, tokens, password, trade })
+        loginRoutes(authn, {
+          accounts,
+          clock,
+          config,
+          csrf,
+          passwords,
+          specialGroups,
+          tokens,
+          password,
+          trade,
+        })
         logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
         statusRoutes(authn, { accounts, addresses, challenge, trade })
         single?.register(authn)
@@ -110,9 +122,9 @@ export async function buildApp(
         changePasswordRoutes(api, { accounts, addresses, csrf, passwords, password })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
-        itemRoutes(api, { addresses, entities, repository })
-        bitstreamRoutes(api, { addresses, entities, repository })
-        findRoutes(api, { addresses, repository })
+        itemRoutes(api, { addresses, config, entities, repository })
+        bitstreamRoutes(api, { addresses, config, entities, repository })
+        findRoutes(api, { addresses, config, repository })
         contentRoutes(api, {
           repository,
           files: createFileStore(config.filesFolder),

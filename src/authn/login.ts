@@ -5,6 +5,7 @@ import { isForm, parseForm } from '../http/form.ts'
 import { Problem } from '../http/problems.ts'
 import { passwordMethod } from '../model/accounts.ts'
 import type { Accounts } from '../storage/accounts.ts'
+import type { Clock } from '../storage/clock.ts'
 import { eventOf, loginEvent } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Passwords } from './passwords.ts'
@@ -13,6 +14,7 @@ import type { Tokens, Verified } from './tokens.ts'
 
 interface Parts {
   readonly accounts: Accounts
+  readonly clock: Clock
   readonly config: Pick<Config, 'tokenLifetime'>
   readonly csrf: Csrf
   readonly passwords: Passwords
@@ -83,7 +85,7 @@ async function byPassword(
   form: ReadonlyMap<string, Buffer>,
   request: FastifyRequest,
 ): Promise<Verified> {
-  const { accounts, passwords, specialGroups } = parts
+  const { accounts, clock, passwords, specialGroups } = parts
   if (!parts.password) throw new Problem('login-failed', 'Login by password is disabled.')
   const user = form.get('user')
   const password = form.get('password')
@@ -103,7 +105,12 @@ async function byPassword(
     )
   } else await accounts.recordEvent(loginEvent(request, known?.uuid ?? null, passwordMethod, 'failure'))
   if (!session) throw new Problem('login-failed', 'The email address or the password is wrong.')
-  return { session, method: passwordMethod, sg: specialGroups.ofLogin(passwordMethod) }
+  return {
+    session,
+    method: passwordMethod,
+    sg: specialGroups.ofLogin(passwordMethod),
+    begun: clock.now(),
+  }
 }
 
 async function byToken(accounts: Accounts, request: FastifyRequest): Promise<Verified> {

@@ -72,6 +72,7 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
       // Groups of the administrator's login stay with the administrator; groups of the address belong to the request (B3).
       sg: [],
       specialGroups: ipGroups,
+      begun: admin.begun,
       actor: admin.session,
       reason,
     } satisfies Acting

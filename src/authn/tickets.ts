@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import type { Clock } from '../storage/clock.ts'
 import type { Identities } from '../storage/identities.ts'
 
 /** Records that every node can read by their name for a while: single-use tickets (docs/decisions/0010), who acts (0013). */
@@ -15,13 +16,13 @@ export interface Tickets {
 
 type Purpose = 'acting' | 'trade' | 'logout' | 'state' | 'logout-request' | `logout-token/${string}`
 
-export function createTickets(store: Identities): Tickets {
+export function createTickets(store: Identities, { now }: Clock): Tickets {
   const idOf = (purpose: Purpose, name: string) => hash('sha256', `${purpose}\n${name}`, 'base64url')
-  const expiry = (seconds: number) => Date.now() + seconds * 1000
+  const expiry = (seconds: number) => now() + seconds * 1000
   const parse = <T>(content: string | undefined) =>
     content === undefined ? undefined : (JSON.parse(content) as T)
   const keep: Tickets['keep'] = async (purpose, name, content, seconds) => {
-    await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds))
+    await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds), now())
   }
   return {
     keep,
@@ -30,8 +31,8 @@ export function createTickets(store: Identities): Tickets {
       await keep(purpose, name, content, seconds)
       return name
     },
-    read: async (purpose, name) => parse(await store.readTicket(idOf(purpose, name))),
-    take: async (purpose, name) => parse(await store.takeTicket(idOf(purpose, name))),
-    isFirst: (purpose, name, seconds) => store.keepTicket(idOf(purpose, name), '', expiry(seconds)),
+    read: async (purpose, name) => parse(await store.readTicket(idOf(purpose, name), now())),
+    take: async (purpose, name) => parse(await store.takeTicket(idOf(purpose, name), now())),
+    isFirst: (purpose, name, seconds) => store.keepTicket(idOf(purpose, name), '', expiry(seconds), now()),
   }
 }

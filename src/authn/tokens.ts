@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto'
 import type { Awaitable } from '../lib/awaitable.ts'
-import type { Mac } from '../lib/hmac.ts'
+import { type Mac, macWith } from '../lib/hmac.ts'
 import { commandLineMethod, type LoginMethod, type Session } from '../model/accounts.ts'
 import type { Acting } from '../model/caller.ts'
 import { deriveKey, type Keyring, type TokenPurpose } from '../model/keys.ts'
 import type { Measures, RefusalReason } from '../model/measures.ts'
 import type { Accounts } from '../storage/accounts.ts'
-import { type Claims, readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
+import type { Clock } from '../storage/clock.ts'
+import { readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
+import { createSessionAge, type SessionLifetimes } from './session-age.ts'
 import type { Tickets } from './tickets.ts'
 
 /**
@@ -14,6 +16,7 @@ import type { Tickets } from './tickets.ts'
  * began and on the eperson's session key. So a token needs no claim to tell these apart, and a new session key ends all
  * tokens of the eperson at once (T4). The key of a token that was made while acting on behalf of somebody also depends on
  * the actor's session key, so it ends with either session; who acts and why is stored in a ticket (docs/decisions/0013).
+ * When the session began is in the key's name and in the key, and stays the same when a token is refreshed (T11).
  */
 export type TokenKind = TokenPurpose
 
@@ -22,6 +25,8 @@ export interface Verified {
   readonly session: Session
   readonly method: LoginMethod
   readonly sg: readonly string[]
+  /** When the session began, in ms since 1970. */
+  readonly begun: number
   /** The administrator who acts as the eperson, if any (B4). */
   readonly acting?: Pick<Acting, 'actor' | 'reason'>
 }
@@ -44,12 +49,15 @@ type Minted = Omit<Verified, 'acting'>
 const maxCached = 10_000
 
 interface Cached {
-  readonly exp: number
+  /** In ms since 1970. */
+  readonly ends: number
   readonly verified: Verified
 }
 
 interface Parts {
   readonly accounts: Accounts
+  readonly clock: Clock
+  readonly config: SessionLifetimes
   readonly keyring: Keyring
   /** The enabled ones: disabling a login method ends its tokens. Tokens of `carrel token` are always accepted. */
   readonly loginMethods: readonly LoginMethod[]
@@ -59,17 +67,27 @@ interface Parts {
   readonly measures: Pick<Measures, 'tokenRefused'>
 }
 
-export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct, measures }: Parts): Tokens {
+export function createTokens({
+  accounts,
+  clock,
+  config,
+  keyring,
+  loginMethods,
+  tickets,
+  mayAct,
+  measures,
+}: Parts): Tokens {
+  const age = createSessionAge(clock, config)
   const methods = [...loginMethods, commandLineMethod]
   const cached = new Map<string, Cached>()
   let cachedWith: readonly Uint8Array[] = []
 
-  function addToCache(token: string, exp: number, verified: Verified): void {
+  function addToCache(token: string, ends: number, verified: Verified): void {
     if (cached.size >= maxCached) {
       const [oldest] = cached.keys()
       if (oldest !== undefined) cached.delete(oldest)
     }
-    cached.set(token, { exp, verified })
+    cached.set(token, { ends, verified })
   }
 
   /** Derived keys are cached by session, which is the same object until something about its eperson changes. */
@@ -95,47 +113,44 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct,
   async function verifyUncached(kind: TokenKind, token: string): Promise<Verified | undefined> {
     const jwt = readJwt(token)
     if (!jwt) return refuse(kind, 'malformed')
-    if (isExpired(jwt.claims)) return refuse(kind, 'expired')
+    const life = age.lifeOf(jwt)
+    if (!life) return refuse(kind, 'expired')
     const session = await accounts.session(jwt.claims.eid)
     if (!session) return refuse(kind, 'no-eperson')
-    const { sg, exp } = jwt.claims
+    const { sg } = jwt.claims
+    const { begun, ends } = life
     const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session))
     if (method !== undefined) {
-      const verified: Verified = { session, method, sg }
-      if (kind === 'login') addToCache(token, exp, verified)
+      const verified: Verified = { session, method, sg, begun }
+      if (kind === 'login') addToCache(token, ends, verified)
       return verified
     }
     // The same rules as for X-On-Behalf-Of (B1, B2).
     const mayBe = kind !== 'login' && mayAct && !session.administrator
-    const verified = mayBe ? await verifyActing(kind, token, jwt, session) : undefined
-    return verified ?? refuse(kind, 'signature')
+    const acting = mayBe ? await verifyActing(kind, token, jwt, session) : undefined
+    return acting ? { ...acting, session, sg, begun } : refuse(kind, 'signature')
   }
 
   const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>
-    methods.find(method => keyring().some(secret => jwt.isSignedWith(key(secret, method))))
+    methods.find(method =>
+      keyring().some(secret => jwt.isSignedWith(ofSession(key(secret, method), jwt.begun))),
+    )
 
   async function verifyActing(
     kind: TokenKind,
     token: string,
     jwt: UnverifiedJwt,
     session: Session,
-  ): Promise<Verified | undefined> {
+  ): Promise<Pick<Verified, 'method' | 'acting'> | undefined> {
     const kept = await tickets.read<{ actor: string; reason: string | null }>('acting', nameOf(token))
     const actor = kept && (await accounts.session(kept.actor))
     if (!actor?.administrator) return undefined
     const method = methodOf(jwt, (secret, one) => actingKey(secret, kind, one, [session, actor]))
-    return method === undefined
-      ? undefined
-      : {
-          session,
-          method,
-          sg: jwt.claims.sg,
-          acting: { actor, reason: kept?.reason ?? null },
-        }
+    return method === undefined ? undefined : { method, acting: { actor, reason: kept?.reason ?? null } }
   }
 
   function recheck(token: string, known: Cached, stamp: number | undefined) {
-    if (stamp === known.verified.session.stamp && !isExpired(known)) return known.verified
+    if (stamp === known.verified.session.stamp && clock.now() < known.ends) return known.verified
     cached.delete(token)
     return verifyUncached('login', token)
   }
@@ -146,15 +161,15 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct,
     return secret
   }
 
+  const sign = ({ session, sg, begun }: Minted, lifetime: number, key: Mac) =>
+    signJwt({ eid: session.eperson.uuid, sg, exp: age.expiry(begun, lifetime) }, begun, ofSession(key, begun))
+
   return {
-    mint: (kind, { session, method, sg }, lifetime) =>
-      signJwt(
-        { eid: session.eperson.uuid, sg, exp: expiry(lifetime) },
-        keyOf(newestSecret(), kind, method, session),
-      ),
-    mintActing: async (kind, { session, method, sg, actor, reason }, lifetime) => {
-      const key = actingKey(newestSecret(), kind, method, [session, actor])
-      const token = signJwt({ eid: session.eperson.uuid, sg, exp: expiry(lifetime) }, key)
+    mint: (kind, minted, lifetime) =>
+      sign(minted, lifetime, keyOf(newestSecret(), kind, minted.method, minted.session)),
+    mintActing: async (kind, caller, lifetime) => {
+      const { session, method, actor, reason } = caller
+      const token = sign(caller, lifetime, actingKey(newestSecret(), kind, method, [session, actor]))
       await tickets.keep('acting', nameOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
       return token
     },
@@ -175,11 +190,9 @@ export function createTokens({ accounts, keyring, loginMethods, tickets, mayAct,
   }
 }
 
-/** A token expires at `exp`, without grace (T3, RFC 7519 §4.1.4). */
-const isExpired = ({ exp }: Pick<Claims, 'exp'>) => !(Date.now() < exp * 1000)
-
-/** With a fraction (T2). @param lifetime seconds */
-const expiry = (lifetime: number) => Math.round(Date.now() + lifetime * 1000) / 1000
+/** @param begun undefined: the key of tokens from before docs/decisions/0024 */
+const ofSession = (key: Mac, begun: number | undefined): Mac =>
+  begun === undefined ? key : macWith(key(Buffer.from(String(begun))))
 
 /** The name of a token's ticket: a hash, which doesn't reveal the token. */
 const nameOf = (token: string) => hash('sha256', token, 'base64url')

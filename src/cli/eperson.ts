@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { createPasswords } from '../authn/passwords.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
+import type { Accounts } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
@@ -96,6 +97,19 @@ export function epersonCommand(): Command {
       )
 
   command
+    .command('logout')
+    .argument('[email]', 'whose tokens end')
+    .description('End all tokens of an eperson, or of everybody with --all, at once and on every device.')
+    .option('--all', 'end the tokens of everybody')
+    .option(...jsonOption)
+    .action((email: string | undefined, { all = false, json }: LogoutOptions) => {
+      if ((email === undefined) !== all) throw new Misuse('name one eperson, or give --all')
+      return withStore(({ accounts }) =>
+        email === undefined ? logoutAll(accounts, json) : logout(accounts, email, json),
+      )
+    })
+
+  command
     .command('delete <email>')
     .description('Delete the eperson. Their tokens end at once.')
     .option(...jsonOption)
@@ -128,6 +142,22 @@ export function epersonCommand(): Command {
       })
     })
   return command
+}
+
+interface LogoutOptions extends Json {
+  all?: boolean
+}
+
+async function logout(accounts: Accounts, email: string, json: boolean | undefined): Promise<void> {
+  const known = await accounts.credentials(email)
+  if (!known) throw noEperson(email)
+  await accounts.logout(known.uuid, { ...commandEvent('logout'), eperson: known.uuid })
+  sayResult(json, { email, loggedOut: true }, `Ended all tokens of ${email}.`)
+}
+
+async function logoutAll(accounts: Accounts, json: boolean | undefined): Promise<void> {
+  const epersons = await accounts.logoutAll(commandEvent('logout', 'everybody'), Date.now())
+  sayResult(json, { epersons, loggedOut: true }, `Ended all tokens of all ${epersons} epersons.`)
 }
 
 interface AddOptions extends Json {

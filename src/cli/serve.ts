@@ -8,6 +8,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { Demo } from './demo.ts'
 import { Failure } from './failures.ts'
 import { ownCommand } from './given-path.ts'
+import { keepHouse } from './housekeeping.ts'
 import { drain, listenFailure, reservePort } from './listen.ts'
 import { announce } from './output.ts'
 import { openStore, placeOf } from './store.ts'
@@ -29,9 +30,13 @@ export function serveCommand(): Command {
       const storage = await openStore(asked, { create: true }, shared)
       try {
         const fail = () => void storage.close().finally(() => process.exit(1))
+        const stopHousekeeping = await keepHouse(storage, asked)
         const service = await listen(asked, { spawned, storage, shared, fail })
         const { config } = service
-        stopOnSignal(service, storage)
+        stopOnSignal(service, async () => {
+          await stopHousekeeping()
+          await storage.close()
+        })
         // Not before it listens: a start that fails adds nothing to the store.
         const created = demo
           ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
@@ -134,14 +139,15 @@ function introduce(demo: Demo, config: Config): void {
   stream.write(`${text}\n`)
 }
 
-function stopOnSignal(service: Service, storage: Storage): void {
+/** @param end what is done when the last request has been answered */
+function stopOnSignal(service: Service, end: () => Promise<void>): void {
   let stopping = false
   const stop = async () => {
     // A second signal doesn't wait.
     if (stopping) process.exit(1)
     stopping = true
     await service.close()
-    await storage.close()
+    await end()
     process.exit(0)
   }
   process.on('SIGTERM', stop)

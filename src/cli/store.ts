@@ -29,14 +29,19 @@ async function use<T>(options: { readonly create: boolean }, work: Work<T>): Pro
  * @param shared what other event loops of the process use too
  */
 export async function openStore(
-  { database, dataFolder, cacheSize }: Pick<Config, 'database' | 'dataFolder' | 'cacheSize'>,
+  {
+    database,
+    dataFolder,
+    cacheSize,
+    hiddenMetadata,
+  }: Pick<Config, 'database' | 'dataFolder' | 'cacheSize' | 'hiddenMetadata'>,
   { create }: { readonly create: boolean },
   shared: Shared = createShared(cacheSize),
 ): Promise<Storage> {
-  if (database.kind === 'embedded') return openSqlite({ dataFolder, create, shared })
+  if (database.kind === 'embedded') return openSqlite({ dataFolder, create, hiddenMetadata, shared })
   // Its driver is loaded where there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
-  return openEngine({ ...database, create, shared })
+  return openEngine({ ...database, create, hiddenMetadata, shared })
 }
 
 /** Where the store is, without a password. */

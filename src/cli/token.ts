@@ -15,7 +15,7 @@ export function tokenCommand(): Command {
     .description('Print a login token for scripts. It lives for CARREL_TOKEN_LIFETIME; a logout ends it.')
     .option('--json', 'print the token and when it expires as JSON')
     .action((email: string, { json }: Json) =>
-      withStore(async ({ accounts, identities, secrets }, config) => {
+      withStore(async ({ accounts, clock, identities, secrets }, config) => {
         const known = await accounts.credentials(email)
         if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
         const event = { ...commandEvent('login'), eperson: known.uuid, method: commandLineMethod }
@@ -28,15 +28,17 @@ export function tokenCommand(): Command {
           )
         const tokens = createTokens({
           accounts,
+          clock,
+          config,
           keyring: keyringOf(config.tokenSecrets, secrets.current),
           loginMethods: config.loginMethods,
-          tickets: createTickets(identities),
+          tickets: createTickets(identities, clock),
           mayAct: config.loginOnBehalfOf,
           // It checks no token.
           measures: { tokenRefused: () => {} },
         })
         // Special groups come from a login method or a provider (G2), and this login has neither.
-        const verified = { session, method: commandLineMethod, sg: [] }
+        const verified = { session, method: commandLineMethod, sg: [], begun: clock.now() }
         const token = tokens.mint('login', verified, config.tokenLifetime)
         const expires = new Date((readJwt(token)?.claims.exp ?? 0) * 1000).toISOString()
         sayResult(json, { token, expires }, token)

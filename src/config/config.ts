@@ -33,6 +33,8 @@ export type Config = Readonly<{
   queryBase: string
   /** Seconds. */
   tokenLifetime: number
+  /** Seconds from the login, after which tokens can't be refreshed any more; null: no end (T11). */
+  sessionLifetime: number | null
   /** Seconds, at most 2 (T2). */
   shortTokenLifetime: number
   /** How long a download can be resumed, in seconds (F3). */
@@ -46,6 +48,8 @@ export type Config = Readonly<{
   trustedProxies: readonly string[]
   /** Hosts that requests may name besides that of `baseUrl` and loopback addresses (E4). */
   allowedHosts: readonly string[]
+  /** Metadata fields of items that only administrators see (Q19). */
+  hiddenMetadata: readonly string[]
   realm: string
   csrfCookie: string
   csrfHeader: string
@@ -163,6 +167,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),
     queryBase: required('CARREL_QUERY_BASE'),
     tokenLifetime: required('CARREL_TOKEN_LIFETIME'),
+    sessionLifetime: value('CARREL_SESSION_LIFETIME'),
     shortTokenLifetime: required('CARREL_SHORT_TOKEN_LIFETIME'),
     leaseLifetime: required('CARREL_LEASE_LIFETIME'),
     tokenSecrets: value('CARREL_TOKEN_SECRET') ?? [],
@@ -172,6 +177,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     allowedOrigins,
     trustedProxies,
     allowedHosts: value('CARREL_ALLOWED_HOSTS') ?? [],
+    hiddenMetadata: required('CARREL_HIDDEN_METADATA'),
     realm: required('CARREL_REALM'),
     csrfCookie: required('CARREL_CSRF_COOKIE'),
     csrfHeader: required('CARREL_CSRF_HEADER'),

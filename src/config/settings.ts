@@ -42,6 +42,7 @@ const httpUrl = (text: string) => {
   return text.replace(/\/+$/, '')
 }
 const isOrigin = (text: string) => URL.parse(text)?.origin === text && /^https?:/.test(text)
+const isMetadataField = (text: string) => /^[\w-]+(\.[\w-]+){1,2}$/.test(text)
 const headerName = (text: string) => (/^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined)
 const postgresUrl = (text: string) => {
   const url = URL.parse(text)
@@ -112,6 +113,11 @@ export const settings = {
     text => (/^(\/[A-Za-z0-9._~-]+)*\/v4$/.test(text) ? text : undefined),
   ),
   CARREL_TOKEN_LIFETIME: setting('seconds, 1 to 31536000', '1800', decimal(1, 31_536_000)),
+  CARREL_SESSION_LIFETIME: setting(
+    'how long after a login its tokens can be refreshed in seconds, 1 to 3153600000 (not set: without end)',
+    null,
+    decimal(1, 3_153_600_000),
+  ),
   CARREL_SHORT_TOKEN_LIFETIME: setting('seconds, 1.9 to 2', '2', decimal(1.9, 2)),
   CARREL_LEASE_LIFETIME: setting(
     'how long a download can be resumed after its start in seconds, 1 to 86400',
@@ -145,6 +151,11 @@ export const settings = {
     'names or addresses without ports, separated by commas, that requests may have in Host besides the host of CARREL_BASE_URL and loopback addresses',
     '',
     listOf(part => /^([\w-]+(\.[\w-]+)*|\[[\da-fA-F:.]+\])$/.test(part)),
+  ),
+  CARREL_HIDDEN_METADATA: setting(
+    'metadata fields of items that only administrators see, such as dc.description.provenance, separated by commas, or none',
+    'dc.description.provenance',
+    text => (text === 'none' ? [] : listOf(isMetadataField)(text)),
   ),
   CARREL_REALM: setting('a name in printable ASCII', 'Carrel', text =>
     /^[ -~]{1,100}$/.test(text) ? text : undefined,

@@ -1,7 +1,8 @@
+import type { Config } from '../config/config.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
-import type { Caller } from '../model/caller.ts'
-import type { Bitstream, Item } from '../model/items.ts'
+import { type Caller, isAdministrator } from '../model/caller.ts'
+import { type Bitstream, type Item, withoutHidden } from '../model/items.ts'
 import { mayRead, viewerOf } from '../model/viewer.ts'
 import type { BundlePlace, Repository } from '../storage/repository.ts'
 import { type Bundle, bundleOf } from './bodies.ts'
@@ -22,11 +23,22 @@ function found<T>(thing: T | undefined, what: string): T {
   return thing
 }
 
-export async function readableItem(repository: Repository, caller: Caller, text: string): Promise<Item> {
+/** What is needed to show an item. */
+export interface Items {
+  readonly repository: Repository
+  readonly config: Pick<Config, 'hiddenMetadata'>
+}
+
+/** @returns the item as the caller sees it (Q19) */
+export async function readableItem(
+  { repository, config }: Items,
+  caller: Caller,
+  text: string,
+): Promise<Item> {
   const uuid = readUuid(text)
   const item = found(uuid === undefined ? undefined : await repository.item(uuid), 'item')
   require(caller, mayRead(caller, item.readers), 'item')
-  return item
+  return isAdministrator(caller) ? item : withoutHidden(item, config.hiddenMetadata)
 }
 
 export async function readableBitstream(

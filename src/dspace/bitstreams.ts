@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
@@ -14,6 +15,7 @@ import { listPage } from './list.ts'
 interface Parts {
   readonly addresses: Addresses
   readonly entities: Entities
+  readonly config: Pick<Config, 'hiddenMetadata'>
   readonly repository: Repository
 }
 type Route = { Params: { uuid: string } }
@@ -22,7 +24,11 @@ type Route = { Params: { uuid: string } }
  * `GET /api/core/bitstreams…`, `/bundles…` and `/bitstreamformats…`: descriptions of files, and what they link to. Their
  * content is in `src/downloads`. A caller who may not read a file may not read its description either.
  */
-export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, repository }: Parts): void {
+export function bitstreamRoutes(
+  app: FastifyInstance,
+  { addresses, config, entities, repository }: Parts,
+): void {
+  const shown = { config, repository }
   const core = `${addresses.api}/core`
   const url = '/core/bitstreams/:uuid'
   const bundle = '/core/bundles/:uuid'
@@ -70,7 +76,7 @@ export function bitstreamRoutes(app: FastifyInstance, { addresses, entities, rep
   })
   app.get<Route>(`${bundle}/item`, async ({ caller, params }) => {
     const { place } = await readableBundle(repository, caller, params.uuid)
-    return itemBody(await readableItem(repository, caller, place.item), core)
+    return itemBody(await readableItem(shown, caller, place.item), core)
   })
   // Carrel marks no file as primary.
   app.get<Route>(`${bundle}/primaryBitstream`, async ({ caller, params }, reply) => {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -10,6 +11,7 @@ import { bitstreamBody, itemBody } from './bodies.ts'
 
 interface Parts {
   readonly addresses: Pick<Addresses, 'api'>
+  readonly config: Pick<Config, 'hiddenMetadata'>
   readonly repository: Repository
 }
 
@@ -17,11 +19,11 @@ interface Parts {
  * `GET /api/pid/find?id=` and `GET /api/dso/find?uuid=`: the object with an identifier. DSpace's interface requests it for
  * its addresses `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and then shows the page of the object.
  */
-export function findRoutes(app: FastifyInstance, { addresses, repository }: Parts): void {
+export function findRoutes(app: FastifyInstance, { addresses, config, repository }: Parts): void {
+  const shown = { config, repository }
   const core = `${addresses.api}/core`
 
-  const item = async (caller: Caller, uuid: string) =>
-    itemBody(await readableItem(repository, caller, uuid), core)
+  const item = async (caller: Caller, uuid: string) => itemBody(await readableItem(shown, caller, uuid), core)
 
   app.get('/pid/find', async ({ caller, query }) => {
     const identifier = required(query as Query, 'id').replace(/^hdl:/i, '')

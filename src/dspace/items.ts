@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
@@ -20,6 +21,7 @@ import { listPage } from './list.ts'
 interface Parts {
   readonly addresses: Addresses
   readonly entities: Entities
+  readonly config: Pick<Config, 'hiddenMetadata'>
   readonly repository: Repository
 }
 type Route = { Params: { uuid: string } }
@@ -29,7 +31,8 @@ const emptyLists = ['mappedCollections', 'relationships'] as const
 const absent = ['owningCollection', 'templateItemOf', 'version'] as const
 
 /** `GET /api/core/items…`: items, and what they link to. */
-export function itemRoutes(app: FastifyInstance, { addresses, entities, repository }: Parts): void {
+export function itemRoutes(app: FastifyInstance, { addresses, config, entities, repository }: Parts): void {
+  const shown = { config, repository }
   const core = `${addresses.api}/core`
   const items = `${core}/items`
   const url = '/core/items/:uuid'
@@ -43,40 +46,40 @@ export function itemRoutes(app: FastifyInstance, { addresses, entities, reposito
     ),
   )
   app.get<Route>(url, async ({ caller, params }) =>
-    itemBody(await readableItem(repository, caller, params.uuid), core),
+    itemBody(await readableItem(shown, caller, params.uuid), core),
   )
 
   app.get<Route>(`${url}/bundles`, async ({ caller, params, query }) => {
-    const { uuid } = await readableItem(repository, caller, params.uuid)
+    const { uuid } = await readableItem(shown, caller, params.uuid)
     const page = readPage(query as Query)
     const { rows, total } = await repository.bundles(uuid, windowOf(page))
     const bodies = rows.map(one => bundleBody(bundleOf(one), core))
     return halPart('bundles', bodies, total, page, `${items}/${uuid}/bundles`)
   })
   app.get<Route>(`${url}/thumbnail`, async ({ caller, params }, reply) => {
-    const { uuid } = await readableItem(repository, caller, params.uuid)
+    const { uuid } = await readableItem(shown, caller, params.uuid)
     const original = await repository.firstIn({ item: uuid, bundle: 'ORIGINAL' })
     const picture = original && (await repository.thumbnailOf(original))
     if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
     return bitstreamBody(picture, core)
   })
   app.get<Route>(`${url}/accessStatus`, async ({ caller, params }) => {
-    const { uuid } = await readableItem(repository, caller, params.uuid)
+    const { uuid } = await readableItem(shown, caller, params.uuid)
     const original = await repository.firstIn({ item: uuid, bundle: 'ORIGINAL' })
     return accessStatusBody(original?.readers, `${items}/${uuid}/accessStatus`)
   })
   app.get<Route>(`${url}/identifiers`, async ({ caller, params }) =>
-    identifiersBody(await readableItem(repository, caller, params.uuid), core),
+    identifiersBody(await readableItem(shown, caller, params.uuid), core),
   )
 
   for (const name of emptyLists)
     app.get<Route>(`${url}/${name}`, async ({ caller, params, query }) => {
-      const { uuid } = await readableItem(repository, caller, params.uuid)
+      const { uuid } = await readableItem(shown, caller, params.uuid)
       return halPage(name, [], readPage(query as Query), `${items}/${uuid}/${name}`)
     })
   for (const name of absent)
     app.get<Route>(`${url}/${name}`, async ({ caller, params }, reply) => {
-      await readableItem(repository, caller, params.uuid)
+      await readableItem(shown, caller, params.uuid)
       return reply.code(204).send()
     })
 }

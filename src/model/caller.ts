@@ -13,6 +13,8 @@ export interface Authenticated {
   readonly method: LoginMethod
   /** The ids in the token's claim `sg`: the special groups that the login granted (G2). */
   readonly sg: readonly string[]
+  /** When the session began, in ms since 1970. That of an administrator who acts is theirs. */
+  readonly begun: number
   readonly specialGroups: readonly Group[]
 }
 

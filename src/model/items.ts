@@ -105,6 +105,24 @@ export interface Summary {
 /** Characters kept of a value that lists sort by: an index takes no more. The metadata have the whole value. */
 const maxSummaryLength = 500
 
+/** The metadata field that each part of a summary comes from. */
+export const summaryFields = {
+  title: 'dc.title',
+  authors: 'dc.contributor.author',
+  issued: 'dc.date.issued',
+  type: 'dc.type',
+} as const satisfies Record<keyof Summary, string>
+
+/** The item as everybody but administrators sees it (Q19). @param hidden metadata fields */
+export function withoutHidden<T extends Summary & { readonly metadata: Metadata }>(
+  item: T,
+  hidden: readonly string[],
+): T {
+  const shown = Object.entries(item.metadata).filter(([field]) => !hidden.includes(field))
+  const metadata = Object.fromEntries(shown)
+  return { ...item, ...summaryOf(metadata), metadata }
+}
+
 export function summaryOf(metadata: Metadata): Summary {
   const first = (key: string) => {
     const value = metadata[key]?.[0]?.value
@@ -113,9 +131,9 @@ export function summaryOf(metadata: Metadata): Summary {
       : [...value.slice(0, 2 * maxSummaryLength)].slice(0, maxSummaryLength).join('')
   }
   return {
-    title: first('dc.title'),
-    authors: (metadata['dc.contributor.author'] ?? []).map(({ value }) => value),
-    issued: first('dc.date.issued'),
-    type: first('dc.type'),
+    title: first(summaryFields.title),
+    authors: (metadata[summaryFields.authors] ?? []).map(({ value }) => value),
+    issued: first(summaryFields.issued),
+    type: first(summaryFields.type),
   }
 }

@@ -26,6 +26,13 @@ export interface Accounts {
   recordLogin(login: Login, event: AuditEvent): Promise<Session | undefined>
   /** Replaces the session key, which ends every token of the eperson (T4). @returns their latest provider session */
   logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
+  /**
+   * The same for everybody, in one step. Nothing is left that a wrong clock could revive, so time goes on from the
+   * machine's (docs/decisions/0024).
+   * @param now milliseconds since 1970
+   * @returns how many epersons there are
+   */
+  logoutAll(event: AuditEvent, now: number): Promise<number>
   recordEvent(event: AuditEvent): Promise<void>
 
   addEperson(eperson: NewEperson, event: AuditEvent): Promise<Eperson | 'exists'>

@@ -32,10 +32,13 @@ export interface Identities {
   /** Unlinks the eperson from their subject, and ends their tokens, which another person may hold. */
   unlink(email: string, provider: string, event: AuditEvent): Promise<Changed>
 
-  /** @param expires milliseconds since 1970 @returns false if a ticket with this id exists already */
-  keepTicket(id: string, content: string, expires: number): Promise<boolean>
+  /** Removes the sessions at providers that began by then, as their sessions here have ended (T11). */
+  forgetSessions(begunBy: Date): Promise<void>
+
+  /** @param now and @param expires milliseconds since 1970 @returns false if a ticket with this id exists already */
+  keepTicket(id: string, content: string, expires: number, now: number): Promise<boolean>
   /** @returns its content; undefined if there is no such ticket or it has expired */
-  readTicket(id: string): Awaitable<string | undefined>
+  readTicket(id: string, now: number): Awaitable<string | undefined>
   /** Reads and removes a ticket. Of any number of callers on any number of nodes, only one receives it. */
-  takeTicket(id: string): Promise<string | undefined>
+  takeTicket(id: string, now: number): Promise<string | undefined>
 }

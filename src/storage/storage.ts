@@ -1,5 +1,6 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Accounts } from './accounts.ts'
+import type { Clock } from './clock.ts'
 import type { Entities } from './entities.ts'
 import type { StoreFigures } from './figures.ts'
 import type { Identities } from './identities.ts'
@@ -20,6 +21,7 @@ export interface Storage {
   readonly secrets: Secrets
   readonly identities: Identities
   readonly figures: StoreFigures
+  readonly clock: Clock
   /** Rejects with `StoreUnavailable` if the store does not answer. */
   ping(): Awaitable<void>
   close(): Promise<void>

@@ -9,12 +9,14 @@ import { assertUnauthorized } from '../support/clients/answers.ts'
 import { bearerOf, type Client } from '../support/clients/client.ts'
 import {
   base64url,
+  begunOf,
   claimsOf,
   derivedKey,
   keyOf,
   ownHeader,
   partsOf,
   secretsOf,
+  sessionKey,
   signed,
   signedParts,
 } from '../support/clients/jwt.ts'
@@ -52,16 +54,17 @@ test('T1 a token has exactly the claims eid, sg and exp', async t => {
     assert.equal(claims.eid, uuid)
     assert.deepEqual(claims.sg, [])
     assert.equal(typeof claims.exp, 'number')
-    assert.deepEqual(JSON.parse(partsOf(one).header), { alg: 'HS256', typ: 'JWT' })
+    assert.deepEqual(JSON.parse(partsOf(one).header), { alg: 'HS256', typ: 'JWT', kid: String(begunOf(one)) })
   }
 })
 
 test('T1 an independent library verifies both kinds of token with the documented key', async t => {
   const { service, uuid, client, token } = await startWithRuthLoggedIn(t)
-  const login = await jwtVerify(token, await keyOf(service, uuid), { algorithms: ['HS256'], typ: 'JWT' })
+  const key = sessionKey(await keyOf(service, uuid), begunOf(token))
+  const login = await jwtVerify(token, key, { algorithms: ['HS256'], typ: 'JWT' })
   assert.equal(login.payload.eid, uuid)
 
-  const shortKey = await keyOf(service, uuid, 'short-lived')
+  const shortKey = sessionKey(await keyOf(service, uuid, 'short-lived'), begunOf(token))
   const short = await jwtVerify(await client.shortLivedToken(), shortKey, { algorithms: ['HS256'] })
   assert.equal(short.payload.eid, uuid)
 })
@@ -218,14 +221,14 @@ test('T7 rotating the secret logs nobody out and new tokens are made with the ne
     return refreshed
   }
   const isMadeWith = (key: Uint8Array, made: string) =>
-    jwtVerify(made, key).then(
+    jwtVerify(made, sessionKey(key, begunOf(made))).then(
       () => true,
       () => false,
     )
   // A running service notices a rotation within a second; where there may be others, it waits for them, too.
   await until(async () => isMadeWith(newKey, await refresh()))
   assert.equal(await isMadeWith(newKey, await refresh()), true, 'from then on')
-  await jwtVerify(token, await keyOf(service, uuid, 'login', old))
+  assert.equal(await isMadeWith(await keyOf(service, uuid, 'login', old), token), true)
   assert.equal(await client.isLoggedIn(token), true)
 })
 
@@ -239,13 +242,15 @@ test('T7 a configured list of secrets accepts tokens of each and makes tokens wi
   const { uuid } = await before.addEperson(ruthEmail)
   const client = before.client()
   const oldToken = await client.login(ruthEmail)
-  await jwtVerify(oldToken, await keyOf(before, uuid, 'login', Buffer.from(old)))
+  const oldKey = await keyOf(before, uuid, 'login', Buffer.from(old))
+  await jwtVerify(oldToken, sessionKey(oldKey, begunOf(oldToken)))
   await before.stop()
 
   const both = await startWith(`${fresh},${old}`)
   assert.equal(await both.client().isLoggedIn(oldToken), true)
   const newToken = await both.client().login(ruthEmail)
-  await jwtVerify(newToken, await keyOf(both, uuid, 'login', Buffer.from(fresh)))
+  const newKey = await keyOf(both, uuid, 'login', Buffer.from(fresh))
+  await jwtVerify(newToken, sessionKey(newKey, begunOf(newToken)))
   await both.stop()
 
   const after = await startWith(fresh)

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cookieNames, cookiesOf, setCookie } from '../../http/cookies.ts'
 import { type Mac, sameText } from '../../lib/hmac.ts'
 import { deriveKey, type Keyring } from '../../model/keys.ts'
+import type { Clock } from '../../storage/clock.ts'
 import type { PendingLogin } from './protocol.ts'
 
 /**
@@ -46,7 +47,7 @@ export type SignOnCookies = ReturnType<typeof signOnCookies>
 
 type Content = readonly [state: string, provider: string, redirectUrl: string, begun: number]
 
-export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring): PendingLogins {
+export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, clock: Clock): PendingLogins {
   const keys = () => keyring().map(secret => deriveKey(secret, 'sign-on', nothing))
   function signingKey(): Mac {
     const [key] = keys()
@@ -68,7 +69,7 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring): P
     if (!key) return undefined
     const json = Buffer.from(content, 'base64url').toString()
     const [state, provider, redirectUrl, begun] = JSON.parse(json) as Content
-    return Date.now() < begun + lifetime * 1000 ? toAttempt(key, state, provider, redirectUrl) : undefined
+    return clock.now() < begun + lifetime * 1000 ? toAttempt(key, state, provider, redirectUrl) : undefined
   }
 
   return {
@@ -81,7 +82,7 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring): P
         .filter(name => name.startsWith(prefix) && name.length === prefix.length + 8)
       for (const name of older.slice(0, Math.max(0, older.length + 1 - maxAttempts)))
         cookies.set(reply, name, '', 0)
-      const content: Content = [state, provider, redirectUrl, Date.now()]
+      const content: Content = [state, provider, redirectUrl, clock.now()]
       const text = Buffer.from(JSON.stringify(content)).toString('base64url')
       cookies.set(reply, cookieName(state), `${text}.${signature(signingKey(), text)}`, lifetime)
     },

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../http/problems.ts'
 import type { ProviderSession } from '../../model/identities.ts'
 import type { Accounts } from '../../storage/accounts.ts'
+import type { Clock } from '../../storage/clock.ts'
 import type { Identities } from '../../storage/identities.ts'
 import { loginEvent } from '../audit.ts'
 import type { Trade } from '../login.ts'
@@ -38,6 +39,7 @@ export interface ProviderLogins {
 interface Parts {
   readonly accounts: Accounts
   readonly addresses: SignOnAddresses
+  readonly clock: Clock
   readonly cookies: SignOnCookies
   readonly providers: readonly Provider[]
   readonly identities: Identities
@@ -61,7 +63,7 @@ const tradeCookie = 'CARREL-SSO'
 const logoutCookie = 'CARREL-SSO-LOGOUT'
 
 export function createProviderLogins(parts: Parts): ProviderLogins {
-  const { accounts, addresses, cookies, identities, specialGroups, tickets } = parts
+  const { accounts, addresses, clock, cookies, identities, specialGroups, tickets } = parts
 
   async function admit(
     vouched: Vouched,
@@ -130,7 +132,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
       const waiting = name && (await tickets.read<Waiting>('trade', name))
       const session = waiting && (await accounts.session(waiting.uuid))
       if (!session || !isOffered(waiting) || !isSameKey(session.sessionKey, waiting)) return undefined
-      return { session, method: waiting.method, sg: waiting.sg }
+      return { session, method: waiting.method, sg: waiting.sg, begun: clock.now() }
     },
     pickUp: async (request, reply): Promise<Verified | undefined> => {
       const name = given(request, tradeCookie)
@@ -143,7 +145,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
         { uuid, sessionKey: Buffer.from(waiting.sessionKey, 'base64'), session: waiting.session },
         loginEvent(request, uuid, method, 'success', waiting.session.provider),
       )
-      return session && { session, method, sg }
+      return session && { session, method, sg, begun: clock.now() }
     },
     drop: async (request, reply) => {
       const name = given(request, tradeCookie)

@@ -4,6 +4,7 @@ import type { SingleSignOnConfig } from '../../config/providers.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import type { Keyring } from '../../model/keys.ts'
 import type { Accounts } from '../../storage/accounts.ts'
+import type { Clock } from '../../storage/clock.ts'
 import type { Identities } from '../../storage/identities.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import { createTickets } from '../tickets.ts'
@@ -27,6 +28,7 @@ export interface SingleSignOnParts {
   readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'realm'> & {
     readonly singleSignOn: SingleSignOnConfig
   }
+  readonly clock: Clock
   readonly keyring: Keyring
   readonly log: FastifyBaseLogger
   readonly identities: Identities
@@ -34,22 +36,23 @@ export interface SingleSignOnParts {
 }
 
 export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
-  const { accounts, keyring, log, identities, specialGroups } = parts
+  const { accounts, clock, keyring, log, identities, specialGroups } = parts
   const { singleSignOn: config, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
   const cookies = signOnCookies(parts.config.baseUrl)
-  const tickets = createTickets(identities)
+  const tickets = createTickets(identities, clock)
   const providers = createProviders(config, addresses, log)
   const logins = createProviderLogins({
     accounts,
     addresses,
+    clock,
     cookies,
     providers,
     identities,
     specialGroups,
     tickets,
   })
-  const pendingLogins = createPendingLogins(cookies, keyring)
+  const pendingLogins = createPendingLogins(cookies, keyring, clock)
   const redirects = createRedirects(parts.config)
   return {
     trade: logins.trade,

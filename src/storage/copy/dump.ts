@@ -6,6 +6,8 @@ export interface Dump {
   readonly tables: readonly DumpedTable[]
   /** Of the store that is copied. The copy has an id of its own (docs/decisions/0016). */
   readonly storeId: string
+  /** A time that has certainly been there, in ms since 1970 (docs/decisions/0024). */
+  readonly mark: number
   /** Oldest first. */
   readonly secrets: readonly { readonly secret: Uint8Array; readonly made: string }[]
   readonly entities: readonly DumpedEntity[]

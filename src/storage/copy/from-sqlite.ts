@@ -46,10 +46,12 @@ function dump(db: Database, dataFolder: string): Dump {
     ({ name }) => db.get<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)?.count ?? 0,
   )
   const before = dataVersion()
-  const storeId = db.get<{ store: string }>('SELECT store FROM state')?.store ?? ''
+  const { store: storeId = '', mark = 0 } =
+    db.get<{ store: string; mark: number }>('SELECT store, mark FROM state') ?? {}
   const secrets = readSecrets(dataFolder).toReversed()
   return {
     storeId,
+    mark,
     secrets,
     tables: tables.map(({ name, key, columns, booleans }, at) => ({
       name,

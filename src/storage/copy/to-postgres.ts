@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { raiseMark } from '../postgres/clock-changes.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'
 import { migrate } from '../postgres/migrate.ts'
@@ -67,6 +68,7 @@ export async function loadDump(
       made,
     )
   for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
+  await raiseMark(db, dump.mark, 0)
   await continueSequences(db)
   return loaded
 }

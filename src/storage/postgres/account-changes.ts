@@ -3,6 +3,7 @@ import { administratorGroup, type Eperson, emailKey, nameKey, type Session } fro
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
+import { resetMark } from './clock-changes.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 import { eventValues, insertEvent, nineValues, now, recordEvent } from './events.ts'
 import { changeMembership, lockEperson } from './group-changes.ts'
@@ -76,6 +77,20 @@ export async function logout(
   )
   return last && toProviderSession(last)
 }
+
+/** Each gets another key: a hash of the old one and of a random value. */
+export const logoutAll = (pool: Pool, event: AuditEvent, now: number): Promise<number> =>
+  pool.transaction(async db => {
+    const ended = await db.run(
+      `WITH next AS MATERIALIZED (SELECT nextval('carrel.stamp') AS stamp)
+       UPDATE carrel.eperson SET session_key = sha256($1 || session_key), stamp = next.stamp FROM next`,
+      randomBytes(32),
+    )
+    await db.run('DELETE FROM carrel.provider_session')
+    await resetMark(db, now)
+    await recordEvent(db, event)
+    return ended
+  })
 
 export const addEperson = (pool: Pool, eperson: NewEperson, event: AuditEvent) =>
   pool.transaction(async db => {

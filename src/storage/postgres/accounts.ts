@@ -2,7 +2,15 @@ import type { Group, Session } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
-import { addEperson, deleteEperson, logout, recordLogin, setEnabled, setPassword } from './account-changes.ts'
+import {
+  addEperson,
+  deleteEperson,
+  logout,
+  logoutAll,
+  recordLogin,
+  setEnabled,
+  setPassword,
+} from './account-changes.ts'
 import { findEpersons, findGroups } from './account-searches.ts'
 import type { Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
@@ -21,8 +29,15 @@ import type { SessionLookup } from './session-lookup.ts'
 /** How many sessions are cached. Each use checks the stamp, so a stale session is never used. */
 const maxCachedSessions = 10_000
 
+interface Parts {
+  readonly pool: Pool
+  readonly lookup: SessionLookup
+  /** Opens a pool without time limits, for a change of all epersons. */
+  readonly patientPool: () => Pool
+}
+
 /** Accounts in PostgreSQL. */
-export function postgresAccounts(pool: Pool, lookup: SessionLookup): Accounts {
+export function postgresAccounts({ pool, lookup, patientPool }: Parts): Accounts {
   const sessions = new Map<string, Session>()
 
   const stampOf = async (uuid: string) =>
@@ -84,6 +99,14 @@ export function postgresAccounts(pool: Pool, lookup: SessionLookup): Accounts {
 
     recordLogin: (login, event) => recordLogin(pool, login, event),
     logout: (uuid, event) => logout(pool, uuid, event),
+    logoutAll: async (event, now) => {
+      const patient = patientPool()
+      try {
+        return await logoutAll(patient, event, now)
+      } finally {
+        await patient.close()
+      }
+    },
     recordEvent: event => recordEvent(pool, event),
     addEperson: (eperson, event) => addEperson(pool, eperson, event),
     setEnabled: (email, enabled, event) => setEnabled(pool, email, enabled, event),

@@ -32,8 +32,9 @@ export interface PostgresAudiences {
 /**
  * Audiences in PostgreSQL (docs/decisions/0011). Every node holds all of them in memory, and each session look-up tells it
  * whether there are new ones.
+ * @param hidden metadata fields of items that only administrators see (Q19)
  */
-export function postgresAudiences(pool: Pool): PostgresAudiences {
+export function postgresAudiences(pool: Pool, hidden: readonly string[]): PostgresAudiences {
   const audiences = createAudiences()
   let counts: Counts | undefined
 
@@ -81,7 +82,7 @@ export function postgresAudiences(pool: Pool): PostgresAudiences {
     refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : readNew(db)),
     admitting: viewer => audiences.admitting(viewer),
     selectRows: async (source, viewer, page) => {
-      const rows: VisibleRows = visibleRows(source, viewer, audiences.admitting)
+      const rows: VisibleRows = visibleRows(source, viewer, audiences.admitting, hidden)
       if (rows.kind === 'all')
         return source.rows === 'audience' ? { kind: 'counted', counter: counterColumn(source.table) } : rows
       if (rows.kind === 'own') return rows

@@ -1,4 +1,5 @@
 import type { Entity, Page } from '../../model/entities.ts'
+import { maskOf } from '../shared/hidden-metadata.ts'
 import type { VisibleRows } from '../shared/row-visibility.ts'
 import { totalOrder } from '../shared/total-order.ts'
 import type { Value } from './driver.ts'
@@ -31,6 +32,7 @@ export type RowSelection =
       readonly kind: 'audiences'
       readonly ids: readonly number[]
       readonly counter: string
+      readonly hidden?: readonly string[]
       /** Whether to collect all visible rows and sort them (`isCollectingCheaper`). */
       readonly collect: boolean
     }
@@ -51,12 +53,17 @@ export function compilePage(
   page: Page,
 ): Statement {
   const { fields } = entity
-  const columns = fields.map(field => `t.${quoteName(field.name)}`).join(', ')
+  const hidden = rows.kind === 'audiences' ? rows.hidden : undefined
+  const columns = fields
+    .map(({ name }) =>
+      maskOf(name, hidden) ? `${shown(name, hidden)} AS ${quoteName(name)}` : shown(name, hidden),
+    )
+    .join(', ')
   // A column of the same name would shadow the row.
   const row = quoteName(unusedName(fields))
   const order = totalOrder(entity, page.order)
     .map(({ field, descending }) => {
-      const column = `t.${quoteName(field)}`
+      const column = shown(field, hidden)
       const compared = asText.includes(field) ? `CAST(${column} AS TEXT) COLLATE "C"` : column
       return `${compared} ${descending ? 'DESC' : 'ASC'}`
     })
@@ -71,6 +78,17 @@ export function compilePage(
     sql: `SELECT ${inOneLine} AS json FROM (SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT $1 OFFSET $2) ${row}`,
     values: [page.limit, page.offset, ...where.values],
   }
+}
+
+/** A column as it is shown (Q19). The text of what stays is not changed, so that both engines print the same bytes. */
+function shown(field: string, hidden: readonly string[] | undefined): string {
+  const column = `t.${quoteName(field)}`
+  const mask = maskOf(field, hidden)
+  if (mask === undefined) return column
+  if (mask.kind === 'null') return 'CAST(NULL AS TEXT)'
+  if (mask.kind === 'empty list') return "CAST('[]' AS JSON)"
+  return `(SELECT CAST('{' || coalesce(string_agg(CAST(to_json(m.key) AS TEXT) || ':' || CAST(m.value AS TEXT), ',' ORDER BY m.n), '') || '}' AS JSON)
+    FROM json_each(${column}) WITH ORDINALITY AS m (key, value, n) WHERE m.key NOT IN (${mask.fields.map(one => `'${one}'`).join(', ')}))`
 }
 
 /** A name that no field has. */

@@ -5,6 +5,7 @@ import type { WorkerHandlers } from '../shared/record-worker.ts'
 import type { Storage } from '../storage.ts'
 import { postgresAccounts } from './accounts.ts'
 import { postgresAudiences } from './audiences.ts'
+import { postgresClock } from './clock.ts'
 import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { describeTable, readAsReader } from './expose.ts'
@@ -29,6 +30,8 @@ interface PostgresOptions {
   readonly queue: number
   /** The time limit for reading a page, in ms. */
   readonly statementTimeout: number
+  /** Metadata fields that only administrators see (Q19). */
+  readonly hiddenMetadata: readonly string[]
   /** What the event loops of this process share. */
   readonly shared: Shared
 }
@@ -94,13 +97,15 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const lookup = createSessionLookup({
     connect: () => connect(short),
     refresh: async (result, db) => {
+      clock.refresh(result.mark)
       await secrets.refresh(result.secrets, db)
       await entities.refresh(result.entities, db)
       await audiences.refresh(result.audiences, db)
     },
   })
+  const clock = postgresClock(accountPool)
   const secrets = sharedSecrets(accountPool)
-  const audiences = postgresAudiences(accountPool)
+  const audiences = postgresAudiences(accountPool, options.hiddenMetadata)
   const entities = postgresEntities({
     pool: accountPool,
     lookup,
@@ -142,12 +147,17 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   }
   return {
     isNew,
-    accounts: postgresAccounts(accountPool, lookup),
+    accounts: postgresAccounts({
+      pool: accountPool,
+      lookup,
+      patientPool: () => createPool({ ...unlimited, size: 1, queue: 1 }),
+    }),
     entities,
     repository: postgresRepository(accountPool, lookup, audiences),
     secrets,
     identities: postgresIdentities(accountPool),
     figures: postgresFigures(poolsByName, shared),
+    clock,
     ping: async () => {
       await lookup.ask()
     },

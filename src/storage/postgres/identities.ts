@@ -4,6 +4,7 @@ import type { Pool } from './driver.ts'
 import {
   begin,
   endAtProvider,
+  forgetSessions,
   keepTicket,
   readTicket,
   recognize,
@@ -25,8 +26,9 @@ export function postgresIdentities(pool: Pool): Identities {
          ORDER BY email_key, provider`,
       ),
     unlink: (email, provider, event) => unlink(pool, email, provider, event),
-    keepTicket: (id, content, expires) => keepTicket(pool, id, content, expires),
-    readTicket: id => readTicket(pool, id),
-    takeTicket: id => takeTicket(pool, id),
+    forgetSessions: begunBy => forgetSessions(pool, begunBy.toISOString()),
+    keepTicket: (id, content, expires, now) => keepTicket(pool, id, content, expires, now),
+    readTicket: (id, now) => readTicket(pool, id, now),
+    takeTicket: (id, now) => takeTicket(pool, id, now),
   }
 }

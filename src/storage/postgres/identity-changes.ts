@@ -115,21 +115,31 @@ export const unlink = (pool: Pool, email: string, provider: string, event: Audit
     return 'changed'
   })
 
-export async function keepTicket(pool: Pool, id: string, content: string, expires: number): Promise<boolean> {
-  await pool.run('DELETE FROM carrel.ticket WHERE expires <= $1', Date.now())
+export async function forgetSessions(pool: Pool, begunBy: string): Promise<void> {
+  await pool.run('DELETE FROM carrel.provider_session WHERE begun <= $1', begunBy)
+}
+
+export async function keepTicket(
+  pool: Pool,
+  id: string,
+  content: string,
+  expires: number,
+  now: number,
+): Promise<boolean> {
+  await pool.run('DELETE FROM carrel.ticket WHERE expires <= $1', now)
   const sql = 'INSERT INTO carrel.ticket VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING'
   return (await pool.run(sql, id, content, expires)) === 1
 }
 
-export async function readTicket(pool: Pool, id: string): Promise<string | undefined> {
+export async function readTicket(pool: Pool, id: string, now: number): Promise<string | undefined> {
   const sql = 'SELECT content FROM carrel.ticket WHERE id = $1 AND expires > $2'
-  return (await pool.rows<{ content: string }>(sql, id, Date.now()))[0]?.content
+  return (await pool.rows<{ content: string }>(sql, id, now))[0]?.content
 }
 
-export async function takeTicket(pool: Pool, id: string): Promise<string | undefined> {
+export async function takeTicket(pool: Pool, id: string, now: number): Promise<string | undefined> {
   const sql = 'DELETE FROM carrel.ticket WHERE id = $1 RETURNING content, expires'
   const [taken] = await pool.rows<{ content: string; expires: number }>(sql, id)
-  return taken && taken.expires > Date.now() ? taken.content : undefined
+  return taken && taken.expires > now ? taken.content : undefined
 }
 
 export async function whoIs(db: Queries, identity: Identity, matching: Matching): Promise<Recognized> {

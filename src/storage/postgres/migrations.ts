@@ -202,4 +202,9 @@ export const migrations: readonly string[] = [
   ALTER TABLE carrel.eperson ADD COLUMN name_key TEXT COLLATE "C" NOT NULL DEFAULT '';
   ALTER TABLE carrel.epersongroup ADD COLUMN name_key TEXT COLLATE "C" NOT NULL DEFAULT '';
   `,
+  `
+  -- A time that has certainly been, in milliseconds since 1970 (docs/decisions/0024); 0: none yet.
+  ALTER TABLE carrel.state ADD COLUMN mark BIGINT NOT NULL DEFAULT 0;
+  CREATE INDEX provider_session_by_begin ON carrel.provider_session (begun);
+  `,
 ]

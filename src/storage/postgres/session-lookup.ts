@@ -11,6 +11,8 @@ export interface SessionLookupResult {
   readonly secrets: number
   /** The id of the newest audience. */
   readonly audiences: number
+  /** A time that has certainly been, in ms since 1970. */
+  readonly mark: number
 }
 
 export interface SessionLookup {
@@ -29,10 +31,10 @@ interface Parts {
   readonly refresh: (result: SessionLookupResult, db: Connection) => Promise<void> | undefined
 }
 
-const sql = `SELECT s.entities, s.secrets, s.audiences, e.uuid, e.stamp FROM carrel.state s
+const sql = `SELECT s.entities, s.secrets, s.audiences, s.mark, e.uuid, e.stamp FROM carrel.state s
   LEFT JOIN carrel.eperson e ON e.uuid = ANY($1) AND e.enabled`
 
-type LookupRow = { entities: number; secrets: number; audiences: number; uuid: string | null; stamp: number }
+type LookupRow = Omit<SessionLookupResult, 'stamps'> & { uuid: string | null; stamp: number }
 
 /** A dead connection fails within this time, in ms, and is replaced once. After a hang there is no time for a retry. */
 const maxRetryDelay = 1_000
@@ -78,7 +80,8 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
     if (!first) throw new Error('the store has lost its state row')
     const stamps = new Map<string, number>()
     for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
-    const result = { stamps, entities: first.entities, secrets: first.secrets, audiences: first.audiences }
+    const { entities, secrets, audiences, mark } = first
+    const result = { stamps, entities, secrets, audiences, mark }
     await refresh(result, connection)
     return result
   }

@@ -4,8 +4,8 @@ import type { Viewer } from '../../model/readers.ts'
 /** Row visibility: which rows of a table a listing shows. */
 export type VisibleRows =
   | { readonly kind: 'all' }
-  /** The rows of these audiences, from the view `seen_<table>`. */
-  | { readonly kind: 'audiences'; readonly ids: readonly number[] }
+  /** The rows of these audiences, from the view `seen_<table>`; `hidden`: metadata fields that are not shown. */
+  | { readonly kind: 'audiences'; readonly ids: readonly number[]; readonly hidden?: readonly string[] }
   /** The rows about this eperson, from the view `own_<table>`. */
   | { readonly kind: 'own'; readonly eperson: string }
 
@@ -15,14 +15,19 @@ export const viewPrefixes = { all: '', audiences: 'seen_', own: 'own_' } as cons
   string
 >
 
-/** @param audiencesOf returns the audiences that admit a viewer */
+/**
+ * @param audiencesOf returns the audiences that admit a viewer
+ * @param hidden metadata fields of items that only administrators see (Q19)
+ */
 export function visibleRows(
-  { rows }: TableSource,
+  { table, rows }: TableSource,
   viewer: Viewer,
   audiencesOf: (viewer: Viewer) => readonly number[],
+  hidden: readonly string[],
 ): VisibleRows {
   if (rows === 'all' || viewer.kind === 'administrator') return { kind: 'all' }
-  if (rows === 'audience') return { kind: 'audiences', ids: audiencesOf(viewer) }
+  if (rows === 'audience')
+    return { kind: 'audiences', ids: audiencesOf(viewer), ...(table === 'items' && { hidden }) }
   // An anonymous viewer has no rows of their own: no eperson has the uuid ''.
   return { kind: 'own', eperson: viewer.eperson ?? '' }
 }

@@ -3,6 +3,7 @@ import { administratorGroup, emailKey, nameKey, type Session } from '../../model
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
+import { resetMark } from './clock-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { join } from './group-changes.ts'
@@ -34,6 +35,15 @@ export function logout(db: Database, uuid: string, event: AuditEvent): ProviderS
   db.run('DELETE FROM provider_session WHERE eperson = ?', uuid)
   recordEvent(db, event)
   return last && toProviderSession(last)
+}
+
+/** The keys are of SQLite's own generator, which is seeded by the system: that they differ from the old ones is enough. */
+export function logoutAll(db: Database, event: AuditEvent, now: number): number {
+  const ended = db.run('UPDATE eperson SET session_key = randomblob(32), stamp = ?', nextStamp(db))
+  db.run('DELETE FROM provider_session')
+  resetMark(db, now)
+  recordEvent(db, event)
+  return ended
 }
 
 export function addEperson(db: Database, eperson: NewEperson, event: AuditEvent) {

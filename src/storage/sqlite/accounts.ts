@@ -74,6 +74,7 @@ export function sqliteAccounts({ db, snapshot, write, ...searches }: Parts): Acc
 
     recordLogin: (login, event) => write('recordLogin', login, event),
     logout: (uuid, event) => write('logout', uuid, event),
+    logoutAll: (event, now) => write('logoutAll', event, now),
     recordEvent: event => write('recordEvent', event),
     addEperson: (eperson, event) => write('addEperson', eperson, event),
     setEnabled: (email, enabled, event) => write('setEnabled', email, enabled, event),

@@ -1,8 +1,25 @@
-import { addEperson, deleteEperson, logout, recordLogin, setEnabled, setPassword } from './account-changes.ts'
+import {
+  addEperson,
+  deleteEperson,
+  logout,
+  logoutAll,
+  recordLogin,
+  setEnabled,
+  setPassword,
+} from './account-changes.ts'
+import { raiseMark } from './clock-changes.ts'
 import { changeReadRule, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, join, leave } from './group-changes.ts'
-import { begin, endAtProvider, keepTicket, recognize, takeTicket, unlink } from './identity-changes.ts'
+import {
+  begin,
+  endAtProvider,
+  forgetSessions,
+  keepTicket,
+  recognize,
+  takeTicket,
+  unlink,
+} from './identity-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 
 /** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
@@ -10,6 +27,7 @@ export const changes = {
   recordEvent,
   recordLogin,
   logout,
+  logoutAll,
   addEperson,
   setEnabled,
   setPassword,
@@ -26,10 +44,12 @@ export const changes = {
   recognize,
   begin,
   endAtProvider,
+  forgetSessions,
   unlink,
   keepTicket,
   takeTicket,
   putItems,
   setReaders,
   deleteItem,
+  raiseMark,
 }

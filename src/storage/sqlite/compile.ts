@@ -1,4 +1,5 @@
 import type { Entity, Field, Page, TableSource } from '../../model/entities.ts'
+import { maskOf } from '../shared/hidden-metadata.ts'
 import {
   counterColumn,
   isCollectingCheaper,
@@ -31,10 +32,11 @@ export function compileTable(
   page: Page,
   rows: VisibleRows,
 ): TablePlan {
-  const select = `SELECT json_object(${entity.fields.map(field => `${literal(field.name)}, ${jsonValue(field)}`).join(', ')}) AS json`
+  const column = (field: string) => shown(field, rows.kind === 'audiences' ? rows.hidden : undefined)
+  const select = `SELECT json_object(${entity.fields.map(field => `${literal(field.name)}, ${jsonValue(field, column(field.name))}`).join(', ')}) AS json`
   const nullable = new Set(entity.fields.filter(field => field.nullable).map(field => field.name))
   const order = totalOrder(entity, page.order)
-    .map(({ field, descending }) => orderTerm(field, descending, nullable.has(field)))
+    .map(({ field, descending }) => orderTerm(column(field), descending, nullable.has(field)))
     .join(', ')
   // SQLite accepts OFFSET only after LIMIT; -1 means no limit (https://sqlite.org/lang_select.html#limitoffset).
   const ordered = `ORDER BY ${order} LIMIT ? OFFSET ?`
@@ -92,17 +94,26 @@ export const choosePage = (
  * Nulls last ascending and first descending (Q6), written as in the indexes. For a column without nulls, that expression
  * would only keep SQLite from using its index.
  */
-const orderTerm = (field: string, descending: boolean, nullable: boolean) => {
+const orderTerm = (column: string, descending: boolean, nullable: boolean) => {
   const direction = descending ? ' DESC' : ''
-  return `${nullable ? `${name(field)} IS NULL${direction}, ` : ''}${name(field)}${direction}`
+  return `${nullable ? `${column} IS NULL${direction}, ` : ''}${column}${direction}`
 }
 
 const name = (text: string) => `"${text.replaceAll('"', '""')}"`
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
 
 /** SQLite has no column types for booleans or JSON. */
-function jsonValue(field: Field): string {
-  if (field.type === 'boolean') return `json(iif(${name(field.name)}, 'true', 'false'))`
-  if (field.type === 'json') return `json(${name(field.name)})`
-  return name(field.name)
+function jsonValue(field: Field, column: string): string {
+  if (field.type === 'boolean') return `json(iif(${column}, 'true', 'false'))`
+  if (field.type === 'json') return `json(${column})`
+  return column
+}
+
+/** A column as it is shown (Q19). */
+function shown(field: string, hidden: readonly string[] | undefined): string {
+  const mask = maskOf(field, hidden)
+  if (mask === undefined) return name(field)
+  if (mask.kind === 'null') return 'NULL'
+  if (mask.kind === 'empty list') return literal('[]')
+  return `json_remove(${[name(field), ...mask.fields.map(one => literal(`$."${one}"`))].join(', ')})`
 }

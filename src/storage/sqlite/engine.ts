@@ -5,6 +5,7 @@ import type { Shared } from '../shared/event-loops.ts'
 import type { Storage } from '../storage.ts'
 import { sqliteAccounts } from './accounts.ts'
 import { sqliteAudiences } from './audiences.ts'
+import { sqliteClock } from './clock.ts'
 import { openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
 import { sqliteFigures } from './figures.ts'
@@ -20,6 +21,8 @@ interface SqliteOptions {
   readonly dataFolder: string
   /** Whether to create a store where there is none. */
   readonly create: boolean
+  /** Metadata fields that only administrators see (Q19). */
+  readonly hiddenMetadata: readonly string[]
   /** What the event loops of this process share. */
   readonly shared: Shared
 }
@@ -28,7 +31,12 @@ interface SqliteOptions {
  * Opens the embedded store.
  * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
  */
-export async function openEngine({ dataFolder, create, shared }: SqliteOptions): Promise<Storage> {
+export async function openEngine({
+  dataFolder,
+  create,
+  hiddenMetadata,
+  shared,
+}: SqliteOptions): Promise<Storage> {
   const file = databaseFile(dataFolder)
   let isNew: boolean
   try {
@@ -52,6 +60,7 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
     file,
     write: writer.write,
     dataFolder,
+    hiddenMetadata,
     shared,
   })
   return {
@@ -62,6 +71,7 @@ export async function openEngine({ dataFolder, create, shared }: SqliteOptions):
     secrets,
     identities: sqliteIdentities({ db, write: writer.write }),
     figures: sqliteFigures(dataFolder, shared),
+    clock: sqliteClock({ db, write: writer.write }),
     ping: () => {
       db.get('SELECT one FROM state')
     },

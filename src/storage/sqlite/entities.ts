@@ -42,6 +42,8 @@ interface Parts {
   readonly readerThreads: ReaderThreads
   /** @returns the audiences that admit a viewer */
   readonly audiencesOf: (viewer: Viewer) => readonly number[]
+  /** Metadata fields that only administrators see (Q19). */
+  readonly hiddenMetadata: readonly string[]
 }
 
 /** The list of entities, and the files of imported ones: one for each version, never changed. */
@@ -117,7 +119,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
             entity,
             entity.source,
             page,
-            visibleRows(entity.source, viewer, audiencesOf),
+            visibleRows(entity.source, viewer, audiencesOf, parts.hiddenMetadata),
             format,
           )
         : records.list(entity as RecordEntity, page, format),

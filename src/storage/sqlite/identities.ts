@@ -18,7 +18,8 @@ export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }):
       )
       .map(row => ({ ...row })),
   unlink: (email, provider, event) => write('unlink', email, provider, event),
-  keepTicket: (id, content, expires) => write('keepTicket', id, content, expires),
-  readTicket: id => readTicket(db, id),
-  takeTicket: id => write('takeTicket', id),
+  forgetSessions: begunBy => write('forgetSessions', begunBy.toISOString()),
+  keepTicket: (id, content, expires, now) => write('keepTicket', id, content, expires, now),
+  readTicket: (id, now) => readTicket(db, id, now),
+  takeTicket: (id, now) => write('takeTicket', id, now),
 })

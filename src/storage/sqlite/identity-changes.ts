@@ -121,20 +121,23 @@ export function unlink(db: Database, email: string, provider: string, event: Aud
   return 'changed'
 }
 
-export function keepTicket(db: Database, id: string, content: string, expires: number): boolean {
-  db.run('DELETE FROM ticket WHERE expires <= ?', Date.now())
+export function forgetSessions(db: Database, begunBy: string): void {
+  db.run('DELETE FROM provider_session WHERE begun <= ?', begunBy)
+}
+
+export function keepTicket(db: Database, id: string, content: string, expires: number, now: number): boolean {
+  db.run('DELETE FROM ticket WHERE expires <= ?', now)
   return db.run('INSERT OR IGNORE INTO ticket VALUES (?, ?, ?)', id, content, expires) === 1
 }
 
-export function takeTicket(db: Database, id: string): string | undefined {
-  const content = readTicket(db, id)
+export function takeTicket(db: Database, id: string, now: number): string | undefined {
+  const content = readTicket(db, id, now)
   db.run('DELETE FROM ticket WHERE id = ?', id)
   return content
 }
 
-export const readTicket = (db: Database, id: string): string | undefined =>
-  db.get<{ content: string }>('SELECT content FROM ticket WHERE id = ? AND expires > ?', id, Date.now())
-    ?.content
+export const readTicket = (db: Database, id: string, now: number): string | undefined =>
+  db.get<{ content: string }>('SELECT content FROM ticket WHERE id = ? AND expires > ?', id, now)?.content
 
 export function whoIs(db: Database, identity: Identity, matching: Matching): Recognized {
   const { provider, subject, email } = identity

@@ -196,4 +196,9 @@ export const migrations: readonly string[] = [
   ALTER TABLE eperson ADD COLUMN name_key TEXT NOT NULL DEFAULT '';
   ALTER TABLE epersongroup ADD COLUMN name_key TEXT NOT NULL DEFAULT '';
   `,
+  `
+  -- A time that has certainly been, in milliseconds since 1970 (docs/decisions/0024); 0: none yet.
+  ALTER TABLE state ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX provider_session_by_begin ON provider_session (begun);
+  `,
 ]

@@ -63,6 +63,14 @@ export async function keyOf(
   return derivedKey(secret, `${kind}/password`, session.sessionKey)
 }
 
+/** When the session of a token began, in ms since 1970: the name of the key. */
+export const begunOf = (token: string): number =>
+  Number((JSON.parse(partsOf(token).header) as { kid: string }).kid)
+
+/** The key of a session: it depends on its name (docs/decisions/0024). */
+export const sessionKey = (key: Uint8Array, begun: number): Buffer =>
+  createHmac('sha256', key).update(String(begun)).digest()
+
 /** A token of encoded parts, signed with HS256 whatever its header says. */
 export function signedParts(header: string, payload: string, key: Uint8Array): string {
   const input = `${header}.${payload}`

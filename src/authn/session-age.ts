@@ -1,0 +1,39 @@
+import type { Config } from '../config/config.ts'
+import { type Clock, plausibleStep } from '../storage/clock.ts'
+import type { UnverifiedJwt } from './jwt.ts'
+
+export type SessionLifetimes = Pick<Config, 'sessionLifetime' | 'tokenLifetime'>
+
+/** Of a token, in ms since 1970. */
+export interface Life {
+  /** When its session began. */
+  readonly begun: number
+  /** When it ends, with its session at the latest. */
+  readonly ends: number
+}
+
+/**
+ * How long sessions last (T11, docs/decisions/0024). The setting is applied whenever a token is verified, so a change
+ * applies to sessions that have begun.
+ */
+export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime }: SessionLifetimes) {
+  const endOf = (begun: number) =>
+    sessionLifetime === null ? Number.POSITIVE_INFINITY : begun + Math.round(sessionLifetime * 1000)
+
+  return {
+    /** With a fraction (T2); never after the session's end. @param lifetime seconds */
+    expiry: (begun: number, lifetime: number): number =>
+      Math.min(Math.round(clock.now() + lifetime * 1000), endOf(begun)) / 1000,
+
+    /** @returns undefined for a token that has expired, at `exp` and without grace (T3, RFC 7519 §4.1.4) */
+    lifeOf: ({ claims, begun: given }: Pick<UnverifiedJwt, 'claims' | 'begun'>): Life | undefined => {
+      const now = clock.now()
+      const exp = claims.exp * 1000
+      // A token of an old version doesn't say more than when it was refreshed.
+      const begun = given ?? Math.max(1, Math.floor(Math.min(now, exp - tokenLifetime * 1000)))
+      const ends = Math.min(exp, endOf(begun))
+      // A session that begins in the future is from a clock that was wrong.
+      return now < ends && begun < now + plausibleStep ? { begun, ends } : undefined
+    },
+  }
+}

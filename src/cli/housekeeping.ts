@@ -1,0 +1,42 @@
+import type { Config } from '../config/config.ts'
+import type { Storage } from '../storage/storage.ts'
+import { announce } from './output.ts'
+
+/** In ms. */
+const interval = 60_000
+/** In ms, how far the clock may be behind before the operator is told. */
+const maxBehind = 60_000
+
+/** What a service does for its store once a minute (T11, docs/decisions/0024), and at its start. @returns its last time */
+export async function keepHouse(
+  { clock, identities }: Pick<Storage, 'clock' | 'identities'>,
+  { sessionLifetime }: Pick<Config, 'sessionLifetime'>,
+): Promise<() => Promise<void>> {
+  let wasBehind = false
+
+  async function work(): Promise<void> {
+    const behind = clock.behind()
+    if (behind > maxBehind && !wasBehind) announceBehind(new Date(clock.now()))
+    wasBehind = behind > maxBehind
+    await clock.advance()
+    if (sessionLifetime !== null)
+      await identities.forgetSessions(new Date(Math.max(0, clock.now() - sessionLifetime * 1000)))
+  }
+  // Whatever the store can't do now, it is asked for again a minute later; requests say that it fails.
+  const attempt = () => work().catch(() => {})
+
+  await attempt()
+  const timer = setInterval(() => void attempt(), interval).unref()
+  return () => {
+    clearInterval(timer)
+    return attempt()
+  }
+}
+
+function announceBehind(time: Date): void {
+  const sentence =
+    `The clock of this machine was set back: it has been ${time.toISOString()} before. Time goes on from there, so that ` +
+    'nothing that had expired is valid again. If the clock is right now, and was wrong before, run ' +
+    '`carrel eperson logout --all`: everybody has to log in again, and time goes on from the clock.'
+  announce('warn', sentence, { time: time.toISOString(), msg: sentence })
+}

@@ -1,0 +1,15 @@
+/**
+ * A clock that never goes back, whatever is done to that of the machine (T11, docs/decisions/0024). What expires is
+ * compared with it.
+ */
+export interface Clock {
+  /** @returns milliseconds since 1970 */
+  now(): number
+  /** In ms, how far the clock of the machine is behind; at most some milliseconds unless it was set back. */
+  behind(): number
+  /** Keeps the time in the store, so that it holds after a restart too. To be called about once a minute. */
+  advance(): Promise<void>
+}
+
+/** In ms. A time further ahead than this may be from a clock that was wrong; the clocks of nodes differ by less. */
+export const plausibleStep = 24 * 3600 * 1000

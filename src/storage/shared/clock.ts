@@ -1,0 +1,70 @@
+import { type Clock, plausibleStep } from '../clock.ts'
+
+/** The mark in a store: a time that has certainly been, in ms since 1970; 0: none yet. */
+export interface Mark {
+  /** A recent value. Called very often. */
+  read(): number
+  /** Moves it, unless it is ahead of that, or was reset since `from` was read. */
+  raise(to: number, from: number): Promise<void>
+}
+
+/** How long a clock that is too far ahead must go on without a jump until it is believed, in ms. */
+const proof = 10 * 60 * 1000
+/** In ms. A larger difference from the elapsed time is a jump. */
+const maxDeviation = 60 * 1000
+/** While the machine's clock is behind, time passes this much slower: what is ahead by a little meets it again. */
+const rate = 0.999
+
+/** The clocks at one moment, in ms: that of the machine, and the one that only counts. */
+interface Reading {
+  readonly wall: number
+  readonly at: number
+}
+
+/**
+ * Where the mark may move. A clock that jumped far ahead moves it only after a while: if it is soon put right, nobody's
+ * session has ended.
+ * @param time how far time has got
+ * @param suspect when the clock was first seen to be too far ahead
+ */
+export function nextMark(time: number, { wall, at }: Reading, suspect: Reading | undefined) {
+  if (wall - time <= plausibleStep) return { mark: Math.max(wall, time), suspect: undefined }
+  const isSteady = suspect && Math.abs(wall - suspect.wall - (at - suspect.at)) < maxDeviation
+  if (!isSteady) return { mark: time, suspect: { wall, at } }
+  return at - suspect.at < proof ? { mark: time, suspect } : { mark: wall, suspect: undefined }
+}
+
+/** What every engine's clock is: the machine's, or that which goes on from the mark, whichever is ahead. */
+export function createClock({ read, raise }: Mark): Clock {
+  let stored = 0
+  let anchor: Reading = { wall: 0, at: 0 }
+  let suspect: Reading | undefined
+
+  const timeAt = (at: number) => Math.floor(anchor.wall + (at - anchor.at) * rate)
+
+  /** How far time has got by the mark alone. */
+  function marked(): number {
+    const at = performance.now()
+    const mark = read()
+    if (mark !== stored) {
+      // A lower one was reset by the operator.
+      if (mark < stored || mark > timeAt(at)) anchor = { wall: mark, at }
+      stored = mark
+    }
+    return timeAt(at)
+  }
+
+  return {
+    now: () => Math.max(Date.now(), marked()),
+    behind: () => Math.max(0, marked() - Date.now()),
+    advance: async () => {
+      const time = marked()
+      const reading = { wall: Date.now(), at: performance.now() }
+      // There is nothing to compare the first one with.
+      const next = stored === 0 ? { mark: reading.wall, suspect } : nextMark(time, reading, suspect)
+      suspect = next.suspect
+      anchor = { wall: next.mark, at: reading.at }
+      await raise(Math.floor(next.mark), stored)
+    },
+  }
+}

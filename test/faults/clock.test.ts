@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { Client } from '../support/clients/client.ts'
+import { claimsOf } from '../support/clients/jwt.ts'
+import { test } from '../support/service/engines.ts'
+import { times } from '../support/service/nodes.ts'
+import { carrel, serve } from '../support/service/process.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
+import { shiftedClock } from '../support/service/shifted-clock.ts'
+
+const email = 'ruth@example.org'
+const [hour, day] = [3_600, 86_400]
+
+/** A store with one eperson, and real services on it whose clock can be set. */
+async function start(t: TestContext) {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  await own.addEperson(email)
+  await own.stop()
+  const clock = shiftedClock(t)
+  const env = { ...clock.env, CARREL_WORKERS: '2', CARREL_PASSWORD_CONCURRENCY: '1' }
+  const open = async (more: Readonly<Record<string, string>> = {}) => {
+    const served = await serve(t, dataFolder, { env: { ...env, ...more } })
+    return { ...served, client: new Client(served.address) }
+  }
+  return { dataFolder, clock, open }
+}
+
+/** Asks over several connections, which are on different workers most of the time. */
+async function isAccepted(address: string, token: string): Promise<boolean> {
+  const answers = await times(8, () => new Client(address).isLoggedIn(token))
+  assert.equal(new Set(answers).size, 1, 'all workers agree')
+  return answers[0] === true
+}
+
+test('T11 a clock that is set back a day revives nothing, also after a restart', async t => {
+  const { clock, open } = await start(t)
+  const first = await open()
+  const token = await first.client.login(email)
+  assert.equal(await first.stop(), 0)
+
+  clock.shift(hour)
+  const second = await open()
+  assert.equal(await isAccepted(second.address, token), false, 'it has expired')
+  clock.shift(hour - day)
+  assert.equal(await isAccepted(second.address, token), false, 'while running')
+  // Without an end in which anything could be written.
+  second.signal('SIGKILL')
+  await second.ended
+
+  const third = await open()
+  assert.equal(await isAccepted(third.address, token), false, 'after a restart')
+  assert.match(third.output.stdout, /The clock of this machine was set back/)
+  // Nobody is locked out, and time goes on.
+  const renewed = await third.client.login(email)
+  assert.equal(await isAccepted(third.address, renewed), true)
+  const exp = claimsOf(renewed).exp - Date.now() / 1000
+  assert.ok(exp > hour + 1_700 && exp < hour + 1_900, `in ${exp} s of the real clock`)
+  assert.equal(await third.stop(), 0)
+
+  clock.shift(0)
+  const fourth = await open()
+  assert.equal(await isAccepted(fourth.address, token), false, 'with the right clock')
+  assert.equal(await isAccepted(fourth.address, renewed), true)
+})
+
+test('T11 a clock that was a year ahead for a moment ends no session and locks nobody out', async t => {
+  const { clock, open } = await start(t)
+  const first = await open()
+  const token = await first.client.login(email)
+  clock.shift(400 * day)
+  assert.equal(await isAccepted(first.address, token), false)
+  const ahead = await first.client.login(email)
+  clock.shift(0)
+  assert.equal(await isAccepted(first.address, token), true)
+  // It would live for more than a year.
+  first.signal('SIGKILL')
+  await first.ended
+
+  clock.shift(400 * day)
+  const second = await open()
+  assert.equal(await isAccepted(second.address, token), false)
+  assert.equal(await second.stop(), 0)
+  clock.shift(0)
+  const third = await open()
+  assert.equal(await isAccepted(third.address, token), true)
+  assert.equal(await isAccepted(third.address, ahead), false)
+  assert.doesNotMatch(third.output.stdout, /set back/)
+})
+
+test('T11 carrel eperson logout --all lets time go on from the clock, and revives nothing', async t => {
+  const { dataFolder, clock, open } = await start(t)
+  await (await open()).stop()
+  clock.shift(20 * hour)
+  const ahead = await open()
+  const token = await ahead.client.login(email)
+  await ahead.stop()
+  clock.shift(0)
+  const behind = await open()
+  assert.match(behind.output.stdout, /set back.*carrel eperson logout --all/)
+  const another = await behind.client.login(email)
+  assert.ok(claimsOf(another).exp > Date.now() / 1000 + 20 * hour)
+  await behind.stop()
+  const { stdout } = await carrel(dataFolder, ['eperson', 'logout', '--all'])
+  assert.equal(stdout, 'Ended all tokens of all 1 epersons.\n')
+  const right = await open()
+  assert.doesNotMatch(right.output.stdout, /set back/)
+  for (const one of [token, another]) assert.equal(await isAccepted(right.address, one), false)
+  const renewed = await right.client.login(email)
+  assert.ok(claimsOf(renewed).exp < Date.now() / 1000 + 1_900)
+  assert.equal(await isAccepted(right.address, renewed), true)
+})
