@@ -2,8 +2,8 @@ import { type Clock, plausibleStep } from '../clock.ts'
 
 /** The mark in a store: a time that has certainly been, in ms since 1970; 0: none yet. */
 export interface Mark {
-  /** A recent value. Called very often. */
-  read(): number
+  /** A recent value. Called very often. @param at of `performance.now()` */
+  read(at: number): number
   /** Moves it, unless it is ahead of that, or was reset since `from` was read. */
   raise(to: number, from: number): Promise<void>
 }
@@ -45,7 +45,7 @@ export function createClock({ read, raise }: Mark): Clock {
   /** How far time has got by the mark alone. */
   function marked(): number {
     const at = performance.now()
-    const mark = read()
+    const mark = read(at)
     if (mark !== stored) {
       // A lower one was reset by the operator.
       if (mark < stored || mark > timeAt(at)) anchor = { wall: mark, at }

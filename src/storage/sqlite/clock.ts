@@ -11,10 +11,9 @@ export function sqliteClock({ db, write }: { readonly db: Database; readonly wri
   let mark = 0
   let readAt = Number.NEGATIVE_INFINITY
   return createClock({
-    read: () => {
-      const now = performance.now()
-      if (now - readAt > readAgainAfter) {
-        readAt = now
+    read: at => {
+      if (at - readAt > readAgainAfter) {
+        readAt = at
         mark = db.get<{ mark: number }>('SELECT mark FROM state')?.mark ?? 0
       }
       return mark
