@@ -12,6 +12,7 @@ import { createSpecialGroups } from './authn/special-groups.ts'
 import { waysToLogIn } from './authn/sso/addresses.ts'
 import type { SingleSignOn, SingleSignOnParts } from './authn/sso/single-sign-on.ts'
 import { statusRoutes } from './authn/status.ts'
+import { createThrottle } from './authn/throttle.ts'
 import { createTickets } from './authn/tickets.ts'
 import { createTokens } from './authn/tokens.ts'
 import type { Config } from './config/config.ts'
@@ -65,6 +66,7 @@ export async function buildApp(
   const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)
   const csrf = createCsrf(config, keyring)
   const passwords = createPasswords(measured(limits.passwords, measures.queue('passwords')), passwordCost)
+  const throttle = createThrottle({ attempts: storage.attempts, keyring, passwords })
   const specialGroups = await createSpecialGroups(config, accounts)
   const tokens = createTokens({
     accounts,
@@ -95,17 +97,8 @@ export async function buildApp(
     await inside.register(
       async authn => {
         const trade = single?.trade
-        loginRoutes(authn, {
-          accounts,
-          clock,
-          config,
-          csrf,
-          passwords,
-          specialGroups,
-          tokens,
-          password,
-          trade,
-        })
+        const login = { accounts, clock, config, csrf, passwords, specialGroups, throttle, tokens, password, trade }
+        loginRoutes(authn, login)
         logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
         statusRoutes(authn, { accounts, addresses, challenge, trade })
         single?.register(authn)
@@ -119,7 +112,7 @@ export async function buildApp(
         problemPages(api, addresses)
         epersonRoutes(api, { accounts, addresses })
         groupRoutes(api, { accounts, addresses })
-        changePasswordRoutes(api, { accounts, addresses, csrf, passwords, password })
+        changePasswordRoutes(api, { accounts, addresses, csrf, passwords, throttle, password })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
         itemRoutes(api, { addresses, config, entities, repository })

@@ -9,13 +9,17 @@ import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import { readPasswordPatch } from './password-patch.ts'
+import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
+import { clientAddress } from './special-groups.ts'
+import type { Throttle } from './throttle.ts'
 
 interface Parts {
   readonly accounts: Accounts
   readonly addresses: Addresses
   readonly csrf: Csrf
   readonly passwords: Passwords
+  readonly throttle: Throttle
   /** Whether epersons can log in by password. */
   readonly password: boolean
 }
@@ -23,11 +27,11 @@ interface Parts {
 /**
  * `PATCH /api/eperson/epersons/{uuid}`: epersons change their own password, and nobody else's. A stolen token, even an
  * administrator's, is not enough to take over an account: the current password is required, and verified in the same
- * queue and at the same cost as at login.
+ * queue, at the same cost and with the same throttle as at login.
  */
 export function changePasswordRoutes(
   app: FastifyInstance,
-  { accounts, addresses, csrf, passwords, password }: Parts,
+  { accounts, addresses, csrf, passwords, throttle, password }: Parts,
 ): void {
   app.patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
@@ -35,12 +39,13 @@ export function changePasswordRoutes(
     async (request, reply) => {
       const caller = requireEperson(request.caller)
       const { uuid, email } = caller.session.eperson
-      const event = (outcome: AuditEvent['outcome'], eperson: string | null = uuid) => ({
+      const event = (outcome: AuditEvent['outcome'], told: Partial<AuditEvent> = {}) => ({
         ...eventOf(caller, request, { event: 'eperson.password', outcome }),
-        eperson,
+        eperson: uuid,
+        ...told,
       })
-      const refuse = async (code: ProblemCode, why: string, eperson?: string | null) => {
-        await accounts.recordEvent(event('failure', eperson))
+      const refuse = async (code: ProblemCode, why: string, told?: Partial<AuditEvent>) => {
+        await accounts.recordEvent(event('failure', told))
         return new Problem(code, why)
       }
 
@@ -52,16 +57,24 @@ export function changePasswordRoutes(
         throw await refuse(
           'access-denied',
           'Epersons may change only their own password. An operator can set any with `carrel eperson password`.',
-          (await accounts.eperson(wanted))?.uuid ?? null,
+          { eperson: (await accounts.eperson(wanted))?.uuid ?? null },
         )
       const known = password ? await accounts.credentials(email) : undefined
       if (known?.uuid !== uuid || known.passwordHash === null)
         throw await refuse('access-denied', 'This eperson has no password, or can’t log in with one.')
 
       const { currentPassword, newPassword } = readPasswordPatch(request)
-      if (!(await passwords.verify(currentPassword, known.passwordHash)))
-        throw await refuse('wrong-password', 'The current password is wrong.')
-      const hash = await passwords.hash(newPassword)
+      const fault = await passwordFault(newPassword, email)
+      if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
+      const { isRight, remark, turn } = await throttle.verify({
+        user: email,
+        password: currentPassword,
+        eperson: uuid,
+        hash: known.passwordHash,
+        address: clientAddress(request.ip),
+      })
+      if (!isRight) throw await refuse('wrong-password', 'The current password is wrong.', { reason: remark })
+      const hash = await passwords.hash(newPassword, turn)
       // Only if it is still the password that was verified: an operator may have set another one meanwhile.
       if ((await accounts.setPassword(email, hash, event('success'), known)) !== 'changed')
         throw await refuse('wrong-password', 'The password was changed by somebody else at the same time.')

@@ -9,7 +9,8 @@ import type { Clock } from '../storage/clock.ts'
 import { eventOf, loginEvent } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Passwords } from './passwords.ts'
-import type { SpecialGroups } from './special-groups.ts'
+import { clientAddress, type SpecialGroups } from './special-groups.ts'
+import type { Throttle } from './throttle.ts'
 import type { Tokens, Verified } from './tokens.ts'
 
 interface Parts {
@@ -19,6 +20,7 @@ interface Parts {
   readonly csrf: Csrf
   readonly passwords: Passwords
   readonly specialGroups: SpecialGroups
+  readonly throttle: Throttle
   readonly tokens: Tokens
   /** Whether epersons can log in by password. */
   readonly password: boolean
@@ -85,7 +87,7 @@ async function byPassword(
   form: ReadonlyMap<string, Buffer>,
   request: FastifyRequest,
 ): Promise<Verified> {
-  const { accounts, clock, passwords, specialGroups } = parts
+  const { accounts, clock, specialGroups, passwords, throttle } = parts
   if (!parts.password) throw new Problem('login-failed', 'Login by password is disabled.')
   const user = form.get('user')
   const password = form.get('password')
@@ -95,15 +97,24 @@ async function byPassword(
   const known = await accounts.credentials(user.toString())
   // Always one hash: for disabled accounts and those without a password, too (L5).
   const hash = known?.enabled ? known.passwordHash : null
-  const right = await passwords.verify(password, hash)
+  const { isRight, remark, turn } = await throttle.verify({
+    user: user.toString(),
+    password,
+    eperson: known?.uuid ?? null,
+    hash,
+    address: clientAddress(request.ip),
+  })
   let session: Verified['session'] | undefined
-  if (right && known && hash !== null) {
-    const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password) : null
+  if (isRight && known && hash !== null) {
+    const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, turn) : null
     session = await accounts.recordLogin(
       { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash },
       loginEvent(request, known.uuid, passwordMethod, 'success'),
     )
-  } else await accounts.recordEvent(loginEvent(request, known?.uuid ?? null, passwordMethod, 'failure'))
+  } else {
+    const event = loginEvent(request, known?.uuid ?? null, passwordMethod, 'failure')
+    await accounts.recordEvent({ ...event, reason: remark })
+  }
   if (!session) throw new Problem('login-failed', 'The email address or the password is wrong.')
   return {
     session,

@@ -7,16 +7,13 @@ export interface PasswordChange {
   readonly newPassword: Buffer
 }
 
-/** NIST SP 800-63B: a minimum length, and no rules about kinds of characters. In code points: all scripts are equal. */
-const minCharacters = 8
-
 const operation =
   '[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]'
 
 /**
  * The JSON Patch (RFC 6902) with which DSpace's clients (7.6 to 10) change a password. It has exactly one operation, and no
  * other is supported. Errors repeat nothing of the body.
- * @throws Problem 415; 400 for malformed JSON; 422 for any other patch (RFC 5789 §2.2), or a password that is refused
+ * @throws Problem 415; 400 for malformed JSON; 422 for any other patch (RFC 5789 §2.2)
  */
 export function readPasswordPatch(request: FastifyRequest): PasswordChange {
   if (!/^application\/json(-patch\+json)?\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
@@ -39,13 +36,7 @@ export function readPasswordPatch(request: FastifyRequest): PasswordChange {
       'patch-refused',
       'The value of the operation must have no members other than new_password and current_password.',
     )
-  const change = {
-    currentPassword: text('current_password', current),
-    newPassword: text('new_password', wanted),
-  }
-  if ([...change.newPassword.toString()].length < minCharacters)
-    throw new Problem('password-refused', `The new password must have at least ${minCharacters} characters.`)
-  return change
+  return { currentPassword: text('current_password', current), newPassword: text('new_password', wanted) }
 }
 
 function parse(body: Uint8Array): unknown {

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { Problem } from '../http/problems.ts'
-import { QueueFull, type Semaphore } from '../lib/semaphore.ts'
+import { QueueFull, type Semaphore, type Turn } from '../lib/semaphore.ts'
 
 /**
  * Passwords: argon2id (RFC 9106) with the minimum parameters of OWASP's cheat sheet. Hashing runs in libuv's threads, never
@@ -12,12 +12,18 @@ const tagBytes = 32
 
 export interface Passwords {
   /** @returns a PHC string */
-  hash(password: Uint8Array): Promise<string>
+  hash(password: Uint8Array, turn?: Turn): Promise<string>
   /**
    * Always costs one hash, so that the time doesn't reveal whether an account exists (L5).
-   * @param phc null if there is no password to compare with: the result is false
+   * @param phc null if there is no password to compare with: it is not right
+   * @param admit asked when it is this password's turn. If it throws, nothing is hashed, and this throws the same
    */
-  verify(password: Uint8Array, phc: string | null): Promise<boolean>
+  verify<T>(
+    password: Uint8Array,
+    phc: string | null,
+    turn: Turn,
+    admit: () => Promise<T>,
+  ): Promise<{ readonly isRight: boolean; readonly admission: T }>
   /** Whether the hash was made with weaker parameters than the current ones. */
   isOutdated(phc: string): boolean
 }
@@ -35,9 +41,9 @@ export interface PasswordCost {
  * @throws Problem `busy` (from its methods) if too many are waiting already
  */
 export function createPasswords(semaphore: Semaphore, cost: PasswordCost = usualCost): Passwords {
-  const limited: Semaphore = async work => {
+  const limited: Semaphore = async (work, turn) => {
     try {
-      return await semaphore(work)
+      return await semaphore(work, turn)
     } catch (error) {
       if (!(error instanceof QueueFull)) throw error
       throw new Problem('busy', `${error.waiting} logins are waiting already. Try again in a moment.`, {
@@ -46,23 +52,22 @@ export function createPasswords(semaphore: Semaphore, cost: PasswordCost = usual
     }
   }
   return {
-    hash: async password => {
+    hash: async (password, turn) => {
       const salt = randomBytes(saltBytes)
-      const tag = await limited(() => derive(password, { ...cost, salt, tagLength: tagBytes }))
+      const tag = await limited(() => derive(password, { ...cost, salt, tagLength: tagBytes }), turn)
       const { memory, passes, parallelism } = cost
       return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`
     },
-    verify: async (password, phc) => {
+    verify: async (password, phc, turn, admit) => {
       const known = phc === null ? undefined : readPhc(phc)
-      const tag = await limited(() =>
-        derive(
-          password,
-          known
-            ? { ...known, tagLength: known.tag.length }
-            : { ...cost, salt: dummySalt, tagLength: tagBytes },
-        ),
+      const parameters = known
+        ? { ...known, tagLength: known.tag.length }
+        : { ...cost, salt: dummySalt, tagLength: tagBytes }
+      const { admission, tag } = await limited(
+        async () => ({ admission: await admit(), tag: await derive(password, parameters) }),
+        turn,
       )
-      return known !== undefined && timingSafeEqual(tag, known.tag)
+      return { isRight: known !== undefined && timingSafeEqual(tag, known.tag), admission }
     },
     isOutdated: phc => {
       const known = readPhc(phc)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
+import { passwordFault } from '../authn/password-rules.ts'
 import { createPasswords } from '../authn/passwords.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 import type { Accounts } from '../storage/accounts.ts'
@@ -23,7 +24,8 @@ export function epersonCommand(): Command {
     .action(async (email: string, options: AddOptions) => {
       if (!/^[^\s@]+@[^\s@]+$/.test(email))
         throw new Misuse(`${JSON.stringify(email)} is not an email address`)
-      const { password, generated } = options.password === false ? noPassword : await choosePassword(options)
+      const { password, generated } =
+        options.password === false ? noPassword : await choosePassword(email, options)
       await withStoreOrNew(async ({ accounts }) => {
         const added = await accounts.addEperson(
           {
@@ -129,7 +131,7 @@ export function epersonCommand(): Command {
     .option('--password-stdin', 'read the password from standard input')
     .option(...jsonOption)
     .action(async (email: string, options: AddOptions) => {
-      const { password, generated } = await choosePassword(options)
+      const { password, generated } = await choosePassword(email, options)
       await withStore(async ({ accounts }) => {
         const event = commandEvent('eperson.password')
         const changed = await accounts.setPassword(email, await hash(password), event)
@@ -183,7 +185,7 @@ const hash = (password: Uint8Array) => createPasswords(createSemaphore(1)).hash(
 export const generatePassword = (): string =>
   randomBytes(15).toString('base64url').replaceAll('_', 'A').replaceAll('-', 'B')
 
-async function choosePassword({ passwordStdin }: AddOptions) {
+async function choosePassword(email: string, { passwordStdin }: AddOptions) {
   if (!passwordStdin) {
     const generated = generatePassword()
     return { password: Buffer.from(generated), generated }
@@ -195,5 +197,7 @@ async function choosePassword({ passwordStdin }: AddOptions) {
   const end = input.at(-1) === 0x0a ? (input.at(-2) === 0x0d ? -2 : -1) : input.length
   const password = input.subarray(0, end)
   if (password.length === 0) throw new Misuse('standard input is empty; pipe the password into the command')
+  const fault = await passwordFault(password, email)
+  if (fault !== undefined) throw new Misuse(`the password ${fault}`)
   return { password, generated: null }
 }

@@ -173,12 +173,17 @@ export const problems = {
   'password-refused': {
     status: 422,
     title: 'The new password is refused',
-    help: 'A new password must have at least 8 characters of any kind.',
+    help: 'A new password must have 8 to 4,096 characters of any kind. It can’t be one of the most common passwords, or the email address.',
   },
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
     help: 'The maximum for all headers together is 64 kB.',
+  },
+  'too-many-attempts': {
+    status: 429,
+    title: 'Too many attempts to log in',
+    help: 'Too many wrong passwords came for this account or from this network. Try again after the number of seconds in Retry-After. Networks that the account has logged in from within 90 days are counted by themselves, so somebody elsewhere can’t keep its owner out.',
   },
   'internal-error': {
     status: 500,

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Accounts } from './accounts.ts'
+import type { Attempts } from './attempts.ts'
 import type { Clock } from './clock.ts'
 import type { Entities } from './entities.ts'
 import type { StoreFigures } from './figures.ts'
@@ -16,6 +17,7 @@ export interface Storage {
   /** Whether opening it created it. */
   readonly isNew: boolean
   readonly accounts: Accounts
+  readonly attempts: Attempts
   readonly entities: Entities
   readonly repository: Repository
   readonly secrets: Secrets

@@ -1,10 +1,10 @@
-import { QueueFull, type Semaphore } from '../lib/semaphore.ts'
+import { QueueFull, type Semaphore, type Turn } from '../lib/semaphore.ts'
 import type { Calls, Handlers } from './calls.ts'
 
 /** A semaphore of the main thread that other threads use too. */
 export interface SemaphoreHandlers extends Handlers {
   /** @returns when there is room, null; the number of those that wait, if too many do */
-  acquire(id: number): Promise<number | null>
+  acquire(id: number, turn?: Turn): Promise<number | null>
   release(id: number): void
 }
 
@@ -22,7 +22,7 @@ export function shareSemaphore(semaphore: Semaphore): {
   }
   return {
     handlers: {
-      acquire: id =>
+      acquire: (id, turn) =>
         new Promise((resolve, reject) => {
           const hold = () =>
             new Promise<void>(release => {
@@ -30,7 +30,7 @@ export function shareSemaphore(semaphore: Semaphore): {
               held.set(id, release)
               resolve(null)
             })
-          semaphore(hold).catch(error =>
+          semaphore(hold, turn).catch(error =>
             error instanceof QueueFull ? resolve(error.waiting) : reject(error),
           )
         }),
@@ -46,9 +46,9 @@ export function shareSemaphore(semaphore: Semaphore): {
 /** @param main the calls to the main thread */
 export function remoteSemaphore(main: Calls<SemaphoreHandlers>): Semaphore {
   let next = 0
-  return async work => {
+  return async (work, turn) => {
     const id = next++
-    const waiting = await main.call('acquire', id)
+    const waiting = await main.call('acquire', id, turn)
     if (waiting !== null) throw new QueueFull(waiting)
     try {
       return await work()

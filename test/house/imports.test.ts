@@ -98,6 +98,7 @@ test('nothing imports the wiring but the process', () => {
 const libraries: Readonly<Record<string, string>> = {
   '@node-saml/node-saml': 'src/authn/sso/saml-library.ts',
   '@xmldom/xmldom': 'src/lib/xml.ts',
+  '@zxcvbn-ts/language-common': 'src/authn/common-passwords.ts',
   ajv: 'src/config/read-providers.ts',
   'cli-progress': 'src/cli/progress.ts',
   commander: 'src/cli/',

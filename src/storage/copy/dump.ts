@@ -73,6 +73,12 @@ export const tables = [
     columns: 'id time event outcome eperson actor client_ip method object reason',
     booleans: [],
   },
+  {
+    name: 'familiar_network',
+    key: ['eperson', 'network'],
+    columns: 'eperson network at',
+    booleans: [],
+  },
   // Without the counts of rows: triggers count them again as the rows arrive.
   { name: 'audience', key: ['id'], columns: 'id readers', booleans: [] },
   {

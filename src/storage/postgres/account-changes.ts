@@ -3,6 +3,7 @@ import { administratorGroup, type Eperson, emailKey, nameKey, type Session } fro
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
+import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Pool, Queries, Value } from './driver.ts'
 import { eventValues, insertEvent, nineValues, now, recordEvent } from './events.ts'
@@ -48,13 +49,14 @@ export async function recordLogin(
        WHERE uuid = $11 AND password_stamp = $12 AND enabled RETURNING ${sessionColumns}
      ), noted AS (
        ${insertLoginEvent(13)}
-     )
+     ), ${rememberNetwork(15)}
      SELECT * FROM changed`,
     ...eventValues(event),
     login.renewedHash,
     login.uuid,
     login.passwordStamp,
     ...failedLoginValues(event),
+    ...networkValues(event),
   )
   return row && toSession(row)
 }

@@ -4,6 +4,7 @@ import { partFor, type Shared } from '../shared/event-loops.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import type { Storage } from '../storage.ts'
 import { postgresAccounts } from './accounts.ts'
+import { postgresAttempts } from './attempts.ts'
 import { postgresAudiences } from './audiences.ts'
 import { postgresClock } from './clock.ts'
 import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
@@ -152,6 +153,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       lookup,
       patientPool: () => createPool({ ...unlimited, size: 1, queue: 1 }),
     }),
+    attempts: postgresAttempts(accountPool),
     entities,
     repository: postgresRepository(accountPool, lookup, audiences),
     secrets,

@@ -19,6 +19,7 @@ import {
   insertLoginEvent,
   replaceSessionKey,
 } from './account-changes.ts'
+import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import type { Pool, Queries } from './driver.ts'
 import { eventValues, now, recordEvent } from './events.ts'
 import {
@@ -62,7 +63,7 @@ export async function begin(
            RETURNING ${sessionColumns}
          ), noted AS (
            ${insertLoginEvent(17)}
-         ), begun AS (
+         ), ${rememberNetwork(19)}, begun AS (
            INSERT INTO carrel.provider_session (eperson, provider, name, sid, detail, begun)
            SELECT uuid, $12, $13, $14, $15, $1 FROM changed
          ), forgotten AS (
@@ -79,6 +80,7 @@ export async function begin(
     JSON.stringify(session.detail),
     maxProviderSessions - 1,
     ...failedLoginValues(event),
+    ...networkValues(event),
   )
   return row && toSession(row)
 }

@@ -3,6 +3,7 @@ import { administratorGroup, emailKey, nameKey, type Session } from '../../model
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
+import { rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
@@ -23,7 +24,9 @@ export function recordLogin(db: Database, login: Login, event: AuditEvent): Sess
     login.passwordStamp,
   )
   recordEvent(db, changed === 0 ? failedLogin(event) : event)
-  return changed === 0 ? undefined : readSession(db, login.uuid)
+  if (changed === 0) return undefined
+  rememberNetwork(db, login.uuid, event)
+  return readSession(db, login.uuid)
 }
 
 export function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {

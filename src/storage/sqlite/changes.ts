@@ -7,6 +7,7 @@ import {
   setEnabled,
   setPassword,
 } from './account-changes.ts'
+import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
 import { changeReadRule, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
 import { recordEvent } from './events.ts'
@@ -28,6 +29,8 @@ export const changes = {
   recordLogin,
   logout,
   logoutAll,
+  beginAttempt,
+  takeBackAttempt,
   addEperson,
   setEnabled,
   setPassword,

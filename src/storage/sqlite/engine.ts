@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import type { Storage } from '../storage.ts'
 import { sqliteAccounts } from './accounts.ts'
+import { sqliteAttempts } from './attempts.ts'
 import { sqliteAudiences } from './audiences.ts'
 import { sqliteClock } from './clock.ts'
 import { openDatabase } from './driver.ts'
@@ -66,6 +67,7 @@ export async function openEngine({
   return {
     isNew,
     accounts: sqliteAccounts({ db, snapshot, write: writer.write, file, readerThreads }),
+    attempts: sqliteAttempts({ db, write: writer.write }),
     entities,
     repository: sqliteRepository({ db, write: writer.write, audiencesOf }),
     secrets,

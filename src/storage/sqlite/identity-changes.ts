@@ -12,6 +12,7 @@ import {
 } from '../../model/identities.ts'
 import type { Changed } from '../accounts.ts'
 import { addEperson, endTokens, nextStamp } from './account-changes.ts'
+import { rememberNetwork } from './attempt-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { type EpersonRow, epersonColumns, find, readSession, toEperson } from './rows.ts'
@@ -70,6 +71,7 @@ export function begin(
   )
   recordEvent(db, changed === 0 ? failedLogin(event) : event)
   if (changed === 0) return undefined
+  rememberNetwork(db, uuid, event)
   db.run(
     'INSERT INTO provider_session (eperson, provider, name, sid, detail, begun) VALUES (?, ?, ?, ?, ?, ?)',
     uuid,

@@ -201,4 +201,21 @@ export const migrations: readonly string[] = [
   ALTER TABLE state ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX provider_session_by_begin ON provider_session (begun);
   `,
+  `
+  -- Attempts to guess a password (docs/decisions/0023). Times are milliseconds since 1970.
+  CREATE TABLE attempt (
+    key TEXT PRIMARY KEY,
+    level REAL NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX attempt_by_expiry ON attempt (expires);
+  -- Where epersons have logged in from.
+  CREATE TABLE familiar_network (
+    eperson TEXT NOT NULL REFERENCES eperson ON DELETE CASCADE,
+    network TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (eperson, network)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]

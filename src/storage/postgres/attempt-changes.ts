@@ -1,0 +1,90 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { type Count, familiarFor, forgottenAt, maxFamiliar, networkOf } from '../../model/throttle.ts'
+import type { Attempt, Begun } from '../attempts.ts'
+import { begunIn, type CountRow, countsIn, keysOf, leftOf, type State } from '../shared/attempt-counts.ts'
+import type { Queries, Value } from './driver.ts'
+
+/** Changes of the counts of attempts, by the clock of the database: the clocks of nodes may differ. */
+const clock = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'
+
+export async function stateOf(db: Queries, attempt: Attempt): Promise<State> {
+  const rows = await db.rows<CountRow & { now: number; familiar: boolean }>(
+    `SELECT now, EXISTS (SELECT 1 FROM carrel.familiar_network f
+         WHERE f.eperson = $2 AND f.network = $3 AND f.at > now - $4::bigint) AS familiar, key, level, at
+       FROM (SELECT ${clock} AS now) one LEFT JOIN carrel.attempt ON key = ANY($1)`,
+    keysOf(attempt),
+    attempt.eperson ?? '',
+    attempt.network,
+    familiarFor,
+  )
+  const [first] = rows
+  if (!first) throw new Error('the database did not say what time it is')
+  return { now: first.now, isFamiliar: first.familiar, counts: countsIn(rows, attempt) }
+}
+
+/** Locks the counts, in one order for all, so that attempts at once see each other and none waits in a circle. */
+const lock = (db: Queries, attempt: Attempt) =>
+  db.run(
+    `INSERT INTO carrel.attempt (key, level, at, expires) SELECT unnest($1::text[]), 0, 0, 0
+     ON CONFLICT (key) DO UPDATE SET key = excluded.key`,
+    keysOf(attempt).toSorted(),
+  )
+
+export async function beginAttempt(db: Queries, attempt: Attempt): Promise<Begun> {
+  await lock(db, attempt)
+  const state = await stateOf(db, attempt)
+  const begun = begunIn(state)
+  await put(
+    db,
+    begun.counted.map(({ scope, after }) => [attempt.keys[scope], after]),
+  )
+  // More than an attempt can add: what is forgotten doesn't pile up.
+  await db.run(
+    `DELETE FROM carrel.attempt WHERE key IN
+       (SELECT key FROM carrel.attempt WHERE expires < $1 ORDER BY expires LIMIT 10 FOR UPDATE SKIP LOCKED)`,
+    state.now,
+  )
+  return begun
+}
+
+export async function takeBackAttempt(db: Queries, attempt: Attempt, { counted }: Begun): Promise<void> {
+  await lock(db, attempt)
+  const { counts } = await stateOf(db, attempt)
+  await put(
+    db,
+    counted.map(one => [attempt.keys[one.scope], leftOf(one, counts)]),
+  )
+}
+
+async function put(db: Queries, counts: readonly (readonly [key: string, count: Count])[]): Promise<void> {
+  await db.run(
+    `UPDATE carrel.attempt a SET level = n.level, at = n.at, expires = n.expires
+     FROM unnest($1::text[], $2::float8[], $3::bigint[], $4::bigint[]) AS n (key, level, at, expires)
+     WHERE a.key = n.key`,
+    counts.map(([key]) => key),
+    counts.map(([, { level }]) => level),
+    counts.map(([, { at }]) => at),
+    counts.map(([, count]) => forgottenAt(count)),
+  )
+}
+
+/**
+ * Remembers where an eperson has logged in from, in a statement whose CTE `changed` has their row if the login succeeds.
+ * @param next the number of the placeholder for the first of `networkValues`
+ */
+export const rememberNetwork = (next: number): string =>
+  `familiar AS (
+     INSERT INTO carrel.familiar_network (eperson, network, at)
+     SELECT uuid, $${next}::text, ${clock} FROM changed WHERE $${next}::text IS NOT NULL
+     ON CONFLICT (eperson, network) DO UPDATE SET at = excluded.at
+   ), unfamiliar AS (
+     DELETE FROM carrel.familiar_network WHERE eperson IN (SELECT uuid FROM changed) AND network <> $${next}::text AND
+       (at < ${clock} - $${next + 1}::bigint OR network NOT IN (SELECT network FROM carrel.familiar_network f
+          WHERE f.eperson = familiar_network.eperson AND network <> $${next}::text ORDER BY at DESC LIMIT $${next + 2}))
+   )`
+
+export const networkValues = ({ clientIp }: AuditEvent): readonly Value[] => [
+  clientIp === null ? null : networkOf(clientIp),
+  familiarFor,
+  maxFamiliar - 1,
+]

@@ -1,0 +1,69 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { type Count, familiarFor, forgottenAt, maxFamiliar, networkOf } from '../../model/throttle.ts'
+import type { Attempt, Begun } from '../attempts.ts'
+import { begunIn, type CountRow, countsIn, keysOf, leftOf, type State } from '../shared/attempt-counts.ts'
+import type { Database } from './driver.ts'
+
+/** Changes of the counts of attempts. The single writer counts, so attempts at once see each other. */
+export function stateOf(db: Database, attempt: Attempt): State {
+  const now = Date.now()
+  const rows = db.all<CountRow>(
+    'SELECT key, level, at FROM attempt WHERE key IN (?, ?, ?)',
+    ...keysOf(attempt),
+  )
+  const familiar = db.get(
+    'SELECT 1 FROM familiar_network WHERE eperson = ? AND network = ? AND at > ?',
+    attempt.eperson ?? '',
+    attempt.network,
+    now - familiarFor,
+  )
+  return { now, isFamiliar: familiar !== undefined, counts: countsIn(rows, attempt) }
+}
+
+export function beginAttempt(db: Database, attempt: Attempt): Begun {
+  const state = stateOf(db, attempt)
+  const begun = begunIn(state)
+  for (const { scope, after } of begun.counted) put(db, attempt.keys[scope], after)
+  // More than an attempt can add: what is forgotten doesn't pile up.
+  db.run(
+    'DELETE FROM attempt WHERE key IN (SELECT key FROM attempt WHERE expires < ? ORDER BY expires LIMIT 10)',
+    state.now,
+  )
+  return begun
+}
+
+export function takeBackAttempt(db: Database, attempt: Attempt, { counted }: Begun): void {
+  const { counts } = stateOf(db, attempt)
+  for (const one of counted) put(db, attempt.keys[one.scope], leftOf(one, counts))
+}
+
+function put(db: Database, key: string, count: Count): void {
+  db.run(
+    `INSERT INTO attempt (key, level, at, expires) VALUES (?, ?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET level = excluded.level, at = excluded.at, expires = excluded.expires`,
+    key,
+    count.level,
+    count.at,
+    forgottenAt(count),
+  )
+}
+
+/** Remembers where the eperson has logged in from. */
+export function rememberNetwork(db: Database, eperson: string, { clientIp }: AuditEvent): void {
+  if (clientIp === null) return
+  const now = Date.now()
+  db.run(
+    `INSERT INTO familiar_network (eperson, network, at) VALUES (?, ?, ?)
+     ON CONFLICT (eperson, network) DO UPDATE SET at = excluded.at`,
+    eperson,
+    networkOf(clientIp),
+    now,
+  )
+  db.run(
+    `DELETE FROM familiar_network WHERE eperson = ?1 AND (at < ?2 OR network NOT IN
+       (SELECT network FROM familiar_network WHERE eperson = ?1 ORDER BY at DESC LIMIT ?3))`,
+    eperson,
+    now - familiarFor,
+    maxFamiliar,
+  )
+}
