@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
 import type { Mac } from '../lib/hmac.ts'
 import type { Turn } from '../lib/semaphore.ts'
@@ -43,28 +44,44 @@ interface Parts {
   readonly passwords: Passwords
 }
 
+/** How long a refusal is held back, in ms, and how many are at once. */
+const holdFor = 1_000
+const maxHeld = 1_000
+
 export function createThrottle({ attempts, keyring, passwords }: Parts): Throttle {
   const keysOf = createKeys(keyring)
-  return {
-    verify: async ({ user, password, eperson, hash, address }) => {
-      const network = networkOf(address)
-      const attempt: Attempt = { keys: keysOf(user, network), eperson, network }
-      // First without counting: most of a flood ends here, and costs no write.
-      const { wait, isFamiliar } = await attempts.look(attempt)
-      if (wait > 0) throw refusal(wait)
-      const turn = { line: network, first: isFamiliar }
-      // Not before its turn: what waits, and what the queue has no room for, is no guess yet.
-      const begun = await passwords.verify(password, hash, turn, async () => {
-        const one = await attempts.begin(attempt)
-        if (one.wait > 0) throw refusal(one.wait)
-        return one
-      })
-      if (begun.isRight) await attempts.takeBack(attempt, begun.admission)
-      const { pause } = begun.admission
-      const remark = begun.isRight || pause === 0 ? null : `the next attempt has to wait ${seconds(pause)} s`
-      return { isRight: begun.isRight, remark, turn }
-    },
+  let held = 0
+
+  /** A client that asks again as soon as it is refused would take the time of everybody else. */
+  async function hold(error: unknown): Promise<never> {
+    if (error instanceof Problem && held < maxHeld) {
+      held++
+      await setTimeout(holdFor)
+      held--
+    }
+    throw error
   }
+
+  async function verify({ user, password, eperson, hash, address }: Guess): Promise<Verdict> {
+    const network = networkOf(address)
+    const attempt: Attempt = { keys: keysOf(user, network), eperson, network }
+    // First without counting: most of a flood ends here, and costs no write.
+    const { wait, isFamiliar } = await attempts.look(attempt)
+    if (wait > 0) throw refusal(wait)
+    const turn = { line: network, first: isFamiliar }
+    // Not before its turn: what waits, and what the queue has no room for, is no guess yet.
+    const begun = await passwords.verify(password, hash, turn, async () => {
+      const one = await attempts.begin(attempt)
+      if (one.wait > 0) throw refusal(one.wait)
+      return one
+    })
+    if (begun.isRight) await attempts.takeBack(attempt, begun.admission)
+    const { pause } = begun.admission
+    const remark = begun.isRight || pause === 0 ? null : `the next attempt has to wait ${seconds(pause)} s`
+    return { isRight: begun.isRight, remark, turn }
+  }
+
+  return { verify: guess => verify(guess).catch(hold) }
 }
 
 const seconds = (ms: number) => Math.ceil(ms / 1000)

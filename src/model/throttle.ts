@@ -51,7 +51,7 @@ export function waitFor(counts: ReadonlyMap<Scope, Count>, isFamiliar: boolean, 
     const count = counts.get(scope)
     // What counted in the future was counted before a clock was set back. One attempt counts it again as of now.
     if (!count || count.at > now) return 0
-    return decayed(count, now) < limit.free ? 0 : count.at + pause(count.level, limit) - now
+    return decayed(count, now) > limit.free - 1 ? count.at + pause(count.level, limit) - now : 0
   })
   return Math.max(0, ...waits)
 }
@@ -81,8 +81,9 @@ const applying = (isFamiliar: boolean) =>
 const decayed = ({ level, at }: Count, now: number): number =>
   Math.max(0, level - Math.max(0, now - at) / forgetsOneIn)
 
+/** A count that began to decay is not a whole number any more. */
 const pause = (level: number, { free, longest }: Limit): number =>
-  level < free ? 0 : Math.min(longest, 1000 * 2 ** Math.floor(level - free))
+  Math.min(longest, 1000 * 2 ** (Math.ceil(level) - free))
 
 /**
  * The network of a client: an IPv4 address, or 64 bits of an IPv6 address, as many as one customer gets (RFC 6177).

@@ -333,6 +333,29 @@ testOn('sqlite', 'D2 an empty password from standard input is wrong use, and not
   )
 })
 
+testOn('sqlite', 'L10 commands refuse weak passwords, say why, and change nothing', async t => {
+  const { dataFolder: folder } = await withReaders(t)
+  for (const [input, why] of [
+    ['1234567', /must have at least 8 characters/],
+    ['x'.repeat(4_097), /must have at most 4,096 characters/],
+    ['Password1', /is one of the most common ones/],
+    ['someone.else@example.org', /must not be the email address/],
+    ['Someone.Else', /must not be the email address, or the part of it before the @/],
+  ] as const)
+    for (const args of [
+      ['eperson', 'add', 'someone.else@example.org', '--password-stdin'],
+      ['eperson', 'password', 'someone.else@example.org', '--password-stdin'],
+    ]) {
+      const stderr = assertRefused(await carrel(folder, args, { input }), 2, why)
+      if (!input.startsWith('x')) assert.ok(!stderr.includes(input))
+    }
+  const listed = JSON.parse(assertDone(await carrel(folder, ['eperson', 'list', '--json'])))
+  assert.deepEqual(
+    (listed as { email: string }[]).map(({ email }) => email),
+    [ruth],
+  )
+})
+
 test('D2 epersons are added, listed, disabled, enabled, given passwords and deleted', async t => {
   const folder = temporaryFolder(t)
   const input = 'first password'
@@ -378,14 +401,16 @@ test('D2 epersons are added, listed, disabled, enabled, given passwords and dele
   assert.equal(await status(input), 401)
   assertDone(await carrel(folder, ['eperson', 'enable', ruth]))
   assert.equal(await status(input), 200)
-  assertDone(await carrel(folder, ['eperson', 'password', ruth, '--password-stdin'], { input: 'second\n' }))
+  assertDone(
+    await carrel(folder, ['eperson', 'password', ruth, '--password-stdin'], { input: 'the second one\n' }),
+  )
   assert.equal(await status(input), 401)
-  assert.equal(await status('second'), 200)
+  assert.equal(await status('the second one'), 200)
   const generated = assertDone(await carrel(folder, ['eperson', 'password', ruth]))
   assert.equal(await status(/Password: (\S+)/.exec(generated)?.[1] ?? ''), 200)
   assertDone(await carrel(folder, ['eperson', 'delete', ruth]))
   assert.deepEqual(await list(), [])
-  assert.equal(await status('second'), 401)
+  assert.equal(await status('the second one'), 401)
 })
 
 test('D2 groups are added and listed, epersons join and leave them', async t => {

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized, pairOf, wholeAnswer } from '../support/clients/answers.ts'
 import { bearerOf, Client } from '../support/clients/client.ts'
-import { derivedKey, ownHeader, secretsOf, signed } from '../support/clients/jwt.ts'
+import { claimsOf, derivedKey, ownHeader, secretsOf, signed } from '../support/clients/jwt.ts'
 import { exchange, head } from '../support/clients/raw.ts'
 import { forgetAttempts } from '../support/data/attempts.ts'
 import { eventsOf } from '../support/data/events.ts'
@@ -353,19 +353,56 @@ test('E2 a body of another type is 415, one over 16 kB is 413', async t => {
   assert.equal((await client.patch(addressOf(uuid), filled(16 * 1024), json)).status, 200)
 })
 
-test('T6 a new password has at least 8 characters of any script, and may be as long as the body', async t => {
+test('L10 a new password has 8 to 4,096 characters of any script, and fits into a login', async t => {
   const { service, uuid, client } = await started(t)
-  for (const short of ['', '1234567', '🗝️🗝️🗝️', 'éééééé'])
-    await assertProblem(await change(client, uuid, old, short), 422, 'password-refused')
+  const tooLong = ['x'.repeat(4_097), '漢'.repeat(1_667)]
+  for (const refused of ['', '1234567', '🗝️🗝️🗝️', 'éééééé', ...tooLong])
+    await assertProblem(await change(client, uuid, old, refused), 422, 'password-refused')
   await assertUntouched(service, client)
   let current = old
-  for (const wanted of ['12345678', '漢字漢字漢字漢字', 'x'.repeat(7_000), ' '.repeat(8)]) {
+  for (const wanted of [
+    '12345679',
+    '漢字漢字漢字漢字',
+    '%'.repeat(4_096),
+    '漢'.repeat(1_666),
+    ' '.repeat(8),
+  ]) {
     assert.equal((await change(client, uuid, current, wanted)).status, 200)
     const login = await client.tryLogin(ruthEmail, wanted)
     assert.equal(login.status, 200)
     client.token = bearerOf(login)
     current = wanted
   }
+})
+
+test('L10 a new password is none of the most common ones, nor the e-mail address', async t => {
+  const { service, uuid, client } = await started(t)
+  await service.addEperson('librarian@example.org')
+  for (const common of ['password', '12345678', 'PassWord123', 'qwertyuiop', 'iloveyou', 'trustno1']) {
+    const problem = await assertProblem(await change(client, uuid, old, common), 422, 'password-refused')
+    assert.match(problem.detail, /one of the most common/)
+    assert.ok(!problem.detail.includes(common))
+  }
+  for (const own of [ruthEmail, 'RUTH@EXAMPLE.org'])
+    assert.match(
+      (await assertProblem(await change(client, uuid, old, own), 422, 'password-refused')).detail,
+      /email address/,
+    )
+  await assertUntouched(service, client)
+  const librarian = service.client()
+  const token = await librarian.login('librarian@example.org')
+  const { eid } = claimsOf(token)
+  const answer = await change(librarian, String(eid), passwordOf('librarian@example.org'), 'Librarian')
+  assert.match((await assertProblem(answer, 422, 'password-refused')).detail, /before the @/)
+  assert.equal((await change(client, uuid, old, `${ruthEmail}, and more`)).status, 200)
+})
+
+test('L10 a password that the rules would refuse today still logs in', async t => {
+  const service = await startService(t)
+  await service.addEperson(ruthEmail, { password: 'abc' })
+  await service.addEperson('max@example.org', { password: 'password' })
+  assert.equal(await logsIn(service, 'abc'), true)
+  assert.equal(await logsIn(service, 'password', 'max@example.org'), true)
 })
 
 test('L7 both passwords are taken byte-exactly, NUL and any Unicode, as at login', async t => {

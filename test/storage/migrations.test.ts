@@ -101,6 +101,7 @@ const released = {
     '646c90eb6c020d558441dbdd2dd72bb7588b3523c96066040695f7ea468f6387',
     '4d58c0f46b46fd93fa2bf6ffaf0457229b90bdf69ca82744dd7ed66c9821a04d',
     'd78ebc23ec23d15ef57efd3aff008a94ff269288ff34f98b0ec4d7db9dd7728f',
+    '196793fce0d355b7da8c2b6dad53b92584e239fa8c6bd7efa5c99e394004f0d2',
   ],
   postgres: [
     '7fe7de4a5dc297483b31ef8467b19eda178ef8a37967d04bff0e7dd90a5a3127',
@@ -108,6 +109,7 @@ const released = {
     '72e375cb98b3c12e007c816b23bb8071977b16dde4847eed9f1a97f4f185efe2',
     '97c6d1dd2dda4c324406a7ea36099734242eab7111305cc0fe7929cbe8711fed',
     'c9ba0fb4e6fd4c9bfd0c04343058decb3574215eea46bf0e8da4cf40f6fb4717',
+    '12ec0dcc31ab2a572a2fb8fb1eb6ebfd9defaaa943c27f7140f3f70e896560dc',
   ],
 }
 const migrations = { sqlite: sqliteMigrations, postgres: postgresMigrations }

@@ -22,3 +22,20 @@ export async function letPass({ dataFolder }: { readonly dataFolder: string }, m
 /** As if nobody had sent a wrong password yet. */
 export const forgetAttempts = ({ dataFolder }: { readonly dataFolder: string }): Promise<void> =>
   change(dataFolder, 'DELETE FROM attempt')
+
+/** What is in a table of the throttle. */
+export async function rowsOf(
+  { dataFolder }: { readonly dataFolder: string },
+  table: 'attempt' | 'familiar_network' = 'attempt',
+): Promise<readonly Record<string, unknown>[]> {
+  // What was counted and taken back is nothing.
+  const sql = `SELECT * FROM ${table}${table === 'attempt' ? ' WHERE level > 0' : ''}`
+  if ((await databaseOf(dataFolder)) !== undefined)
+    return runSqlIn(dataFolder, sql.replace('FROM ', 'FROM carrel.'))
+  const db = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'read' })
+  try {
+    return db.all(sql)
+  } finally {
+    db.close()
+  }
+}

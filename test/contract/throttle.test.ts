@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
+import { behindProxy, guesserOf, statusesOf } from '../support/clients/guesser.ts'
+import { forgetAttempts, letPass, rowsOf } from '../support/data/attempts.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { ruthEmail, startWithRuth } from '../support/data/ruth.ts'
+import { test } from '../support/service/engines.ts'
+import { passwordOf, startService } from '../support/service/service.ts'
+
+const [home, elsewhere, third] = ['192.0.2.7', '198.51.100.20', '203.0.113.30']
+const right = passwordOf(ruthEmail)
+const nobody = 'nobody@example.org'
+const day = 24 * 60 * 60 * 1000
+const all = (count: number, status: number) => Array<number>(count).fill(status)
+/** One of many networks. */
+const network = (at: number) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`
+
+async function started(t: TestContext) {
+  const { service, uuid } = await startWithRuth(t, behindProxy)
+  const { guess } = await guesserOf(service)
+  return { service, uuid, guess }
+}
+
+test('L8 after ten wrong passwords from one network the answer is 429 with Retry-After, until that has passed', async t => {
+  const { service, guess } = await started(t)
+  assert.deepEqual(await statusesOf(10, () => guess(elsewhere, ruthEmail)), all(10, 401))
+  const refused = await guess(elsewhere, ruthEmail, right)
+  assert.deepEqual([refused.status, refused.code], [429, 'too-many-attempts'])
+  assert.equal(refused.retryAfter, 1)
+  assert.ok(!refused.body.includes(ruthEmail))
+  await letPass(service, 1_000)
+  assert.equal((await guess(elsewhere, ruthEmail, right)).status, 200)
+})
+
+test('L8 every further wrong password doubles the pause, up to ten minutes', async t => {
+  const { service, guess } = await started(t)
+  await statusesOf(10, () => guess(elsewhere, ruthEmail))
+  const pauses: number[] = []
+  for (let at = 0; at < 12; at++) {
+    const { status, retryAfter } = await guess(elsewhere, ruthEmail)
+    assert.equal(status, 429)
+    pauses.push(retryAfter)
+    await letPass(service, retryAfter * 1000)
+    assert.equal((await guess(elsewhere, ruthEmail)).status, 401, 'after the pause it is looked at')
+  }
+  for (const [at, pause] of pauses.entries())
+    assert.ok(pause > (pauses[at - 1] ?? 0) || pause >= 256, pauses.join(' '))
+  assert.ok(Math.max(...pauses) <= 600, pauses.join(' '))
+})
+
+test('L8 an account that does not exist, is disabled or has no password is throttled in the same words', async t => {
+  const { service, guess } = await started(t)
+  await service.addEperson('disabled@example.org')
+  await service.storage.accounts.setEnabled('disabled@example.org', false, commandEvent('eperson.disable'))
+  await service.addEperson('none@example.org', { password: null })
+  const expected: unknown[] = []
+  for (const [at, user] of [ruthEmail, nobody, 'disabled@example.org', 'none@example.org'].entries()) {
+    const answers = []
+    for (let round = 0; round < 12; round++) answers.push(await guess(network(at), user))
+    expected.push(answers)
+  }
+  for (const one of expected) assert.deepEqual(one, expected[0])
+})
+
+test('L8 upper and lower case are the same account', async t => {
+  const { guess } = await started(t)
+  await statusesOf(10, at => guess(elsewhere, at % 2 === 0 ? ruthEmail : 'RUTH@Example.ORG'))
+  assert.equal((await guess(elsewhere, 'Ruth@example.org')).status, 429)
+})
+
+test('L8 many networks together get twenty guesses at once at one account, and then one a minute', async t => {
+  const { service, guess } = await started(t)
+  const statuses = await statusesOf(30, at => guess(network(at), ruthEmail))
+  assert.deepEqual(statuses, [...all(20, 401), ...all(10, 429)])
+  for (let minute = 0; minute < 10; minute++) {
+    await letPass(service, 60_000)
+    await guess(network(1_000 + minute), ruthEmail)
+  }
+  const { status, retryAfter } = await guess(network(2_000), ruthEmail)
+  assert.deepEqual([status, retryAfter > 30 && retryAfter <= 60], [429, true])
+  // Other accounts have nothing to do with it.
+  assert.equal((await guess(network(3_000), nobody)).status, 401)
+})
+
+test('L8 the owner logs in at once from where they have within 90 days, whoever guesses from elsewhere', async t => {
+  const { service, guess } = await started(t)
+  assert.equal((await guess(home, ruthEmail, right)).status, 200)
+  await statusesOf(40, at => guess(network(at), ruthEmail))
+  assert.equal((await guess(home, ruthEmail, right)).status, 200)
+  assert.equal((await guess(third, ruthEmail, right)).status, 429, 'a network that is new')
+  // Nor do guesses at other accounts from the same network keep them out.
+  await statusesOf(60, at => guess(home, `somebody${at}@example.org`))
+  assert.equal((await guess(home, nobody)).status, 429)
+  assert.equal((await guess(home, ruthEmail, right)).status, 200)
+  await letPass(service, 89 * day)
+  await statusesOf(30, at => guess(network(at), ruthEmail))
+  assert.equal((await guess(home, ruthEmail, right)).status, 200, 'the login before counts')
+  await letPass(service, 91 * day)
+  await statusesOf(30, at => guess(network(at), ruthEmail))
+  assert.equal((await guess(home, ruthEmail, right)).status, 429)
+})
+
+test('L8 from a familiar network nobody waits for more than a minute', async t => {
+  const { service, guess } = await started(t)
+  await guess(home, ruthEmail, right)
+  assert.deepEqual(await statusesOf(22, () => guess(home, ruthEmail)), [...all(20, 401), ...all(2, 429)])
+  for (let round = 0; round < 12; round++) {
+    const { status, retryAfter } = await guess(home, ruthEmail)
+    assert.equal(status, 429)
+    assert.ok(retryAfter <= 60, String(retryAfter))
+    await letPass(service, retryAfter * 1000)
+    assert.equal((await guess(home, ruthEmail)).status, 401)
+  }
+  await letPass(service, 60_000)
+  assert.equal((await guess(home, ruthEmail, right)).status, 200)
+})
+
+test('L8 a login of somebody else makes a network familiar to nobody but them', async t => {
+  const { service, guess } = await started(t)
+  await service.addEperson('max@example.org')
+  assert.equal((await guess(home, 'max@example.org', passwordOf('max@example.org'))).status, 200)
+  await statusesOf(25, at => guess(network(at), ruthEmail))
+  assert.equal((await guess(home, ruthEmail, right)).status, 429)
+})
+
+test('L8 guesses at many accounts from one network are slowed, and other networks are not', async t => {
+  const { guess } = await started(t)
+  const statuses = await statusesOf(60, at => guess(elsewhere, `somebody${at}@example.org`))
+  assert.deepEqual(statuses, [...all(50, 401), ...all(10, 429)])
+  assert.equal((await guess(elsewhere, ruthEmail, right)).status, 429, 'whatever the account')
+  assert.equal((await guess(third, ruthEmail, right)).status, 200)
+})
+
+test('L8 64 bits of an IPv6 address are one network', async t => {
+  const { guess } = await started(t)
+  await statusesOf(10, at => guess(`2001:db8:1:2::${at + 1}`, ruthEmail))
+  assert.equal((await guess('2001:db8:1:2:ffff::1', ruthEmail)).status, 429)
+  assert.equal((await guess('2001:db8:1:3::1', ruthEmail)).status, 401)
+})
+
+test('L8 of guesses at once no more are looked at than one after the other', async t => {
+  const { guess } = await started(t)
+  const together = await Promise.all(Array.from({ length: 40 }, () => guess(elsewhere, ruthEmail)))
+  assert.equal(together.filter(({ status }) => status === 401).length, 10)
+  assert.equal(together.filter(({ status }) => status === 429).length, 30)
+})
+
+test('L8 a right password does not count, and makes no wrong one uncounted', async t => {
+  const { service, guess } = await started(t)
+  for (let round = 0; round < 30; round++)
+    assert.equal((await guess(home, ruthEmail, right)).status, 200, String(round))
+  assert.deepEqual(await rowsOf(service), [])
+  await service.addEperson('max@example.org')
+  const own = () => guess(elsewhere, 'max@example.org', passwordOf('max@example.org'))
+  await own()
+  for (let round = 0; round < 10; round++) {
+    assert.equal((await guess(elsewhere, ruthEmail)).status, 401)
+    assert.equal((await own()).status, 200)
+  }
+  assert.equal((await guess(elsewhere, ruthEmail)).status, 429, 'their own logins bought nothing')
+})
+
+test('L8 right passwords at once all log in', async t => {
+  const { guess } = await started(t)
+  await guess(home, ruthEmail, right)
+  const together = await Promise.all(Array.from({ length: 20 }, () => guess(home, ruthEmail, right)))
+  assert.deepEqual(
+    together.map(({ status }) => status),
+    all(20, 200),
+  )
+})
+
+test('L8 a refresh is no attempt: it is never throttled, and resets nothing', async t => {
+  const { service, guess } = await started(t)
+  const client = service.client()
+  await client.login(ruthEmail)
+  const address = '127.0.0.1'
+  assert.deepEqual(await statusesOf(21, () => guess(address, ruthEmail)), [...all(20, 401), 429])
+  client.token = await client.refresh()
+  assert.equal(await client.isLoggedIn(), true)
+  assert.equal((await guess(address, ruthEmail, right)).status, 429)
+})
+
+test('L8 the current password of a change of password is no way around', async t => {
+  const { service, uuid, guess } = await started(t)
+  const client = service.client()
+  await client.login(ruthEmail)
+  const change = (current: string) =>
+    client.patch(
+      `/api/eperson/epersons/${uuid}`,
+      JSON.stringify([
+        {
+          op: 'add',
+          path: '/password',
+          value: { new_password: 'quite another one', current_password: current },
+        },
+      ]),
+      { 'content-type': 'application/json' },
+    )
+  for (let round = 0; round < 10; round++) assert.equal((await change('a wrong guess')).status, 403)
+  await statusesOf(10, () => guess('127.0.0.1', ruthEmail))
+  const refused = await change(right)
+  assert.equal(refused.status, 429)
+  assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  await letPass(service, 60_000)
+  assert.equal((await change(right)).status, 200)
+})
+
+test('L8 counts survive a restart', async t => {
+  const { service, guess } = await started(t)
+  await statusesOf(10, () => guess(elsewhere, ruthEmail))
+  await service.stop()
+  const again = await startService(t, { dataFolder: service.dataFolder, env: behindProxy })
+  assert.equal((await (await guesserOf(again)).guess(elsewhere, ruthEmail, right)).status, 429)
+})
+
+test('L8 a clock that is set back keeps nobody out, and lets nobody guess on', async t => {
+  const { service, guess } = await started(t)
+  await statusesOf(15, at => guess(network(at), ruthEmail))
+  await statusesOf(10, () => guess(elsewhere, ruthEmail))
+  assert.equal((await guess(elsewhere, ruthEmail)).status, 429)
+  // All that was counted lies a day ahead now.
+  await letPass(service, -day)
+  assert.equal((await guess(elsewhere, ruthEmail)).status, 401)
+  const { status, retryAfter } = await guess(elsewhere, ruthEmail, right)
+  assert.equal(status, 429)
+  assert.ok(retryAfter <= 64, String(retryAfter))
+})
+
+test('L8 the trail tells where the throttling begins, and refusals add nothing to it', async t => {
+  const { service, uuid, guess } = await started(t)
+  await service.addEperson('admin@example.org', { admin: true })
+  const admin = service.client()
+  await admin.login('admin@example.org')
+  await statusesOf(30, () => guess(elsewhere, ruthEmail))
+  const failures = (await eventsOf(admin, 'login')).filter(({ outcome }) => outcome === 'failure')
+  assert.deepEqual(
+    failures.map(({ eperson, client_ip, reason }) => [eperson, client_ip, reason]),
+    Array.from({ length: 10 }, (_, at) => [
+      uuid,
+      elsewhere,
+      at < 9 ? null : 'the next attempt has to wait 1 s',
+    ]),
+  )
+})
+
+test('L8 nothing that was typed is kept, and what is counted is forgotten', async t => {
+  const { service, guess } = await started(t)
+  await statusesOf(30, at => guess(network(at), `typed${at}@example.org`))
+  const rows = await rowsOf(service)
+  assert.equal(rows.length, 90)
+  for (const { key } of rows) assert.match(String(key), /^[\w-]{22}$/)
+  await letPass(service, 600_001)
+  for (let at = 0; at < 10; at++) await guess(home, ruthEmail)
+  assert.equal((await rowsOf(service)).length, 3, 'only what is new')
+})
+
+test('L8 an address that no proxy should send is a network of its own, which is never familiar', async t => {
+  const { guess } = await started(t)
+  assert.equal((await guess('not an address', ruthEmail, right)).status, 200)
+  assert.deepEqual(await statusesOf(11, () => guess('another one', ruthEmail)), [...all(10, 401), 429])
+})
+
+test('L8 a deleted account takes along where it has logged in from', async t => {
+  const { service, guess } = await started(t)
+  await guess(home, ruthEmail, right)
+  await service.storage.accounts.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
+  assert.deepEqual(await rowsOf(service, 'familiar_network'), [])
+  await forgetAttempts(service)
+  assert.deepEqual(await statusesOf(11, () => guess(home, ruthEmail)), [...all(10, 401), 429])
+})
+
+test('L8 of one account the last hundred networks are familiar', async t => {
+  const { service, guess } = await started(t)
+  for (let at = 0; at < 105; at++) assert.equal((await guess(network(at), ruthEmail, right)).status, 200)
+  assert.equal((await rowsOf(service, 'familiar_network')).length, 100)
+  await statusesOf(25, at => guess(network(1_000 + at), ruthEmail))
+  assert.equal((await guess(network(0), ruthEmail, right)).status, 429)
+  const answer = await guess(network(104), ruthEmail, right)
+  assert.equal(answer.status, 200)
+})

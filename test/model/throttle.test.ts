@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Count, networkOf, type Scope, waitFor, withFailure } from '../../src/model/throttle.ts'
+
+test('L8 a network is an IPv4 address, or 64 bits of an IPv6 address', () => {
+  for (const [address, network] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
+    ['2001:db8::6', '2001:db8:0:0::/64'],
+    ['2001:db8:1:2:3::', '2001:db8:1:2::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1:2:3:4', 'fe80:0:0:0::/64'],
+    [null, 'unknown'],
+  ] as const)
+    assert.equal(networkOf(address), network)
+})
+
+const hour = 3_600_000
+
+/** Guesses as soon as it may, and rests in between as `rest` says. @returns when each guess came */
+function guesses(isFamiliar: boolean, hours: number, rest: (count: number) => number): number[] {
+  let counts: ReadonlyMap<Scope, Count> = new Map()
+  const times: number[] = []
+  for (let now = 1e12; now < 1e12 + hours * hour; ) {
+    const wait = waitFor(counts, isFamiliar, now)
+    if (wait === 0) {
+      counts = new Map([...counts, ...withFailure(counts, isFamiliar, now)])
+      times.push(now)
+    }
+    now += wait + (wait === 0 ? rest(times.length) : 0)
+  }
+  return times
+}
+
+/** The most that came within any hour. */
+const mostInAnHour = (times: readonly number[]) =>
+  Math.max(...times.map((time, at) => times.slice(at).filter(one => one - time < hour).length))
+
+test('L8 whatever rest it takes, an account gets at most 100 guesses in any hour', () => {
+  const rests: readonly ((count: number) => number)[] = [
+    () => 0,
+    count => (count % 20 === 0 ? 2 * hour : 0),
+    count => (count % 27 === 0 ? 600_000 : 0),
+    count => (count % 3 === 0 ? 61_000 : 1),
+    () => 600_000,
+    () => 59_999,
+  ]
+  for (const isFamiliar of [true, false])
+    for (const [at, rest] of rests.entries()) {
+      const most = mostInAnHour(guesses(isFamiliar, 48, rest))
+      assert.ok(most <= 100, `${most} guesses in an hour, rest ${at}, familiar: ${isFamiliar}`)
+    }
+})
+
+test('L8 after days of guessing it takes less than ten hours until nothing is left of it', () => {
+  let counts: ReadonlyMap<Scope, Count> = new Map()
+  for (let at = 0; at < 10_000; at++) counts = withFailure(counts, false, at * 60_000)
+  const end = 10_000 * 60_000
+  assert.equal(waitFor(counts, false, end + 600_000), 0)
+  const [first, second] = [withFailure(counts, false, end + 10 * hour), withFailure(new Map(), false, end)]
+  assert.deepEqual(
+    [...first.values()].map(({ level }) => level),
+    [...second.values()].map(({ level }) => level),
+  )
+})
