@@ -6,7 +6,7 @@ import { QueueFull, type Semaphore, type Turn } from '../lib/semaphore.ts'
  * Passwords: argon2id (RFC 9106) with the minimum parameters of OWASP's cheat sheet. Hashing runs in libuv's threads, never
  * on the event loop. The number of hashes at once has a limit, and so has the number of those that wait.
  */
-const usualCost = { memory: 19_456, passes: 2, parallelism: 1 }
+const usualCost: PasswordCost = { memory: 19_456, passes: 2, parallelism: 1, refusal: 1_000 }
 const saltBytes = 16
 const tagBytes = 32
 
@@ -24,15 +24,22 @@ export interface Passwords {
     turn: Turn,
     admit: () => Promise<T>,
   ): Promise<{ readonly isRight: boolean; readonly admission: T }>
+  /** How many ms a refusal is held back. */
+  readonly refusal: number
   /** Whether the hash was made with weaker parameters than the current ones. */
   isOutdated(phc: string): boolean
 }
 
 /** What one hash costs: memory in KiB, and the number of passes over it. */
-export interface PasswordCost {
+interface HashCost {
   readonly memory: number
   readonly passes: number
   readonly parallelism: number
+}
+
+export interface PasswordCost extends HashCost {
+  /** How many ms a refusal is held back: a client that asks again at once would take the time of everybody else. */
+  readonly refusal: number
 }
 
 /**
@@ -40,7 +47,7 @@ export interface PasswordCost {
  * @param cost not a setting: only another wiring than the service's own, such as the tests', gives another cost
  * @throws Problem `busy` (from its methods) if too many are waiting already
  */
-export function createPasswords(semaphore: Semaphore, cost: PasswordCost = usualCost): Passwords {
+export function createPasswords(semaphore: Semaphore, { refusal, ...cost }: PasswordCost = usualCost): Passwords {
   const limited: Semaphore = async (work, turn) => {
     try {
       return await semaphore(work, turn)
@@ -69,6 +76,7 @@ export function createPasswords(semaphore: Semaphore, cost: PasswordCost = usual
       )
       return { isRight: known !== undefined && timingSafeEqual(tag, known.tag), admission }
     },
+    refusal,
     isOutdated: phc => {
       const known = readPhc(phc)
       return known.memory < cost.memory || known.passes < cost.passes || known.parallelism < cost.parallelism
@@ -79,7 +87,7 @@ export function createPasswords(semaphore: Semaphore, cost: PasswordCost = usual
 const dummySalt = randomBytes(saltBytes)
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '')
 
-interface Parameters extends PasswordCost {
+interface Parameters extends HashCost {
   readonly salt: Uint8Array
   readonly tagLength: number
 }

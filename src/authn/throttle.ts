@@ -44,19 +44,17 @@ interface Parts {
   readonly passwords: Passwords
 }
 
-/** How long a refusal is held back, in ms, and how many are at once. */
-const holdFor = 1_000
+/** How many refusals are held back at once; others get theirs immediately. */
 const maxHeld = 1_000
 
 export function createThrottle({ attempts, keyring, passwords }: Parts): Throttle {
   const keysOf = createKeys(keyring)
   let held = 0
 
-  /** A client that asks again as soon as it is refused would take the time of everybody else. */
   async function hold(error: unknown): Promise<never> {
     if (error instanceof Problem && held < maxHeld) {
       held++
-      await setTimeout(holdFor)
+      await setTimeout(passwords.refusal)
       held--
     }
     throw error

@@ -346,8 +346,9 @@ testOn('sqlite', 'L10 commands refuse weak passwords, say why, and change nothin
       ['eperson', 'add', 'someone.else@example.org', '--password-stdin'],
       ['eperson', 'password', 'someone.else@example.org', '--password-stdin'],
     ]) {
-      const stderr = assertRefused(await carrel(folder, args, { input }), 2, why)
-      if (!input.startsWith('x')) assert.ok(!stderr.includes(input))
+      const refused = await carrel(folder, args, { input })
+      assertRefused(refused, 2, why)
+      if (!args.includes(input)) assert.ok(!refused.stderr.includes(input))
     }
   const listed = JSON.parse(assertDone(await carrel(folder, ['eperson', 'list', '--json'])))
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { behindProxy, guesserOf, statusesOf } from '../support/clients/guesser.ts'
+import { behindProxy, exhaust, guesserOf, statusesOf } from '../support/clients/guesser.ts'
 import { forgetAttempts, letPass, rowsOf } from '../support/data/attempts.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { ruthEmail, startWithRuth } from '../support/data/ruth.ts'
@@ -57,7 +57,7 @@ test('L8 an account that does not exist, is disabled or has no password is throt
   const expected: unknown[] = []
   for (const [at, user] of [ruthEmail, nobody, 'disabled@example.org', 'none@example.org'].entries()) {
     const answers = []
-    for (let round = 0; round < 12; round++) answers.push(await guess(network(at), user))
+    for (let round = 0; round < 11; round++) answers.push(await guess(network(at), user))
     expected.push(answers)
   }
   for (const one of expected) assert.deepEqual(one, expected[0])
@@ -71,14 +71,11 @@ test('L8 upper and lower case are the same account', async t => {
 
 test('L8 many networks together get twenty guesses at once at one account, and then one a minute', async t => {
   const { service, guess } = await started(t)
-  const statuses = await statusesOf(30, at => guess(network(at), ruthEmail))
-  assert.deepEqual(statuses, [...all(20, 401), ...all(10, 429)])
-  for (let minute = 0; minute < 10; minute++) {
-    await letPass(service, 60_000)
-    await guess(network(1_000 + minute), ruthEmail)
-  }
+  const statuses = await statusesOf(21, at => guess(network(at), ruthEmail))
+  assert.deepEqual(statuses, [...all(20, 401), 429])
+  await exhaust(service, at => guess(network(1_000 + at), ruthEmail))
   const { status, retryAfter } = await guess(network(2_000), ruthEmail)
-  assert.deepEqual([status, retryAfter > 30 && retryAfter <= 60], [429, true])
+  assert.deepEqual([status, retryAfter > 10 && retryAfter <= 60], [429, true], String(retryAfter))
   // Other accounts have nothing to do with it.
   assert.equal((await guess(network(3_000), nobody)).status, 401)
 })
@@ -86,25 +83,25 @@ test('L8 many networks together get twenty guesses at once at one account, and t
 test('L8 the owner logs in at once from where they have within 90 days, whoever guesses from elsewhere', async t => {
   const { service, guess } = await started(t)
   assert.equal((await guess(home, ruthEmail, right)).status, 200)
-  await statusesOf(40, at => guess(network(at), ruthEmail))
+  await exhaust(service, at => guess(network(at), ruthEmail))
   assert.equal((await guess(home, ruthEmail, right)).status, 200)
   assert.equal((await guess(third, ruthEmail, right)).status, 429, 'a network that is new')
   // Nor do guesses at other accounts from the same network keep them out.
-  await statusesOf(60, at => guess(home, `somebody${at}@example.org`))
+  await exhaust(service, at => guess(home, `somebody${at}@example.org`))
   assert.equal((await guess(home, nobody)).status, 429)
   assert.equal((await guess(home, ruthEmail, right)).status, 200)
   await letPass(service, 89 * day)
-  await statusesOf(30, at => guess(network(at), ruthEmail))
+  await exhaust(service, at => guess(network(at), ruthEmail))
   assert.equal((await guess(home, ruthEmail, right)).status, 200, 'the login before counts')
   await letPass(service, 91 * day)
-  await statusesOf(30, at => guess(network(at), ruthEmail))
+  await exhaust(service, at => guess(network(at), ruthEmail))
   assert.equal((await guess(home, ruthEmail, right)).status, 429)
 })
 
 test('L8 from a familiar network nobody waits for more than a minute', async t => {
   const { service, guess } = await started(t)
   await guess(home, ruthEmail, right)
-  assert.deepEqual(await statusesOf(22, () => guess(home, ruthEmail)), [...all(20, 401), ...all(2, 429)])
+  assert.deepEqual(await statusesOf(21, () => guess(home, ruthEmail)), [...all(20, 401), 429])
   for (let round = 0; round < 12; round++) {
     const { status, retryAfter } = await guess(home, ruthEmail)
     assert.equal(status, 429)
@@ -120,30 +117,33 @@ test('L8 a login of somebody else makes a network familiar to nobody but them', 
   const { service, guess } = await started(t)
   await service.addEperson('max@example.org')
   assert.equal((await guess(home, 'max@example.org', passwordOf('max@example.org'))).status, 200)
-  await statusesOf(25, at => guess(network(at), ruthEmail))
+  await exhaust(service, at => guess(network(at), ruthEmail))
   assert.equal((await guess(home, ruthEmail, right)).status, 429)
 })
 
 test('L8 guesses at many accounts from one network are slowed, and other networks are not', async t => {
-  const { guess } = await started(t)
-  const statuses = await statusesOf(60, at => guess(elsewhere, `somebody${at}@example.org`))
-  assert.deepEqual(statuses, [...all(50, 401), ...all(10, 429)])
+  const { service, guess } = await started(t)
+  const statuses = await statusesOf(51, at => guess(elsewhere, `somebody${at}@example.org`))
+  assert.deepEqual(statuses, [...all(50, 401), 429])
+  await exhaust(service, at => guess(elsewhere, `somebody else${at}@example.org`))
   assert.equal((await guess(elsewhere, ruthEmail, right)).status, 429, 'whatever the account')
   assert.equal((await guess(third, ruthEmail, right)).status, 200)
 })
 
 test('L8 64 bits of an IPv6 address are one network', async t => {
-  const { guess } = await started(t)
-  await statusesOf(10, at => guess(`2001:db8:1:2::${at + 1}`, ruthEmail))
-  assert.equal((await guess('2001:db8:1:2:ffff::1', ruthEmail)).status, 429)
-  assert.equal((await guess('2001:db8:1:3::1', ruthEmail)).status, 401)
+  const { service, guess } = await started(t)
+  await exhaust(service, at => guess(`2001:db8:1:2::${at + 1}`, nobody))
+  assert.equal((await guess('2001:db8:1:2:ffff::1', nobody)).status, 429)
+  assert.equal((await guess('2001:db8:1:3::1', nobody)).status, 401)
 })
 
 test('L8 of guesses at once no more are looked at than one after the other', async t => {
   const { guess } = await started(t)
   const together = await Promise.all(Array.from({ length: 40 }, () => guess(elsewhere, ruthEmail)))
-  assert.equal(together.filter(({ status }) => status === 401).length, 10)
-  assert.equal(together.filter(({ status }) => status === 429).length, 30)
+  const looked = together.filter(({ status }) => status === 401).length
+  assert.equal(together.filter(({ status }) => status === 429).length, 40 - looked)
+  // On a slow machine a pause of a second may be over in between.
+  assert.ok(looked >= 10 && looked <= 12, `${looked} were looked at`)
 })
 
 test('L8 a right password does not count, and makes no wrong one uncounted', async t => {
@@ -176,7 +176,7 @@ test('L8 a refresh is no attempt: it is never throttled, and resets nothing', as
   const client = service.client()
   await client.login(ruthEmail)
   const address = '127.0.0.1'
-  assert.deepEqual(await statusesOf(21, () => guess(address, ruthEmail)), [...all(20, 401), 429])
+  await exhaust(service, () => guess(address, ruthEmail))
   client.token = await client.refresh()
   assert.equal(await client.isLoggedIn(), true)
   assert.equal((await guess(address, ruthEmail, right)).status, 429)
@@ -209,7 +209,7 @@ test('L8 the current password of a change of password is no way around', async t
 
 test('L8 counts survive a restart', async t => {
   const { service, guess } = await started(t)
-  await statusesOf(10, () => guess(elsewhere, ruthEmail))
+  await exhaust(service, () => guess(elsewhere, ruthEmail))
   await service.stop()
   const again = await startService(t, { dataFolder: service.dataFolder, env: behindProxy })
   assert.equal((await (await guesserOf(again)).guess(elsewhere, ruthEmail, right)).status, 429)
@@ -233,7 +233,7 @@ test('L8 the trail tells where the throttling begins, and refusals add nothing t
   await service.addEperson('admin@example.org', { admin: true })
   const admin = service.client()
   await admin.login('admin@example.org')
-  await statusesOf(30, () => guess(elsewhere, ruthEmail))
+  await statusesOf(11, () => guess(elsewhere, ruthEmail))
   const failures = (await eventsOf(admin, 'login')).filter(({ outcome }) => outcome === 'failure')
   assert.deepEqual(
     failures.map(({ eperson, client_ip, reason }) => [eperson, client_ip, reason]),
@@ -275,7 +275,7 @@ test('L8 of one account the last hundred networks are familiar', async t => {
   const { service, guess } = await started(t)
   for (let at = 0; at < 105; at++) assert.equal((await guess(network(at), ruthEmail, right)).status, 200)
   assert.equal((await rowsOf(service, 'familiar_network')).length, 100)
-  await statusesOf(25, at => guess(network(1_000 + at), ruthEmail))
+  await exhaust(service, at => guess(network(1_000 + at), ruthEmail))
   assert.equal((await guess(network(0), ruthEmail, right)).status, 429)
   const answer = await guess(network(104), ruthEmail, right)
   assert.equal(answer.status, 200)

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { letPass } from '../data/attempts.ts'
 import type { Service } from '../service/service.ts'
 import { Client } from './client.ts'
 
@@ -55,3 +56,17 @@ export async function statusesOf(count: number, guess: (at: number) => Promise<G
   for (let at = 0; at < count; at++) statuses.push((await guess(at)).status)
   return statuses
 }
+
+/** Guesses wrong until the next pause is so long, in seconds, that no slow machine is over it. */
+export async function exhaust(
+  service: Pick<Service, 'dataFolder'>,
+  guess: (at: number) => Promise<Guessed>,
+): Promise<void> {
+  for (let at = 0; ; at++) {
+    const { status, retryAfter } = await guess(at)
+    if (status !== 429) continue
+    if (retryAfter > longPause) return
+    await letPass(service, retryAfter * 1000)
+  }
+}
+const longPause = 20
