@@ -18,7 +18,16 @@ const people = [
 const letters = 10_000
 
 export interface Demo {
-  introduction(api: string, query: string, store: string): string
+  introduction(told: Told): string
+}
+
+interface Told {
+  /** The addresses of the API and of its queries. */
+  readonly api: string
+  readonly query: string
+  /** Where the store is. */
+  readonly store: string
+  readonly withPasswords: boolean
 }
 
 /** @returns undefined if the store is already in use; nothing is added then */
@@ -46,12 +55,19 @@ export async function createDemo(storage: Storage, filesFolder: string): Promise
   )
   const file = await addDemoItems(storage, filesFolder)
   return {
-    introduction: (api, query, store) => {
+    introduction: ({ api, query, store, withPasswords }) => {
+      const list = credentials.map(
+        ({ email, password, group }) =>
+          `  ${email.padEnd(20)}  ${withPasswords ? `${password}  ` : ''}${group ?? 'Administrator'}`,
+      )
+      const hint = withPasswords
+        ? '(shown only once)'
+        : `(\`${ownCommand()} eperson password <email>\` gives one a password that you know)`
       const reader = credentials.find(one => one.group === 'Readers')
       return `
-First start: ${store} now holds ${letters.toLocaleString('en')} demo letters, five items with files, and these epersons (shown only once):
+First start: ${store} now holds ${letters.toLocaleString('en')} demo letters, five items with files, and these epersons ${hint}:
 
-${credentials.map(({ email, password, group }) => `  ${email.padEnd(20)}  ${password}  ${group ?? 'Administrator'}`).join('\n')}
+${list.join('\n')}
 
 Try it in a second terminal with the same settings. Get a token, and page through the letters.
 

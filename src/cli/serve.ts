@@ -131,11 +131,19 @@ async function announceStore(config: Config, { isNew, accounts }: Storage): Prom
   })
 }
 
-/** Passwords and instructions are for a person: never in a log, so on standard error where the output is one. */
+/**
+ * Instructions are for a person, so on standard error where the output is a log. Passwords are shown on a terminal only:
+ * whatever starts a service without one is likely to keep what it writes (L10).
+ */
 function introduce(demo: Demo, config: Config): void {
   const { baseUrl, queryBase } = config
-  const text = demo.introduction(`${baseUrl}/api`, `${baseUrl}${queryBase}`, placeOf(config))
   const stream = process.stdout.isTTY ? process.stdout : process.stderr
+  const text = demo.introduction({
+    api: `${baseUrl}/api`,
+    query: `${baseUrl}${queryBase}`,
+    store: placeOf(config),
+    withPasswords: stream.isTTY,
+  })
   stream.write(`${text}\n`)
 }
 

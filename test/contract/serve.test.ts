@@ -25,8 +25,13 @@ import { startService, temporaryFolder } from '../support/service/service.ts'
 const ruth = 'ruth@example.org'
 const entry = join(repository, 'src/cli/carrel.ts')
 
-/** Makes a process take its standard output for a terminal. */
-const onTerminal = `data:text/javascript,${encodeURIComponent("Object.defineProperty(process.stdout, 'isTTY', { value: true })")}`
+/** Makes a process take a stream for a terminal. */
+const asTerminal = (name: 'stdout' | 'stderr') =>
+  `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process.${name}, 'isTTY', { value: true })`)}`
+const onTerminal = asTerminal('stdout')
+
+/** Its standard output is a log, and its standard error a terminal. */
+const logging = { args: ['--demo'], program: [process.execPath, '--import', asTerminal('stderr'), entry] } as const
 
 /** What the service has logged, each line as JSON. */
 const linesOf = ({ output }: Served) =>
@@ -319,9 +324,9 @@ describe('serve', { concurrency: 2 }, () => {
     assert.ok(!short.stderr.includes(secret))
   })
 
-  test('D4 F1 serve --demo prints five commands that work in bash, and credentials at the first start only', async t => {
+  test('L10 D4 F1 serve --demo prints five commands that work in bash, and credentials at the first start only', async t => {
     const dataFolder = temporaryFolder(t)
-    const first = await serve(t, dataFolder, { args: ['--demo'] })
+    const first = await serve(t, dataFolder, logging)
     await first.said(introduction)
     const credentials = credentialsIn(first.output.stderr)
     assert.deepEqual(
@@ -371,12 +376,25 @@ describe('serve', { concurrency: 2 }, () => {
 
     // How a password is made is nothing that a store has a part in.
     if (engineIn(t) !== 'sqlite') return
-    const other = await serve(t, temporaryFolder(t), { args: ['--demo'] })
+    const other = await serve(t, temporaryFolder(t), logging)
     await other.said(introduction)
     const all = [...credentials, ...credentialsIn(other.output.stderr)].map(({ password }) => password)
     assert.equal(new Set(all).size, 6, 'six passwords, all different')
     assert.equal(await other.stop(), 0)
   })
+})
+
+withoutStore('L10 without a terminal serve --demo shows no passwords, and says how to set one', async t => {
+  const dataFolder = temporaryFolder(t)
+  const served = await serve(t, dataFolder, { args: ['--demo'] })
+  await served.said(introduction)
+  assert.deepEqual(credentialsIn(served.output.stderr), [])
+  assert.match(served.output.stderr, /^ {2}reader@example\.org +Readers$/m)
+  assert.match(served.output.stderr, /eperson password <email>/)
+  const set = await carrelProcess(dataFolder, ['eperson', 'password', 'reader@example.org'])
+  const password = /Password: (\S+)/.exec(set.stdout)?.[1] ?? ''
+  assert.equal((await new Client(served.address).tryLogin('reader@example.org', password)).status, 200)
+  assert.equal(await served.stop(), 0)
 })
 
 withoutStore('D1 in a checkout serve --demo prints commands as npm takes them', async t => {
