@@ -47,7 +47,10 @@ export interface PasswordCost extends HashCost {
  * @param cost not a setting: only another wiring than the service's own, such as the tests', gives another cost
  * @throws Problem `busy` (from its methods) if too many are waiting already
  */
-export function createPasswords(semaphore: Semaphore, { refusal, ...cost }: PasswordCost = usualCost): Passwords {
+export function createPasswords(
+  semaphore: Semaphore,
+  { refusal, ...cost }: PasswordCost = usualCost,
+): Passwords {
   const limited: Semaphore = async (work, turn) => {
     try {
       return await semaphore(work, turn)

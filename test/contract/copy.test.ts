@@ -10,6 +10,7 @@ import type { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { list, listPath, queryPath } from '../support/clients/listings.ts'
 import { anyText, rawEntity } from '../support/data/arbitrary-records.ts'
+import { rowsOf } from '../support/data/attempts.ts'
 import { importText, until } from '../support/data/imports.ts'
 import { asNewItem } from '../support/data/policies.ts'
 import { repeats } from '../support/scale.ts'
@@ -367,6 +368,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     membership: 4,
     identity: 1,
     provider_session: 1,
+    familiar_network: (await rowsOf(old, 'familiar_network')).length,
     event: events?.count,
     // Anyone, one for every other text, and epersons.
     audience: 2 + Math.floor(tricky.length / 2) + 1,

@@ -361,7 +361,7 @@ test('L10 a new password has 8 to 4,096 characters of any script, and fits into 
   await assertUntouched(service, client)
   let current = old
   for (const wanted of [
-    '12345679',
+    '8 symbol',
     '漢字漢字漢字漢字',
     '%'.repeat(4_096),
     '漢'.repeat(1_666),
@@ -381,7 +381,6 @@ test('L10 a new password is none of the most common ones, nor the e-mail address
   for (const common of ['password', '12345678', 'PassWord123', 'qwertyuiop', 'iloveyou', 'trustno1']) {
     const problem = await assertProblem(await change(client, uuid, old, common), 422, 'password-refused')
     assert.match(problem.detail, /one of the most common/)
-    assert.ok(!problem.detail.includes(common))
   }
   for (const own of [ruthEmail, 'RUTH@EXAMPLE.org'])
     assert.match(

@@ -31,7 +31,10 @@ const asTerminal = (name: 'stdout' | 'stderr') =>
 const onTerminal = asTerminal('stdout')
 
 /** Its standard output is a log, and its standard error a terminal. */
-const logging = { args: ['--demo'], program: [process.execPath, '--import', asTerminal('stderr'), entry] } as const
+const logging = {
+  args: ['--demo'],
+  program: [process.execPath, '--import', asTerminal('stderr'), entry],
+} as const
 
 /** What the service has logged, each line as JSON. */
 const linesOf = ({ output }: Served) =>

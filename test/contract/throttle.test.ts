@@ -80,7 +80,7 @@ test('L8 many networks together get twenty guesses at once at one account, and t
   assert.equal((await guess(network(3_000), nobody)).status, 401)
 })
 
-test('L8 the owner logs in at once from where they have within 90 days, whoever guesses from elsewhere', async t => {
+test('L8 the owner logs in at once from where they have within 90 days, however many guess from elsewhere', async t => {
   const { service, guess } = await started(t)
   assert.equal((await guess(home, ruthEmail, right)).status, 200)
   await exhaust(service, at => guess(network(at), ruthEmail))

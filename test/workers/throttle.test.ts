@@ -16,7 +16,7 @@ test('L8 D10 workers share the counts, and a right password passes a flood from 
     CARREL_PASSWORD_QUEUE: '8',
   }
   const { guess } = await guesserOf(await serve(t, dataFolder, { env }))
-  // Each is on a connection of its own. The queue has room for eight, whoever they are.
+  // Each is on a connection of its own. The queue has room for eight of them.
   const flood = Array.from({ length: 60 }, () => guess('198.51.100.20', ruthEmail))
   const owner = guess('192.0.2.7', ruthEmail, passwordOf(ruthEmail))
   const answers = await Promise.all(flood)
