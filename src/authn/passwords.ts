@@ -24,7 +24,7 @@ export interface Passwords {
     turn: Turn,
     admit: () => Promise<T>,
   ): Promise<{ readonly isRight: boolean; readonly admission: T }>
-  /** How many ms a refusal is held back. */
+  /** How many ms a refusal is held back on average. */
   readonly refusal: number
   /** Whether the hash was made with weaker parameters than the current ones. */
   isOutdated(phc: string): boolean
@@ -38,7 +38,7 @@ interface HashCost {
 }
 
 export interface PasswordCost extends HashCost {
-  /** How many ms a refusal is held back: a client that asks again at once would take the time of everybody else. */
+  /** How many ms a refusal is held back on average: a client that asks again at once would take the time of everybody else. */
   readonly refusal: number
 }
 

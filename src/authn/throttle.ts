@@ -54,7 +54,8 @@ export function createThrottle({ attempts, keyring, passwords }: Parts): Throttl
   async function hold(error: unknown): Promise<never> {
     if (error instanceof Problem && held < maxHeld) {
       held++
-      await setTimeout(passwords.refusal)
+      // Not all equally long: those who were refused together would come again together.
+      await setTimeout(passwords.refusal * (0.5 + Math.random()))
       held--
     }
     throw error

@@ -121,6 +121,21 @@ test('L8 a login of somebody else makes a network familiar to nobody but them', 
   assert.equal((await guess(home, ruthEmail, right)).status, 429)
 })
 
+test('L8 a login by single sign-on makes a network familiar, too', async t => {
+  const { service, uuid, guess } = await started(t)
+  const session = await service.storage.accounts.session(uuid)
+  assert.ok(session)
+  const login = {
+    uuid,
+    sessionKey: session.sessionKey,
+    session: { provider: 'uni', name: 'n', sid: null, detail: {} },
+  }
+  const event = { ...commandEvent('login'), eperson: uuid, clientIp: home, method: 'oidc' }
+  assert.ok(await service.storage.identities.begin(login, event))
+  await exhaust(service, at => guess(network(at), ruthEmail))
+  assert.equal((await guess(home, ruthEmail, right)).status, 200)
+})
+
 test('L8 guesses at many accounts from one network are slowed, and other networks are not', async t => {
   const { service, guess } = await started(t)
   const statuses = await statusesOf(51, at => guess(elsewhere, `somebody${at}@example.org`))
