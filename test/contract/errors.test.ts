@@ -162,6 +162,7 @@ async function aFile(service: Service): Promise<string> {
 
 /** Provoked below: by a setting of its own, on a raw socket, or with a broken store. */
 const provokedElsewhere: readonly ProblemCode[] = [
+  'too-many-attempts',
   'reason-required',
   'headers-too-large',
   'internal-error',
@@ -216,6 +217,15 @@ test('E1 the catalogue lists every entry, and each has a page', async t => {
       code: 'not-found',
       path: `/api/problems/${name}`,
     })
+})
+
+test('E1 E2 too-many-attempts has the one shape, and says when to come again', async t => {
+  const service = await startService(t)
+  const client = service.client()
+  for (let at = 0; at < 10; at++) assert.equal((await client.tryLogin(ruth, 'wrong')).status, 401)
+  const refused = await client.tryLogin(ruth, 'wrong')
+  assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  await assertProblem(refused, { code: 'too-many-attempts', path: '/api/authn/login' })
 })
 
 test('E1 reason-required has the one shape', async t => {
