@@ -66,7 +66,7 @@ export async function buildApp(
   const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)
   const csrf = createCsrf(config, keyring)
   const passwords = createPasswords(measured(limits.passwords, measures.queue('passwords')), passwordCost)
-  const throttle = createThrottle({ attempts: storage.attempts, keyring, passwords })
+  const throttle = createThrottle({ attempts: storage.attempts, keyring, measures, passwords })
   const specialGroups = await createSpecialGroups(config, accounts)
   const tokens = createTokens({
     accounts,
@@ -97,8 +97,8 @@ export async function buildApp(
     await inside.register(
       async authn => {
         const trade = single?.trade
-        const login = { accounts, clock, config, csrf, passwords, specialGroups, throttle, tokens, password, trade }
-        loginRoutes(authn, login)
+        const more = { clock, passwords, specialGroups, throttle, tokens, password, trade }
+        loginRoutes(authn, { accounts, config, csrf, ...more })
         logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
         statusRoutes(authn, { accounts, addresses, challenge, trade })
         single?.register(authn)

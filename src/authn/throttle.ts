@@ -2,8 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
 import type { Mac } from '../lib/hmac.ts'
 import type { Turn } from '../lib/semaphore.ts'
-import { emailKey } from '../model/accounts.ts'
+import { emailKey, passwordMethod } from '../model/accounts.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
+import type { Measures } from '../model/measures.ts'
 import { type Keys, networkOf } from '../model/throttle.ts'
 import type { Attempt, Attempts } from '../storage/attempts.ts'
 import type { Passwords } from './passwords.ts'
@@ -41,17 +42,20 @@ export interface Throttle {
 interface Parts {
   readonly attempts: Attempts
   readonly keyring: Keyring
+  readonly measures: Pick<Measures, 'loginThrottled'>
   readonly passwords: Passwords
 }
 
 /** How many refusals are held back at once; others get theirs immediately. */
 const maxHeld = 1_000
 
-export function createThrottle({ attempts, keyring, passwords }: Parts): Throttle {
+export function createThrottle({ attempts, keyring, measures, passwords }: Parts): Throttle {
   const keysOf = createKeys(keyring)
   let held = 0
 
   async function hold(error: unknown): Promise<never> {
+    if (error instanceof Problem && error.code === 'too-many-attempts')
+      measures.loginThrottled(passwordMethod)
     if (error instanceof Problem && held < maxHeld) {
       held++
       // Not all equally long: those who were refused together would come again together.

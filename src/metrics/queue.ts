@@ -4,7 +4,7 @@ import type { QueueMeasures } from '../model/measures.ts'
 /** The same semaphore, with what waits and runs counted. */
 export const measured =
   (semaphore: Semaphore, { running, waiting, waited, refused }: QueueMeasures): Semaphore =>
-  async work => {
+  async (work, turn) => {
     const begin = performance.now()
     let isWaiting = true
     const wait = () => {
@@ -23,7 +23,7 @@ export const measured =
         } finally {
           running.change(-1)
         }
-      })
+      }, turn)
     } catch (error) {
       if (error instanceof QueueFull) refused.add()
       throw error

@@ -147,6 +147,8 @@ test('D5 logins are counted by method and outcome as in the audit trail', async 
   assert.equal(logins('success'), 3)
   assert.equal(logins('failure'), 3)
   assert.equal(found.of('carrel_logins_throttled_total', { method: 'password' }), 0)
+  while ((await client.tryLogin(ruth, 'wrong')).status !== 429);
+  assert.equal((await figures()).of('carrel_logins_throttled_total', { method: 'password' }), 1)
 })
 
 test('D5 refused tokens are counted by reason', async t => {

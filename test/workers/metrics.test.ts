@@ -30,12 +30,14 @@ test('D5 D10 a login that fails counts once, whichever worker answered, and ever
   await own.addEperson(ruth)
   const served = await serve(t, dataFolder, { env: three })
   const connections = connectionsTo(t, served.address, 12)
-  const answers = await Promise.all(connections.map(one => logIn(one, 'wrong')))
+  // Fewer than make the next one wait.
+  const wrong = connections.slice(0, 9)
+  const answers = await Promise.all(wrong.map(one => logIn(one, 'wrong')))
   for (const status of answers) assert.equal(status, 401)
   assert.equal(await logIn(anyOf(connections), passwordOf(ruth)), 200)
   for (const connection of connections) {
     const found = await scrape(connection)
-    assert.equal(found.of('carrel_logins_total', failed), connections.length)
+    assert.equal(found.of('carrel_logins_total', failed), wrong.length)
     assert.equal(found.of('carrel_logins_total', { outcome: 'success' }), 1)
     assert.equal(found.of('carrel_workers_running'), 3)
   }
