@@ -131,7 +131,7 @@ export async function buildApp(
       },
       { prefix: '/api' },
     )
-    await inside.register(async query => queryRoutes(query, { addresses, entities }), {
+    await inside.register(async query => queryRoutes(query, { addresses, entities, config, limits }), {
       prefix: config.queryBase,
     })
   })

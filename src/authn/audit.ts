@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
+import { clientAddress } from '../lib/addresses.ts'
 import type { LoginMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Caller } from '../model/caller.ts'
-import { clientAddress } from './special-groups.ts'
 
 type What = Pick<AuditEvent, 'event' | 'outcome'> & {
   readonly object?: string

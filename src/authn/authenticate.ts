@@ -2,10 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { countHeader } from '../http/refuse-malformed.ts'
+import { clientAddress } from '../lib/addresses.ts'
 import type { Acting, Authenticated, Caller } from '../model/caller.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
-import { clientAddress, type SpecialGroups, withoutRepeats } from './special-groups.ts'
+import { type SpecialGroups, withoutRepeats } from './special-groups.ts'
 import type { Tokens, Verified } from './tokens.ts'
 
 declare module 'fastify' {

@@ -1,4 +1,4 @@
-import { BlockList, isIPv4, isIPv6 } from 'node:net'
+import { BlockList, isIPv4 } from 'node:net'
 import type { Config } from '../config/config.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { Accounts } from '../storage/accounts.ts'
@@ -62,19 +62,3 @@ export function networkOf(ranges: readonly string[]): (ip: string) => boolean {
 }
 
 const familyOf = (ip: string) => (isIPv4(ip) ? 'ipv4' : 'ipv6')
-
-/**
- * The client's address in canonical form. IPv4 in IPv6 (::ffff:192.0.2.1, RFC 4291 §2.5.5.2) is IPv4: a listener on `::`
- * sees such addresses, and ranges are written in IPv4.
- * @returns null if a trusted proxy sent something that is not an address
- */
-export function clientAddress(ip: string): string | null {
-  if (isIPv4(ip)) return ip
-  if (!isIPv6(ip)) return null
-  // The URL parser knows every form of an address (https://url.spec.whatwg.org/#concept-ipv6-serializer).
-  const canonical = URL.parse(`http://[${ip.split('%')[0]}]/`)?.hostname.slice(1, -1) ?? ip
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? []
-  if (high === undefined || low === undefined) return canonical
-  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)]
-  return [a >> 8, a & 255, b >> 8, b & 255].join('.')
-}

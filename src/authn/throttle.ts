@@ -1,11 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
+import { networkOf } from '../lib/addresses.ts'
 import type { Mac } from '../lib/hmac.ts'
 import type { Turn } from '../lib/semaphore.ts'
 import { emailKey, passwordMethod } from '../model/accounts.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import type { Measures } from '../model/measures.ts'
-import { type Keys, networkOf } from '../model/throttle.ts'
+import type { Keys } from '../model/throttle.ts'
 import type { Attempt, Attempts } from '../storage/attempts.ts'
 import type { Passwords } from './passwords.ts'
 

@@ -4,6 +4,10 @@ import { createShared, type Shared } from '../storage/shared/event-loops.ts'
 import { openEngine as openSqlite } from '../storage/sqlite/engine.ts'
 import type { Storage } from '../storage/storage.ts'
 
+type StoreSettings = Pick<
+  Config,
+  'database' | 'dataFolder' | 'cacheSize' | 'hiddenMetadata' | 'statementTimeout'
+>
 type Work<T> = (storage: Storage, config: Config) => Promise<T>
 
 /** Opens the store that the settings name, does the work and closes it, whatever happens. */
@@ -29,19 +33,15 @@ async function use<T>(options: { readonly create: boolean }, work: Work<T>): Pro
  * @param shared what other event loops of the process use too
  */
 export async function openStore(
-  {
-    database,
-    dataFolder,
-    cacheSize,
-    hiddenMetadata,
-  }: Pick<Config, 'database' | 'dataFolder' | 'cacheSize' | 'hiddenMetadata'>,
+  { database, dataFolder, cacheSize, hiddenMetadata, statementTimeout }: StoreSettings,
   { create }: { readonly create: boolean },
   shared: Shared = createShared(cacheSize),
 ): Promise<Storage> {
-  if (database.kind === 'embedded') return openSqlite({ dataFolder, create, hiddenMetadata, shared })
+  const common = { create, hiddenMetadata, shared, statementTimeout }
+  if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder })
   // Its driver is loaded where there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
-  return openEngine({ ...database, create, hiddenMetadata, shared })
+  return openEngine({ ...database, ...common })
 }
 
 /** Where the store is, without a password. */

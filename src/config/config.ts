@@ -63,6 +63,14 @@ export type Config = Readonly<{
   passwordQueue: number
   /** Bytes of orders and records that are kept in memory. */
   cacheSize: number
+  /** How many long listings a node sends at a time. */
+  maxListings: number
+  /** How long a client may accept none of a listing, in ms. */
+  listingPatience: number
+  /** How long a listing may take, in ms. */
+  listingTimeLimit: number
+  /** Of a statement of a query endpoint, in ms. */
+  statementTimeout: number
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
@@ -79,8 +87,6 @@ export type DatabaseConfig =
       replicaUrl: string | null
       poolSize: number
       queue: number
-      /** Milliseconds. */
-      statementTimeout: number
     }>
 
 /**
@@ -130,7 +136,6 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     const limits = {
       poolSize: required('CARREL_DATABASE_POOL_SIZE'),
       queue: required('CARREL_DATABASE_QUEUE'),
-      statementTimeout: required('CARREL_DATABASE_STATEMENT_TIMEOUT') * 1000,
     }
     return url === null ? { kind: 'embedded' } : { kind: 'postgres', url, replicaUrl, ...limits }
   }
@@ -186,6 +191,10 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     requestTimeout: required('CARREL_REQUEST_TIMEOUT'),
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
+    maxListings: required('CARREL_LISTINGS'),
+    listingPatience: required('CARREL_LISTING_PATIENCE') * 1000,
+    listingTimeLimit: required('CARREL_LISTING_TIME_LIMIT') * 1000,
+    statementTimeout: required('CARREL_STATEMENT_TIMEOUT') * 1000,
     cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,

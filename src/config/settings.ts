@@ -95,11 +95,6 @@ export const settings = {
     '500',
     wholeNumber(0, 100_000),
   ),
-  CARREL_DATABASE_STATEMENT_TIMEOUT: setting(
-    'the time limit of a statement of a query endpoint in seconds, 0.1 to 86400',
-    '30',
-    decimal(0.1, 86_400),
-  ),
   CARREL_HOST: setting('an address to listen on', '127.0.0.1', text => text || undefined),
   CARREL_PORT: setting('a port number, 0 to 65535 (0: any free port)', '8080', wholeNumber(0, 65_535)),
   CARREL_BASE_URL: setting(
@@ -187,6 +182,26 @@ export const settings = {
     'the maximum number of logins that wait for hashing, 0 to 100000',
     '100',
     wholeNumber(0, 100_000),
+  ),
+  CARREL_LISTINGS: setting(
+    'the maximum number of long listings that are sent at a time, 1 to 10000; others wait',
+    '32',
+    wholeNumber(1, 10_000),
+  ),
+  CARREL_LISTING_PATIENCE: setting(
+    'after how many seconds a client that accepts none of a listing is disconnected, 1 to 3600',
+    '60',
+    wholeNumber(1, 3_600),
+  ),
+  CARREL_LISTING_TIME_LIMIT: setting(
+    'after how many seconds a client is disconnected even if its listing is not complete, 1 to 86400',
+    '3600',
+    wholeNumber(1, 86_400),
+  ),
+  CARREL_STATEMENT_TIMEOUT: setting(
+    'the time limit of a statement of a query endpoint in seconds, 0.1 to 86400',
+    '30',
+    decimal(0.1, 86_400),
   ),
   CARREL_CACHE_SIZE: setting(
     'the maximum size of the cache of orders and records in megabytes, 1 to 100000',

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { clientAddress, networkOf } from '../authn/special-groups.ts'
+import { networkOf } from '../authn/special-groups.ts'
 import type { Config } from '../config/config.ts'
+import { clientAddress } from '../lib/addresses.ts'
 import type { ByteRange } from './ranges.ts'
 
 /**

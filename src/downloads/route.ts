@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { FileStore } from '../files/file-store.ts'
+import { turnOf } from '../http/client.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
@@ -141,7 +142,8 @@ export function contentRoutes(
       const all = { ...headers, ...presentation(bitstream) }
       return reply.headers(handOver.headers(all, path, wanted)).send('')
     }
-    return transfers.run(request.raw.socket, () => send(request, reply, sending))
+    await turnOf(reply)
+    return transfers.run(() => send(request, reply, sending))
   }
 
   /** Before the first byte is sent. */
@@ -175,7 +177,7 @@ export function contentRoutes(
       return await sendPieces(
         reply,
         { before: '', between: '', after: '', pieces, release: reader.release },
-        stallTimeout,
+        { idle: stallTimeout },
       )
     } finally {
       reader.close()

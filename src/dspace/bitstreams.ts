@@ -34,12 +34,11 @@ export function bitstreamRoutes(
   const bundle = '/core/bundles/:uuid'
   const formats = '/core/bitstreamformats'
 
-  app.get('/core/bitstreams', async (request, reply) =>
+  app.get('/core/bitstreams', async request =>
     listPage<ShownBitstream>(
       entities,
       { name: 'bitstreams', self: `${core}/bitstreams`, body: row => bitstreamBody(row, core) },
       request,
-      reply,
     ),
   )
   app.get<Route>(url, async ({ caller, params }) =>

@@ -37,13 +37,8 @@ export function itemRoutes(app: FastifyInstance, { addresses, config, entities, 
   const items = `${core}/items`
   const url = '/core/items/:uuid'
 
-  app.get('/core/items', async (request, reply) =>
-    listPage<ShownItem>(
-      entities,
-      { name: 'items', self: items, body: row => itemBody(row, core) },
-      request,
-      reply,
-    ),
+  app.get('/core/items', async request =>
+    listPage<ShownItem>(entities, { name: 'items', self: items, body: row => itemBody(row, core) }, request),
   )
   app.get<Route>(url, async ({ caller, params }) =>
     itemBody(await readableItem(shown, caller, params.uuid), core),

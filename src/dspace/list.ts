@@ -1,5 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientSignal } from '../http/client-signal.ts'
+import type { FastifyRequest } from 'fastify'
+import { clientOf } from '../http/client.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { viewerOf } from '../model/viewer.ts'
@@ -20,7 +20,6 @@ export async function listPage<Row>(
   entities: Entities,
   { name, self, body }: Listed<Row>,
   request: FastifyRequest,
-  reply: FastifyReply,
 ) {
   const page = readPage(request.query as Query, maxRecords)
   const entity = (await entities.all()).get(name)
@@ -30,7 +29,7 @@ export async function listPage<Row>(
     { order: [], ...windowOf(page), total: true },
     viewerOf(request.caller),
     'json',
-    () => clientSignal(reply.raw),
+    clientOf(request),
   )
   const rows = await recordsIn<Row>(listing.body)
   return halPart(name, rows.map(body), listing.total ?? rows.length, page, self)

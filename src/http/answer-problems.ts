@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { Overloaded } from '../lib/fair-queue.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { type Addresses, pathOf } from './addresses.ts'
@@ -121,6 +122,8 @@ function clientProblem(code: string | undefined, requestTimeout: number): Proble
 
 /** Errors of the framework and of the store, as the problems that they are for the client. */
 function translate(error: unknown): Problem {
+  if (error instanceof Overloaded)
+    return new Problem('busy', error.message, { headers: { 'retry-after': '5' } })
   if (error instanceof StoreUnavailable)
     return new Problem('store-unavailable', 'The store does not answer. Try again later.', {
       headers: { 'retry-after': '5' },

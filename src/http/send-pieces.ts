@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import type { OutgoingHttpHeaders } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import { signalOf, turnOf } from './client.ts'
 
 /** A body in pieces, each in its own memory. */
 export interface Pieces {
@@ -12,40 +13,47 @@ export interface Pieces {
   readonly release?: (piece: Uint8Array) => void
 }
 
+/** In ms. A client that exceeds them is disconnected. */
+export interface TimeLimits {
+  /** For accepting any data. */
+  readonly idle: number
+  /** For all of the body. */
+  readonly total?: number
+}
+
 /**
  * Sends a body of any size at the client's pace (Q10): the next piece is read when the connection has taken the last. If
  * the client disconnects, no more pieces are read. If a piece fails, the connection is reset, because a response that
  * merely ended would look complete.
- * @param idleTimeout milliseconds after which a client that accepts no data is disconnected; 0 for no timeout
  */
 export async function sendPieces(
   reply: FastifyReply,
   { before, between, after, pieces, release = free }: Pieces,
-  idleTimeout = 0,
+  limits: TimeLimits,
 ): Promise<FastifyReply> {
   reply.hijack()
   const { raw } = reply
-  raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders)
-  const gone = new AbortController()
-  raw.once('close', () => gone.abort())
-  if (idleTimeout > 0) raw.setTimeout(idleTimeout, () => raw.socket?.resetAndDestroy())
-  // It may have disconnected while the first piece was read.
-  if (raw.destroyed) gone.abort()
+  const gone = signalOf(reply.request)
   try {
+    await turnOf(reply)
+    // It may have disconnected while the first piece was read. Nothing would end a time limit that began now.
+    gone.throwIfAborted()
+    limitTime(raw, limits)
+    raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders)
     if (before !== '') raw.write(before)
     for (
       let next = await pieces.next(), first = true;
       !next.done;
       next = await pieces.next(), first = false
     ) {
-      if (gone.signal.aborted) break
+      if (gone.aborted) break
       if (!first && between !== '') raw.write(between)
       const piece = next.value
-      if (!raw.write(piece, () => release(piece))) await once(raw, 'drain', { signal: gone.signal })
+      if (!raw.write(piece, () => release(piece))) await once(raw, 'drain', { signal: gone })
     }
-    if (!gone.signal.aborted) raw.end(after)
+    if (!gone.aborted) raw.end(after)
   } catch (error) {
-    if (!gone.signal.aborted) {
+    if (!gone.aborted) {
       reply.log.error(
         { fault: error instanceof Error ? error.message : String(error) },
         'a response broke off',
@@ -56,6 +64,20 @@ export async function sendPieces(
     await pieces.return?.()
   }
   return reply
+}
+
+/** @param response which has its socket */
+function limitTime(response: ServerResponse, { idle, total }: TimeLimits): void {
+  const disconnect = () => response.socket?.resetAndDestroy()
+  response.setTimeout(idle, () => {
+    // While the next piece is prepared, the client has nothing to accept.
+    if (response.writableLength > 0) disconnect()
+  })
+  // Before Node's own listener: the connection goes on to the next response, or to its own time limit for the next request.
+  response.prependOnceListener('finish', () => response.setTimeout(0))
+  if (total === undefined) return
+  const timer = setTimeout(disconnect, total)
+  response.once('close', () => clearTimeout(timer))
 }
 
 /** HEAD for a body of unknown length: the headers are those of GET (RFC 9110 §9.3.2). */

@@ -36,7 +36,15 @@ export interface OpenOptions {
   readonly cache?: number
   /** How many bytes of the file to map into memory. */
   readonly map?: number
+  /** Asked now and then by statements that contain `tick`: whether they may go on. It may throw, which ends them. */
+  readonly mayGoOn?: () => boolean
 }
+
+/**
+ * A condition that is true, and asks `mayGoOn` for about every 256th row: the driver can't interrupt a statement, and a call
+ * of a function for each row would make it twice as slow.
+ */
+export const tick = '(random() & 255 OR may_go_on())'
 
 /** Node 24 warns on standard error that SQLite is experimental. A command would print that before its one line (D1). */
 function loadDriver() {
@@ -73,6 +81,8 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
     })
     if (options.mode === 'read') opened.exec('PRAGMA query_only = 1')
     if (options.cache !== undefined) opened.exec(`PRAGMA cache_size = -${options.cache}`)
+    const { mayGoOn } = options
+    if (mayGoOn) opened.function('may_go_on', () => Number(mayGoOn()))
     if (options.map !== undefined) opened.exec(`PRAGMA mmap_size = ${options.map}`)
     return opened
   })

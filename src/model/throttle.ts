@@ -1,5 +1,3 @@
-import { isIPv6 } from 'node:net'
-
 /**
  * The throttle of password guessing (L8, docs/decisions/0023): what counts, and for how long. Every attempt counts as a
  * failure until the password has proved right. Pure: stores keep the counts.
@@ -84,17 +82,3 @@ const decayed = ({ level, at }: Count, now: number): number =>
 /** A count that began to decay is not a whole number any more. */
 const pause = (level: number, { free, longest }: Limit): number =>
   Math.min(longest, 1000 * 2 ** (Math.ceil(level) - free))
-
-/**
- * The network of a client: an IPv4 address, or 64 bits of an IPv6 address, as many as one customer gets (RFC 6177).
- * @param address in canonical form; null if a trusted proxy sent something else
- */
-export function networkOf(address: string | null): string {
-  if (address === null) return 'unknown'
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.split('::')
-  const groups = (text: string) => (text === '' ? [] : text.split(':'))
-  const [before, after] = [groups(head), groups(tail ?? '')]
-  const middle = tail === undefined ? [] : Array<string>(8 - before.length - after.length).fill('0')
-  return `${[...before, ...middle, ...after].slice(0, 4).join(':')}::/64`
-}

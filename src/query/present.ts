@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
 import { Problem } from '../http/problems.ts'
-import { sendHead, sendPieces } from '../http/send-pieces.ts'
+import { sendHead, sendPieces, type TimeLimits } from '../http/send-pieces.ts'
 import type { Entity, Page } from '../model/entities.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import { csvHeader } from '../model/record-format.ts'
@@ -48,11 +48,12 @@ interface Presented {
   readonly listing: Listing
   /** The entity's, without a query. */
   readonly address: string
+  readonly timeLimits: TimeLimits
 }
 
 export async function present(
   reply: FastifyReply,
-  { entity, page, format, listing, address }: Presented,
+  { entity, page, format, listing, address, timeLimits }: Presented,
 ): Promise<FastifyReply> {
   if (page.total) reply.header('x-records', String(listing.total))
   const link = linkHeader(page, listing, address)
@@ -71,12 +72,8 @@ export async function present(
     return sendHead(reply)
   }
   const [before, between, after] = frame(format, entity)
-  return sendPieces(reply, {
-    before,
-    between,
-    after,
-    pieces: continued([first.value, second.value], pieces),
-  })
+  const all = continued([first.value, second.value], pieces)
+  return sendPieces(reply, { before, between, after, pieces: all }, timeLimits)
 }
 
 /** The pieces that have been read already, then the rest. */

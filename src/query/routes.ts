@@ -1,9 +1,13 @@
 import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { clientSignal } from '../http/client-signal.ts'
+import { clientOf, turnOf } from '../http/client.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
+import type { Limits } from '../model/limits.ts'
+import { isShortPage } from '../model/short-pages.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
+import { createLongListings } from './long-listings.ts'
 import { parsePage } from './parse.ts'
 import { chooseFormat, present } from './present.ts'
 import { mayReadEntity, readable } from './readable.ts'
@@ -11,10 +15,15 @@ import { mayReadEntity, readable } from './readable.ts'
 interface Parts {
   readonly addresses: Addresses
   readonly entities: Entities
+  readonly config: Config
+  readonly limits: Limits
 }
 
 /** `GET {query_base}` and `GET {query_base}/<entity>` (contract section 6). */
-export function queryRoutes(app: FastifyInstance, { addresses, entities }: Parts): void {
+export function queryRoutes(app: FastifyInstance, { addresses, entities, config, limits }: Parts): void {
+  const longListings = createLongListings(config, limits)
+  const timeLimits = { idle: config.listingPatience, total: config.listingTimeLimit }
+
   app.get('/', async request => {
     singleParameters(request.query as Query, [])
     const known = await entities.all()
@@ -27,9 +36,14 @@ export function queryRoutes(app: FastifyInstance, { addresses, entities }: Parts
     const entity = readable(await entities.all(), request.params.entity, request.caller)
     const page = parsePage(request.query as Query, entity)
     const format = chooseFormat(request.headers.accept)
-    const listing = await entities.list(entity, page, viewerOf(request.caller), format, () =>
-      clientSignal(reply.raw),
-    )
-    return present(reply, { entity, page, format, listing, address: `${addresses.query}/${entity.name}` })
+    const client = clientOf(request)
+    const answer = async () => {
+      const listing = await entities.list(entity, page, viewerOf(request.caller), format, client)
+      const address = `${addresses.query}/${entity.name}`
+      return present(reply, { entity, page, format, listing, address, timeLimits })
+    }
+    if (isShortPage(page, format)) return answer()
+    await turnOf(reply)
+    return longListings.run(client, answer)
   })
 }

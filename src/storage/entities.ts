@@ -1,4 +1,5 @@
 import type { Awaitable } from '../lib/awaitable.ts'
+import type { Client } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, Field, Page, ReadRule } from '../model/entities.ts'
 import { OperatorError } from '../model/errors.ts'
@@ -10,13 +11,7 @@ export interface Entities {
   /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
   /** Lists a page. The caller has already checked who may read the entity; row visibility is applied here. */
-  list(
-    entity: Entity,
-    page: Page,
-    viewer: Viewer,
-    format: RecordFormat,
-    clientSignal: ClientSignal,
-  ): Promise<Listing>
+  list(entity: Entity, page: Page, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing>
   /**
    * Replaces the entity's records in one step: readers see the old ones until then.
    * @returns who may read the entity now; undefined where the version to replace is not the entity's version any more
@@ -103,6 +98,3 @@ export interface Listing {
   /** Records joined by the separator of the format (`,` or a line break), whole or in pieces. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>
 }
-
-/** @returns a signal that aborts when the client disconnects, so that work for it stops (Q10) */
-export type ClientSignal = () => AbortSignal

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { MessagePort, type Transferable, type Worker } from 'node:worker_threads'
+import { Overloaded } from '../lib/fair-queue.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
 /** Calls between threads over a port, typed by the handlers of the side that answers. */
@@ -14,7 +15,14 @@ const events = (port: Port) => port as unknown as EventEmitter
 type Call = readonly [id: number, name: string, args: readonly unknown[]]
 type Reply =
   | readonly [id: number, kind: 'result', result: unknown]
-  | readonly [id: number, kind: 'unavailable' | 'error', message: string]
+  | readonly [id: number, kind: ErrorKind, message: string]
+
+/** What a caller has to tell apart. */
+const errors = { unavailable: StoreUnavailable, overloaded: Overloaded, error: Error } as const
+type ErrorKind = keyof typeof errors
+
+const kindOf = (error: unknown): ErrorKind =>
+  error instanceof StoreUnavailable ? 'unavailable' : error instanceof Overloaded ? 'overloaded' : 'error'
 
 export interface Calls<H extends Handlers> {
   /** Ports among the arguments are transferred. */
@@ -40,7 +48,7 @@ export function callsOver<H extends Handlers>(port: Port): Calls<H> {
     pending.delete(id)
     if (pending.size === 0 && !ended) port.unref()
     if (kind === 'result') call?.resolve(value as never)
-    else call?.reject(kind === 'unavailable' ? new StoreUnavailable(value) : new Error(value))
+    else call?.reject(new errors[kind](value))
   }
   events(port).on('message', take)
   port.unref()
@@ -105,8 +113,9 @@ export function answerOver(port: Port, handle: (name: string, args: readonly unk
 }
 
 function failure(id: number, error: unknown): Reply {
-  if (error instanceof StoreUnavailable) return [id, 'unavailable', error.message]
-  return [id, 'error', error instanceof Error ? (error.stack ?? error.message) : String(error)]
+  const kind = kindOf(error)
+  if (!(error instanceof Error)) return [id, kind, String(error)]
+  return [id, kind, kind === 'error' ? (error.stack ?? error.message) : error.message]
 }
 
 function transferable(result: unknown): Transferable[] {

@@ -162,6 +162,7 @@ async function aFile(service: Service): Promise<string> {
 
 /** Provoked below: by a setting of its own, on a raw socket, or with a broken store. */
 const provokedElsewhere: readonly ProblemCode[] = [
+  'host-not-allowed',
   'too-many-attempts',
   'reason-required',
   'headers-too-large',

@@ -216,7 +216,12 @@ onceTest('E2 what one trusted proxy sends is no false alarm about another', asyn
   const path = join(temporaryFolder(t), 'carrel.json')
   const other = { ...provider, id: 'other', addresses: ['192.0.2.1'] }
   writeFileSync(path, JSON.stringify({ singleSignOn: { providers: [provider, other] } }))
-  const env = { ...withProxy(t), CARREL_CONFIG: path, CARREL_LOG_LEVEL: 'warn' }
+  const env = {
+    ...withProxy(t),
+    CARREL_ALLOWED_HOSTS: 'repo.example.edu',
+    CARREL_CONFIG: path,
+    CARREL_LOG_LEVEL: 'warn',
+  }
   const served = await serve(t, temporaryFolder(t), { env })
   cookieOf(
     await send(served, trusted(), { path: `/api/authn/shibboleth?provider=apache&redirectUrl=${page}` }),
@@ -237,7 +242,7 @@ onceTest(
   'E2 X3 the log tells the operator of attributes that were not believed, and never a value',
   async t => {
     const dataFolder = temporaryFolder(t)
-    const env = { ...withProxy(t), CARREL_LOG_LEVEL: 'warn' }
+    const env = { ...withProxy(t), CARREL_ALLOWED_HOSTS: 'repo.example.edu', CARREL_LOG_LEVEL: 'warn' }
     const served = await serve(t, dataFolder, { env })
     for (const [, ...headers] of wrongSecrets)
       assert.equal((await send(served, [...headers, ...Object.entries(ruth)])).status, 401)

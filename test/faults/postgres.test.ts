@@ -121,7 +121,7 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
     // Fewer than there are clients, so that some wait for a connection.
     CARREL_DATABASE_POOL_SIZE: '3',
     // Pages are given up then; what was sent just before the fault is no exception.
-    CARREL_DATABASE_STATEMENT_TIMEOUT: String(statementTime / 1000),
+    CARREL_STATEMENT_TIMEOUT: String(statementTime / 1000),
   }
   const uuids = await fill(t, env, {
     epersons: [ruth, leaver],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Count, networkOf, type Scope, waitFor, withFailure } from '../../src/model/throttle.ts'
+import { networkOf } from '../../src/lib/addresses.ts'
+import { type Count, type Scope, waitFor, withFailure } from '../../src/model/throttle.ts'
 
 test('L8 a network is an IPv4 address, or 64 bits of an IPv6 address', () => {
   for (const [address, network] of [

@@ -28,7 +28,7 @@ const soon = 10_000
 
 /** A node whose events take so long to read each, as long as the test goes on. */
 async function startSlow(t: TestContext, secondsEach: number, env: Readonly<Record<string, string>> = {}) {
-  const { node, url } = await startNode(t, { CARREL_DATABASE_STATEMENT_TIMEOUT: '600', ...env })
+  const { node, url } = await startNode(t, { CARREL_STATEMENT_TIMEOUT: '600', ...env })
   const token = await adminOf(node)
   assert.equal(await isAccepted(node, token), true)
   await slowEvents(url, secondsEach)
@@ -95,8 +95,8 @@ for (const [what, parameters] of Object.entries(slow))
     assert.equal(again.status, 200)
   })
 
-test('Q10 clients that go away end their statements also when these have all connections for pages', async t => {
-  const { node, url, token } = await startSlow(t, minute, { CARREL_DATABASE_POOL_SIZE: '2' })
+test('Q10 clients that go away end their statements also when these have all connections for pages of their network', async t => {
+  const { node, url, token } = await startSlow(t, minute, { CARREL_DATABASE_POOL_SIZE: '3' })
   const requests = [1, 2].map(limit => open(node, listPath('events', { limit }), token))
   await untilReading(url, 2)
   for (const request of requests) request.destroy()

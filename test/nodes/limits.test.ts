@@ -26,10 +26,12 @@ import {
 
 /** What there is too much of is refused, with a word when to come again, and nothing else suffers from it. */
 const small = { CARREL_DATABASE_POOL_SIZE: '1', CARREL_DATABASE_QUEUE: '2' }
+/** One network may have half of the queue for pages. */
+const smallForPages = { ...small, CARREL_DATABASE_QUEUE: '4' }
 const page = listPath('events', { limit: 5 })
 
 test('E2 pages beyond the connections and the queue are 503 at once, authentication goes on, and all recovers', async t => {
-  const { node, url } = await startNode(t, small)
+  const { node, url } = await startNode(t, smallForPages)
   const token = await adminOf(node)
   const headers = bearer(token)
   assert.equal((await ask(node, page, { headers })).status, 200)
@@ -54,7 +56,7 @@ test('E2 pages beyond the connections and the queue are 503 at once, authenticat
 })
 
 test('E2 who has waited for a connection too long gets 503, not silence', async t => {
-  const { node, url } = await startNode(t, { ...small, CARREL_DATABASE_STATEMENT_TIMEOUT: '60' })
+  const { node, url } = await startNode(t, { ...small, CARREL_STATEMENT_TIMEOUT: '60' })
   const headers = bearer(await adminOf(node))
   const unlock = await lockTable(t, url, 'event')
   const busy = ask(node, page, { headers })
@@ -92,7 +94,7 @@ test('E2 changes of accounts beyond the connections and the queue are 503, the s
 })
 
 test('E2 a statement that takes too long is ended by the server and is 503, with and without a limit', async t => {
-  const { node, url } = await startNode(t, { CARREL_DATABASE_STATEMENT_TIMEOUT: '0.3' })
+  const { node, url } = await startNode(t, { CARREL_STATEMENT_TIMEOUT: '0.3' })
   const token = await adminOf(node)
   const headers = bearer(token)
   await slowEvents(url, 60)
@@ -112,8 +114,8 @@ test('E2 a statement that takes too long is ended by the server and is 503, with
   assert.equal((await ask(node, page, { headers })).status, 200)
 })
 
-test('E2 Q10 listings beyond the connections for them are 503, pages are not, and the next comes when one has gone', async t => {
-  const { node, url } = await startNode(t, { CARREL_DATABASE_POOL_SIZE: '2' })
+test('E2 Q10 listings of one network beyond half of the connections are 503, pages are not, and the next comes when one has gone', async t => {
+  const { node, url } = await startNode(t, { CARREL_DATABASE_POOL_SIZE: '4' })
   const token = await adminOf(node)
   const headers = bearer(token)
   // Much more than what the sockets hold.

@@ -217,9 +217,10 @@ async function allRecords({ storage }: Service, name: string): Promise<RawRecord
   const entity = (await storage.entities.all()).get(name)
   assert.ok(entity)
   const page = { order: [], offset: 0, limit: null, total: false }
-  const { body } = await storage.entities.list(entity, page, { kind: 'administrator' }, 'json', () =>
-    AbortSignal.timeout(30_000),
-  )
+  const { body } = await storage.entities.list(entity, page, { kind: 'administrator' }, 'json', {
+    network: '',
+    signal: () => AbortSignal.timeout(30_000),
+  })
   const pieces: Uint8Array[] = []
   if (body instanceof Uint8Array) pieces.push(body)
   else for await (const piece of body) pieces.push(piece.slice())

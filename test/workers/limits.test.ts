@@ -27,7 +27,7 @@ testOn('sqlite', 'L7 D10 the limit of passwords that wait counts all workers', a
   for (const { status } of answers) assert.ok(status === 503 || status === 401)
 })
 
-testOn('postgres', 'E2 D10 the limit of long listings counts all workers', async t => {
+testOn('postgres', 'E2 Q18 D10 the limit of long listings is divided among all workers', async t => {
   const dataFolder = temporaryFolder(t)
   const own = await startService(t, { dataFolder })
   const token = await adminOf(own)
@@ -44,8 +44,8 @@ testOn('postgres', 'E2 D10 the limit of long listings counts all workers', async
   const statuses = (await Promise.all(sent.map(answerOf))).map(({ statusCode }) => statusCode)
   assert.deepEqual(
     statuses.toSorted(),
-    [...Array(4).fill(200), ...Array(8).fill(503)],
-    'as many as the setting says, whichever workers they are on',
+    [...Array(3).fill(200), ...Array(9).fill(503)],
+    'half of what each of the three workers has, rounded up, because they are of one network',
   )
 })
 

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { ProxyConfig } from '../../config/providers.ts'
 import { countHeader } from '../../http/refuse-malformed.ts'
+import { clientAddress } from '../../lib/addresses.ts'
 import { sameText } from '../../lib/hmac.ts'
-import { clientAddress, networkOf } from '../special-groups.ts'
+import { networkOf } from '../special-groups.ts'
 import { Refused, type Vouched } from './protocol.ts'
 
 /**

@@ -50,7 +50,7 @@ export interface ConnectionOptions {
 }
 
 /** How long to wait for a new or pooled connection, in ms: a client must have its 503 within 5 s. */
-const connectTimeout = 1_900
+export const connectTimeout = 1_900
 /** A connection is replaced after this many seconds, because it accumulates statements for replaced versions. */
 const lifetime = 1_800
 

@@ -1,3 +1,4 @@
+import { createFairQueue } from '../../lib/fair-queue.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Thread } from '../../threads/thread.ts'
 import { partFor, type Shared } from '../shared/event-loops.ts'
@@ -7,7 +8,7 @@ import { postgresAccounts } from './accounts.ts'
 import { postgresAttempts } from './attempts.ts'
 import { postgresAudiences } from './audiences.ts'
 import { postgresClock } from './clock.ts'
-import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
+import { type ConnectionOptions, connect, connectTimeout, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { describeTable, readAsReader } from './expose.ts'
 import { postgresFigures } from './figures.ts'
@@ -82,7 +83,12 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     ...(primary && { pages: primary.own.pool, exposed: primary.exposed.pool }),
     ...(replica && { 'replica pages': replica.own.pool, 'replica exposed': replica.exposed.pool }),
   }
-  const records = recordTables({ pools: databases.map(database => database.own.pool), worker: worker.get })
+  const turns = createFairQueue({ max: poolSize, maxWaiting: queue, maxWait: connectTimeout })
+  const records = recordTables({
+    pools: databases.map(database => database.own.pool),
+    worker: worker.get,
+    queue: turns,
+  })
   const listTable = createTableListings({
     databases: ({ source }: Entity) => {
       if (source.kind === 'exposed') return databases.map(database => database.exposed)
@@ -91,8 +97,14 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       return (needsPrimary ? databases.slice(-1) : databases).map(database => database.own)
     },
     listings: shared.listings,
-    maxListings: options.poolSize,
+    places: createFairQueue({
+      max: poolSize,
+      maxOfOne: Math.ceil(poolSize / 2),
+      maxWaiting: queue,
+      maxWait: connectTimeout,
+    }),
     worker: worker.get,
+    queue: turns,
   })
 
   const lookup = createSessionLookup({

@@ -113,11 +113,11 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       await lookup.ask()
       return entities
     },
-    list: async (entity, page, viewer, format, clientSignal) => {
+    list: async (entity, page, viewer, format, client) => {
       const { source } = entity
-      if (source.kind === 'records') return records.list(entity as RecordEntity, page, format)
+      if (source.kind === 'records') return records.list(entity as RecordEntity, page, format, client)
       const rows = source.kind === 'table' ? await audiences.selectRows(source, viewer, page) : allRows
-      return listTable(entity, tableShape(entity, source, rows), page, format, clientSignal)
+      return listTable(entity, tableShape(entity, source, rows), page, format, client)
     },
     publish: (entity, lines, event) => changing(db => publishEntity(pool, db, entity, lines, event)),
     openVersion: async ({ source }) => ({

@@ -1,3 +1,4 @@
+import type { FairQueue } from '../../lib/fair-queue.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { Thread } from '../../threads/thread.ts'
@@ -14,6 +15,7 @@ import { withReplicaFallback } from './replica-fallback.ts'
 const loadStep = 2_000
 
 interface Parts {
+  readonly queue: FairQueue
   /** The pools to read from, in order of preference: a replica may not have the version yet. */
   readonly pools: readonly Pool[]
   /** The worker thread for sorting and CSV. */
@@ -25,7 +27,7 @@ export interface RecordTables extends RecordSource {
   readonly openVersions: ReadonlyMap<string, number>
 }
 
-export function recordTables({ pools, worker }: Parts): RecordTables {
+export function recordTables({ pools, worker, queue }: Parts): RecordTables {
   const openVersions = new Map<string, number>()
 
   function records({ source }: RecordEntity, numbers: RecordNumbers): Promise<string[]> {
@@ -47,14 +49,14 @@ export function recordTables({ pools, worker }: Parts): RecordTables {
 
   return {
     openVersions,
-    sort: async (entity, fields) => {
-      const ranks: (readonly [Uint32Array, boolean])[] = []
-      for (const [field, descending] of fields) ranks.push([await columnOf(entity, field), descending])
-      const sorted = await worker().call('sort', entity.source.count, ranks)
-      if (entity.source.slots === undefined) return sorted
-      toSlots(sorted, await columnOf(entity, slotsField))
-      return sorted
-    },
+    sort: (entity, fields, client) =>
+      queue.run(client, async () => {
+        const ranks: (readonly [Uint32Array, boolean])[] = []
+        for (const [field, descending] of fields) ranks.push([await columnOf(entity, field), descending])
+        const sorted = await worker().call('sort', entity.source.count, ranks)
+        if (entity.source.slots !== undefined) toSlots(sorted, await columnOf(entity, slotsField))
+        return sorted
+      }),
     load: async entity => {
       const { bytes } = entity.source
       const count = slotsOf(entity)

@@ -1,10 +1,11 @@
 import type { Counter } from '../../lib/counter.ts'
+import type { Client, FairQueue } from '../../lib/fair-queue.ts'
 import type { Entity, Page } from '../../model/entities.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
+import { isShortPage } from '../../model/short-pages.ts'
 import type { Thread } from '../../threads/thread.ts'
-import type { ClientSignal, Listing } from '../entities.ts'
-import { isShortPage, pieceBytes } from '../shared/page-limits.ts'
+import type { Listing } from '../entities.ts'
+import { pieceBytes } from '../shared/page-limits.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import { compileCount, compilePage, compileShortPage, type TableShape } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
@@ -29,11 +30,13 @@ export interface TableDatabase {
 interface Parts {
   /** The databases to read from, in this order: the next one only if one can't answer. */
   readonly databases: (entity: Entity) => readonly TableDatabase[]
-  /** How many long listings may run at a time. Each holds a connection, however slow its client is. */
-  readonly maxListings: number
-  /** Counts those of the node. */
+  /** For long listings. Each holds a connection, however slow its client is. */
+  readonly places: FairQueue
+  /** Counts them. */
   readonly listings: Counter
   readonly worker: () => Thread<WorkerHandlers>
+  /** For statements that may take long. */
+  readonly queue: FairQueue
 }
 
 export type ListTable = (
@@ -41,10 +44,10 @@ export type ListTable = (
   source: TableShape,
   page: Page,
   format: RecordFormat,
-  clientSignal: ClientSignal,
+  client: Client,
 ) => Promise<Listing>
 
-export function createTableListings({ databases, listings, maxListings, worker }: Parts): ListTable {
+export function createTableListings({ databases, listings, places, worker, queue }: Parts): ListTable {
   const listingOf = (page: Page, count: number | null, body: Listing['body']): Listing => ({
     total: page.total && count !== null ? count : undefined,
     more: page.limit === null || count === null ? undefined : page.offset + page.limit < count,
@@ -57,11 +60,11 @@ export function createTableListings({ databases, listings, maxListings, worker }
     source: TableShape,
     page: Page,
     format: RecordFormat,
-    clientSignal: ClientSignal,
+    client: Client,
   ) {
     const { sql, values } = compileShortPage(entity, source, page, separators[format])
-    const signal = clientSignal()
-    const row = await database.pool.use(async db => {
+    const signal = client.signal()
+    const read = async (db: Connection) => {
       const stopWatching = cancelOnDisconnect(db, database, signal)
       try {
         if (database.setup !== '') await db.exec(database.setup)
@@ -71,7 +74,8 @@ export function createTableListings({ databases, listings, maxListings, worker }
       } finally {
         stopWatching()
       }
-    })
+    }
+    const row = await queue.run(client, () => database.pool.use(read))
     return listingOf(page, row?.count ?? null, Buffer.from(row?.body ?? ''))
   }
 
@@ -81,17 +85,18 @@ export function createTableListings({ databases, listings, maxListings, worker }
     source: TableShape,
     page: Page,
     format: RecordFormat,
-    clientSignal: ClientSignal,
+    client: Client,
   ) {
-    if (!listings.add(maxListings))
-      throw new StoreUnavailable(`all ${maxListings} listings of tables are in use`)
-    const signal = clientSignal()
+    const leave = await places.enter(client)
+    listings.add(Number.POSITIVE_INFINITY)
+    const signal = client.signal()
     let db: Connection | undefined
     let stopWatching = () => {}
     let isOpen = true
     const close = async () => {
       if (!isOpen) return
       isOpen = false
+      leave()
       listings.remove()
       stopWatching()
       // Closing the connection also ends its statement and transaction.
@@ -133,10 +138,10 @@ export function createTableListings({ databases, listings, maxListings, worker }
     }
   }
 
-  return async (entity, source, page, format, clientSignal) => {
+  return async (entity, source, page, format, client) => {
     const list = isShortPage(page, format) ? listShort : listLong
     return withReplicaFallback(databases(entity), database =>
-      list(database, entity, source, page, format, clientSignal),
+      list(database, entity, source, page, format, client),
     )
   }
 }

@@ -1,10 +1,12 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import type { Field, Page } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
+import { shortPage } from '../../model/short-pages.ts'
 import type { Listing, RecordEntity } from '../entities.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
-import { pieceBytes, shortPage } from './page-limits.ts'
+import { pieceBytes } from './page-limits.ts'
 import { decidingOrder } from './total-order.ts'
 import type { RecordCache } from './version-cache.ts'
 
@@ -23,13 +25,17 @@ export type SortField = readonly [field: number, descending: boolean]
 /** How an engine reads records. A version of an entity never changes, and its records are numbered in the order of its key. */
 export interface RecordSource {
   /** The slots of all records, sorted by these fields; the first is the most significant, and the key decides last. */
-  sort(entity: RecordEntity, fields: readonly SortField[]): Promise<Uint32Array<SharedArrayBuffer>>
+  sort(
+    entity: RecordEntity,
+    fields: readonly SortField[],
+    client: Client,
+  ): Promise<Uint32Array<SharedArrayBuffer>>
   /** All records, as `unpackRecords` takes them. */
   load(entity: RecordEntity): Promise<Uint8Array<SharedArrayBuffer>>
   /** A few records, joined by the separator. */
   readShort(entity: RecordEntity, numbers: RecordNumbers, separator: string): Awaitable<Uint8Array>
   /** Keeps the version readable until it is closed, for a listing that is sent in pieces. */
-  open(entity: RecordEntity): Awaitable<OpenRecords>
+  open(entity: RecordEntity, client: Client): Awaitable<OpenRecords>
 }
 
 export interface OpenRecords {
@@ -38,7 +44,7 @@ export interface OpenRecords {
 }
 
 export interface RecordListings {
-  list(entity: RecordEntity, page: Page, format: RecordFormat): Promise<Listing>
+  list(entity: RecordEntity, page: Page, format: RecordFormat, client: Client): Promise<Listing>
   /** Drops what is cached of other versions. */
   keepOnly(versions: ReadonlySet<string>): void
 }
@@ -49,11 +55,11 @@ export interface RecordListings {
  */
 export function createRecordListings(source: RecordSource, cache: RecordCache): RecordListings {
   /** The slots of all records in the order of the page; undefined: the order of the key, which is that of the slots. */
-  function order(entity: RecordEntity, page: Page) {
+  function order(entity: RecordEntity, page: Page, client: Client) {
     const { version, count, slots } = entity.source
     const sort = sortOf(entity, page.order) ?? (slots === undefined ? null : orderOfKey)
     if (sort === null) return undefined
-    const make = () => source.sort(entity, sort.fields)
+    const make = () => source.sort(entity, sort.fields, sortingFor(client))
     const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
     return cache.get(version, sort.name, bytes, make, asIs)
   }
@@ -80,16 +86,19 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
 
   async function* longBody(
     entity: RecordEntity,
-    sorted: Uint32Array | undefined,
+    page: Page,
     from: number,
     end: number,
     step: number,
     format: RecordFormat,
+    client: Client,
   ) {
-    const open = await source.open(entity)
-    const piece = (at: number) => {
+    const open = await source.open(entity, client)
+    const piece = async (at: number) => {
       const endOfPiece = Math.min(at + step, end)
-      return open.piece(sorted ? sorted.slice(at, endOfPiece) : [at, endOfPiece], format, entity.fields)
+      // Looked up for each piece, so that a client that reads slowly keeps no order from being evicted.
+      const sorted = await order(entity, page, client)
+      return open.piece(sorted?.slice(at, endOfPiece) ?? [at, endOfPiece], format, entity.fields)
     }
     try {
       let next = piece(from)
@@ -108,25 +117,28 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
   }
 
   return {
-    list: async (entity, page, format) => {
+    list: async (entity, page, format, client) => {
       const { count, largest } = entity.source
       const from = Math.min(page.offset, count)
       const end = page.limit === null ? count : Math.min(from + page.limit, count)
       const counts = { total: count, more: end < count }
       // An empty page needs no sorting.
       if (from === end) return { ...counts, body: new Uint8Array() }
-      const ordered = order(entity, page)
+      const ordered = order(entity, page, client)
       const sorted = ordered instanceof Promise ? await ordered : ordered
       const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
       // Longer pages, and CSV, which is converted record by record, are read in pieces.
       if (end - from > Math.min(step, shortPage) || format === 'csv')
-        return { ...counts, body: longBody(entity, sorted, from, end, step, format) }
+        return { ...counts, body: longBody(entity, page, from, end, step, format, client) }
       const body = shortBody(entity, sorted?.subarray(from, end) ?? [from, end], separators[format])
       return { ...counts, body: body instanceof Promise ? await body : body }
     },
     keepOnly: versions => cache.keepOnly(versions),
   }
 }
+
+/** Others may wait for the same order, so it is made even when the client that wanted it first has disconnected. */
+const sortingFor = ({ network }: Client): Client => ({ network, signal: () => new AbortController().signal })
 
 const asIs = <T>(value: T): T => value
 

@@ -7,6 +7,7 @@ import {
   viewPrefixes,
 } from '../shared/row-visibility.ts'
 import { totalOrder } from '../shared/total-order.ts'
+import { tick } from './driver.ts'
 
 /** SQL for entities that are tables. Pure: names come from the entity's own fields, and values are bound. */
 export interface Statement {
@@ -56,12 +57,12 @@ export function compileTable(
       },
       // + keeps SQLite from using the index by audience, which would need a sort (https://sqlite.org/optoverview.html#uplus).
       page: {
-        sql: `${select} FROM ${from} WHERE +audience IN ${wanted} ${ordered}`,
+        sql: `${select} FROM ${from} WHERE +audience IN ${wanted} AND ${tick} ${ordered}`,
         values: [ids, ...limits],
       },
       // CROSS JOIN keeps the order of the loops: one audience after another, through the index.
       collectedPage: {
-        sql: `${select} FROM (SELECT value AS seen FROM json_each(?)) CROSS JOIN ${from} ON audience = seen ${ordered}`,
+        sql: `${select} FROM (SELECT value AS seen FROM json_each(?)) CROSS JOIN ${from} ON audience = seen WHERE ${tick} ${ordered}`,
         values: [ids, ...limits],
       },
       end,
@@ -74,7 +75,10 @@ export function compileTable(
       : `SELECT count(*) AS seen, 0 AS "all" FROM ${from} ${where}`
   return {
     counts: isCounted ? { sql: count, values } : null,
-    page: { sql: `${select} FROM ${from} ${where} ${ordered}`, values: [...values, ...limits] },
+    page: {
+      sql: `${select} FROM ${from} ${where === '' ? 'WHERE' : `${where} AND`} ${tick} ${ordered}`,
+      values: [...values, ...limits],
+    },
     collectedPage: null,
     end,
   }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { makeFolder } from '../../lib/make-folder.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
@@ -26,6 +27,8 @@ interface SqliteOptions {
   readonly hiddenMetadata: readonly string[]
   /** What the event loops of this process share. */
   readonly shared: Shared
+  /** Of a statement of a listing, in ms. */
+  readonly statementTimeout: number
 }
 
 /**
@@ -37,6 +40,7 @@ export async function openEngine({
   create,
   hiddenMetadata,
   shared,
+  statementTimeout,
 }: SqliteOptions): Promise<Storage> {
   const file = databaseFile(dataFolder)
   let isNew: boolean
@@ -46,12 +50,13 @@ export async function openEngine({
   } catch (error) {
     throw asUnusable(error, dataFolder)
   }
-  const connection = openDatabase(file, { mode: 'read', cache: 4_000 })
+  const connection = openDatabase(file, { mode: 'read', cache: 4_000, mayGoOn: () => true })
   const snapshot = await createSharedSnapshot(connection, () => shared.keepOpen(`${file}-shm`))
   const { db } = snapshot
+  const requireFile = fileCheck(file)
   const writer = createGroupCommit(file, shared)
   const secrets = fileSecrets(dataFolder, writer.write)
-  const readerThreads = createReaderThreads(shared)
+  const readerThreads = createReaderThreads(shared, statementTimeout)
   const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
     db,
@@ -75,6 +80,7 @@ export async function openEngine({
     figures: sqliteFigures(dataFolder, shared),
     clock: sqliteClock({ db, write: writer.write }),
     ping: () => {
+      requireFile()
       db.get('SELECT one FROM state')
     },
     close: async () => {
@@ -83,6 +89,19 @@ export async function openEngine({
       entities.close()
       snapshot.close()
     },
+  }
+}
+
+/** @returns a function that throws if the file is not there any more, is another one, or was cut off */
+function fileCheck(file: string): () => void {
+  let known = statSync(file)
+  return () => {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found?.dev !== known.dev || found.ino !== known.ino || found.size < known.size)
+      throw new StoreUnavailable(
+        `${file} was removed, replaced or cut off; put it back and restart the service`,
+      )
+    known = found
   }
 }
 

@@ -25,7 +25,7 @@ import {
   writeRevisionFile,
 } from './record-versions.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
-import { listTable } from './table-listings.ts'
+import { createTableListings } from './table-listings.ts'
 
 /** How long a replaced version is kept for requests that have just looked it up, in ms. */
 const retiredGrace = 60_000
@@ -53,6 +53,12 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
   const fileOf = (version: string) => join(folder, `${version}.db`)
   const files = recordFiles({ readerThreads, fileOf })
   const records = createRecordListings(files, shared.cache)
+  const listTable = createTableListings({
+    store: { file, folder },
+    db,
+    readerThreads,
+    listings: shared.listings,
+  })
 
   const currentState = db.prepare('SELECT entities FROM state')
   let checkedState = -1
@@ -112,17 +118,17 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
 
   return {
     all,
-    list: async (entity, page, viewer, format) =>
+    list: async (entity, page, viewer, format, client) =>
       entity.source.kind === 'table'
         ? listTable(
-            { file, readerThreads, listings: shared.listings },
             entity,
             entity.source,
             page,
             visibleRows(entity.source, viewer, audiencesOf, parts.hiddenMetadata),
             format,
+            client,
           )
-        : records.list(entity as RecordEntity, page, format),
+        : records.list(entity as RecordEntity, page, format, client),
     publish: async (entity, lines, event) => {
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`
       const written = await writeRecordFile(fileOf(version), entity, lines)

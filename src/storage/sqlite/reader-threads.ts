@@ -1,34 +1,47 @@
+import { type Client, createFairQueue } from '../../lib/fair-queue.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Thread } from '../../threads/thread.ts'
-import type { Shared } from '../shared/event-loops.ts'
+import { partFor, type Shared } from '../shared/event-loops.ts'
 import type { ReaderHandlers } from './reader.ts'
 
-/** At most two reader threads, which all event loops share, each started when it is first needed. */
+export type Reader = Thread<ReaderHandlers>
+
+/**
+ * Threads that read the store for all event loops of a process, each started when it is first needed: one for what is
+ * quick, and one for what may take long, so that nobody waits for a page in an indexed order while others sort.
+ */
 export interface ReaderThreads {
-  leastBusy(): Thread<ReaderHandlers>
+  /** For work that reads about as many rows as it returns, of which there are few. */
+  quick(): Reader
+  /** Runs work that may take long, when it is the turn of the client. @throws Overloaded if too much is waiting */
+  long<T>(client: Client, work: (reader: Reader) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-export function createReaderThreads({ threads, loop }: Shared): ReaderThreads {
-  const known: (Thread<ReaderHandlers> | undefined)[] = []
+const slots = { quick: 0, long: 1 } as const
+
+/** How much work may wait for the thread for long work, in all event loops together. */
+const maxWaiting = 1_024
+/** For how long, in ms. */
+const maxWait = 15_000
+
+/** @param statementTimeout in ms */
+export function createReaderThreads({ threads, loop }: Shared, statementTimeout: number): ReaderThreads {
+  const known: (Reader | undefined)[] = []
   let closed = false
-  // Each loop prefers another one.
-  const [preferred, other] = (loop?.at ?? 0) % 2 === 0 ? [0, 1] : [1, 0]
+  // The thread has the next call at hand when it has answered one.
+  const queue = createFairQueue({ max: 2, maxWaiting: partFor(loop, maxWaiting), maxWait })
   const thread = (slot: number) => {
+    if (closed) throw new StoreUnavailable('the store is closed')
     const running = known[slot]
     if (running && !running.hasEnded) return running
-    const started = threads.start<ReaderHandlers>('storage/sqlite/reader', slot, null)
+    const started = threads.start<ReaderHandlers>('storage/sqlite/reader', slot, { statementTimeout })
     known[slot] = started
     return started
   }
   return {
-    leastBusy: () => {
-      if (closed) throw new StoreUnavailable('the store is closed')
-      const first = thread(preferred)
-      if (first.busy === 0) return first
-      const second = thread(other)
-      return second.busy < first.busy ? second : first
-    },
+    quick: () => thread(slots.quick),
+    long: (client, work) => queue.run(client, async () => work(thread(slots.long))),
     close: async () => {
       closed = true
       await Promise.all(known.map(one => one?.close()))

@@ -3,10 +3,10 @@ import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
-import { pieceBytes } from '../shared/page-limits.ts'
 import type { RecordNumbers, SortField } from '../shared/record-listings.ts'
 import { sortRecords, toSlots } from '../shared/sort-records.ts'
-import { choosePage, type TablePlan } from './compile.ts'
+import type { TablePlan } from './compile.ts'
+import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
 import { type Database, openDatabase } from './driver.ts'
 import {
   openRecords,
@@ -16,6 +16,7 @@ import {
   recordsNumbered,
   slotsIn,
 } from './record-versions.ts'
+import { limited, limitStatements, mayGoOn, type Stop } from './statement-limits.ts'
 
 /**
  * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each call does
@@ -23,26 +24,14 @@ import {
  */
 lowerPriority(10)
 
-type Counts = { seen: number | null; all: number | null }
-
 /** Short pages share one connection for each store. */
 const pageConnections = new Map<string, Database>()
 function pageConnection(file: string): Database {
   const open = pageConnections.get(file)
   if (open) return open
-  const db = openDatabase(file, { mode: 'read', cache: 8_000 })
+  const db = openDatabase(file, { mode: 'read', cache: 8_000, mayGoOn })
   pageConnections.set(file, db)
   return db
-}
-
-/** Counts the visible rows, and chooses the cheaper statement. It runs in the transaction that reads the page. */
-function choose(db: Database, plan: TablePlan) {
-  const { counts } = plan
-  const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }
-  return {
-    total: counts && (seen ?? 0),
-    statement: choosePage(plan, seen ?? 0, all ?? 0),
-  }
 }
 
 /** Opens the file of a version. */
@@ -56,10 +45,7 @@ function createReader() {
   /** Files of records that listings are reading. They stay open even after a new version replaces theirs. */
   const openFiles = new Map<string, { db: Database; listings: number }>()
 
-  const cursors = new Map<
-    number,
-    { db: Database; rows: IterableIterator<unknown[]>; take: (json: string[]) => Uint8Array<ArrayBuffer> }
-  >()
+  const cursors = new Map<number, Cursor>()
   let nextCursor = 1
 
   const handlers = {
@@ -77,7 +63,9 @@ function createReader() {
     },
 
     sort(file: string, count: number, fields: readonly SortField[]) {
-      const db = openFile(file)
+      // A listing may have to sort again what has been replaced since it began.
+      const acquired = openFiles.get(file)?.db
+      const db = acquired ?? openFile(file)
       try {
         const sorted = sortRecords(
           count,
@@ -87,7 +75,7 @@ function createReader() {
         if (slots) toSlots(sorted, slots)
         return sorted
       } finally {
-        db.close()
+        if (!acquired) db.close()
       }
     },
 
@@ -112,57 +100,46 @@ function createReader() {
     },
 
     /** Reads a whole short page. */
-    page(file: string, plan: TablePlan, separator: string) {
+    page(file: string, plan: TablePlan, separator: string, stop: Stop | null) {
       const db = pageConnection(file)
       db.exec('BEGIN')
       try {
-        const { total, statement } = choose(db, plan)
-        const rows = db.all<{ json: string }>(statement.sql, ...statement.values)
-        return {
-          total,
-          body: joinPieces(
-            rows.map(({ json }) => json),
-            separator,
-          ),
-        }
+        return limited(stop, () => {
+          const { total, statement } = choose(db, plan)
+          const rows = db.all<{ json: string }>(statement.sql, ...statement.values)
+          return {
+            total,
+            body: joinPieces(
+              rows.map(({ json }) => json),
+              separator,
+            ),
+          }
+        })
       } finally {
         db.exec('COMMIT')
       }
     },
 
     /** @returns the number of the cursor, and the total if it was requested */
-    open(file: string, plan: TablePlan, format: RecordFormat, fields: readonly Field[]) {
-      // The cursor has its own connection: it keeps reading its snapshot while other reads see the newest state.
-      const db = openDatabase(file, { mode: 'read', cache: 2_000 })
-      db.exec('BEGIN')
-      const { total, statement } = choose(db, plan)
-      const rows = db.iterate(statement.sql, ...statement.values)
-      const cursor = nextCursor++
-      const take = (json: string[]) =>
+    open(store: StoreFile, plan: TablePlan, format: RecordFormat, fields: readonly Field[], stop: Stop) {
+      const toPiece = (json: string[]) =>
         format === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[format])
-      cursors.set(cursor, { db, rows, take })
-      return { cursor, total }
+      const opened = openCursor(store, plan, toPiece, stop)
+      const cursor = nextCursor++
+      cursors.set(cursor, opened)
+      return { cursor, total: opened.total }
     },
 
     /** @returns the next piece; null after the last one */
-    next(cursor: number): Uint8Array | null {
+    next(cursor: number, stop: Stop): Uint8Array | null {
       const open = cursors.get(cursor)
       if (!open) throw new Error('this cursor is closed')
-      const json: string[] = []
-      for (let size = 0; size < pieceBytes; ) {
-        const { value, done } = open.rows.next()
-        if (done) break
-        json.push(String(value[0]))
-        size += String(value[0]).length
-      }
-      return json.length === 0 ? null : open.take(json)
+      return open.next(stop)
     },
 
     close(cursor: number): void {
-      const open = cursors.get(cursor)
+      cursors.get(cursor)?.close()
       cursors.delete(cursor)
-      open?.rows.return?.()
-      open?.db.close()
     },
   }
 
@@ -176,7 +153,8 @@ function createReader() {
 
 export type ReaderHandlers = ReturnType<typeof createReader>['handlers']
 
-serveThread(() => {
+serveThread(({ statementTimeout }: { readonly statementTimeout: number }) => {
+  limitStatements(statementTimeout)
   const { handlers, close } = createReader()
   return {
     handlers,

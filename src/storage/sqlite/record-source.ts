@@ -1,3 +1,4 @@
+import type { Client } from '../../lib/fair-queue.ts'
 import { type RecordSource, slotsOf } from '../shared/record-listings.ts'
 import type { Database } from './driver.ts'
 import type { ReaderThreads } from './reader-threads.ts'
@@ -5,6 +6,9 @@ import { openRecords, recordsBetween, recordsNumbered } from './record-versions.
 
 /** How many bytes of a file are memory-mapped for short pages. The operating system can reclaim them at any time. */
 const mappedBytes = 256 * 1024 * 1024
+
+/** Records are loaded for all clients to come. */
+const service: Client = { network: '', signal: () => new AbortController().signal }
 
 interface Parts {
   readonly readerThreads: ReaderThreads
@@ -29,22 +33,25 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
   }
 
   return {
-    sort: ({ source }, fields) =>
-      readerThreads.leastBusy().call('sort', fileOf(source.version), source.count, fields),
+    sort: ({ source }, fields, client) =>
+      readerThreads.long(client, reader => reader.call('sort', fileOf(source.version), source.count, fields)),
     load: entity =>
-      readerThreads
-        .leastBusy()
-        .call('load', fileOf(entity.source.version), slotsOf(entity), entity.source.bytes),
+      readerThreads.long(service, reader =>
+        reader.call('load', fileOf(entity.source.version), slotsOf(entity), entity.source.bytes),
+      ),
     readShort: ({ source }, numbers, separator) =>
       numbers instanceof Uint32Array
         ? recordsNumbered(database(source.version), numbers, separator)
         : recordsBetween(database(source.version), ...numbers, separator),
-    open: async ({ source }) => {
-      const reader = readerThreads.leastBusy()
+    open: async ({ source }, client) => {
       const file = fileOf(source.version)
-      await reader.call('acquire', file)
+      const reader = await readerThreads.long(client, async reader => {
+        await reader.call('acquire', file)
+        return reader
+      })
       return {
-        piece: (numbers, format, fields) => reader.call('records', file, numbers, format, fields),
+        piece: (numbers, format, fields) =>
+          readerThreads.long(client, () => reader.call('records', file, numbers, format, fields)),
         // If the thread has ended, its files are closed already.
         close: () => reader.call('release', file).catch(() => {}),
       }

@@ -1,50 +1,96 @@
 import type { Counter } from '../../lib/counter.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import type { Entity, Page, TableSource } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
+import { isShortPage } from '../../model/short-pages.ts'
 import type { Listing } from '../entities.ts'
-import { isShortPage } from '../shared/page-limits.ts'
 import type { VisibleRows } from '../shared/row-visibility.ts'
-import { compileTable } from './compile.ts'
-import type { ReaderThreads } from './reader-threads.ts'
+import { compileTable, type TablePlan } from './compile.ts'
+import type { StoreFile } from './cursor.ts'
+import type { Database } from './driver.ts'
+import type { Reader, ReaderThreads } from './reader-threads.ts'
+import type { Stop } from './statement-limits.ts'
 
 interface Parts {
-  readonly file: string
+  readonly store: StoreFile
+  readonly db: Database
   readonly readerThreads: ReaderThreads
   /** Counts the long ones. */
   readonly listings: Counter
 }
 
+/** A page that begins after so many rows may take long, because they are read, too. */
+const nearOffset = 10_000
+
 /**
- * Lists an entity that is a table, always on a reader thread. A long listing uses a cursor, which advances as fast as the
+ * Lists entities that are tables, always on reader threads. A long listing uses a cursor, which advances as fast as the
  * client reads.
  */
-export async function listTable(
-  { file, readerThreads, listings }: Parts,
-  entity: Entity,
-  source: TableSource,
-  page: Page,
-  rows: VisibleRows,
-  format: RecordFormat,
-): Promise<Listing> {
-  const reader = readerThreads.leastBusy()
-  const plan = compileTable(entity, source, page, rows)
-  const listing = (total: number | null, body: Listing['body']): Listing => ({
-    total: total ?? undefined,
-    more: total === null || page.limit === null ? undefined : page.offset + page.limit < total,
-    body,
-  })
-  if (isShortPage(page, format)) {
-    const { total, body } = await reader.call('page', file, plan, separators[format])
-    return listing(total, body)
+export function createTableListings({ store, db, readerThreads, listings }: Parts) {
+  /** Whether the rows of an order have to be sorted, by the order and by which rows are visible. */
+  const sorting = new WeakMap<Page['order'], Map<string, boolean>>()
+
+  function hasToSort(
+    page: Page,
+    entity: Entity,
+    kind: VisibleRows['kind'],
+    { sql, values }: TablePlan['page'],
+  ): boolean {
+    if (page.order.length === 0) return false
+    const known = sorting.get(page.order) ?? new Map<string, boolean>()
+    sorting.set(page.order, known)
+    const key = `${entity.name} ${kind}`
+    const found = known.get(key) ?? explain(sql, values)
+    known.set(key, found)
+    return found
   }
 
-  const { cursor, total } = await reader.call('open', file, plan, format, entity.fields)
-  async function* pieces() {
-    listings.add(Number.POSITIVE_INFINITY)
+  // https://sqlite.org/eqp.html: "USE TEMP B-TREE FOR ORDER BY", or for its last terms.
+  const explain = (sql: string, values: TablePlan['page']['values']) =>
+    db
+      .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
+      .some(({ detail }) => /^USE TEMP B-TREE/.test(detail))
+
+  return async (
+    entity: Entity,
+    source: TableSource,
+    page: Page,
+    rows: VisibleRows,
+    format: RecordFormat,
+    client: Client,
+  ): Promise<Listing> => {
+    const plan = compileTable(entity, source, page, rows)
+    const listing = (total: number | null, body: Listing['body']): Listing => ({
+      total: total ?? undefined,
+      more: total === null || page.limit === null ? undefined : page.offset + page.limit < total,
+      body,
+    })
+    if (isShortPage(page, format)) {
+      const isQuick = page.offset <= nearOffset && !hasToSort(page, entity, rows.kind, plan.page)
+      const { total, body } = isQuick
+        ? await readerThreads.quick().call('page', store.file, plan, separators[format], null)
+        : await readerThreads.long(client, reader =>
+            whilePresent(client, stop => reader.call('page', store.file, plan, separators[format], stop)),
+          )
+      return listing(total, body)
+    }
+
+    const { reader, cursor, total } = await readerThreads.long(client, reader =>
+      whilePresent(client, async stop => ({
+        reader,
+        ...(await reader.call('open', store, plan, format, entity.fields, stop)),
+      })),
+    )
+    return listing(total, pieces(reader, cursor, client))
+  }
+
+  async function* pieces(reader: Reader, cursor: number, client: Client) {
     try {
       for (;;) {
-        const piece = await reader.call('next', cursor)
+        const piece = await readerThreads.long(client, () =>
+          whilePresent(client, stop => reader.call('next', cursor, stop)),
+        )
         if (piece === null) return
         yield piece
       }
@@ -54,5 +100,20 @@ export async function listTable(
       await reader.call('close', cursor).catch(() => {})
     }
   }
-  return listing(total, pieces())
+}
+
+/** Tells the thread when the client disconnects. */
+async function whilePresent<T>({ signal }: Client, work: (stop: Stop) => Promise<T>): Promise<T> {
+  const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  const gone = signal()
+  gone.throwIfAborted()
+  const leave = () => Atomics.store(stop, 0, 1)
+  gone.addEventListener('abort', leave, { once: true })
+  try {
+    return await work(stop)
+  } catch (error) {
+    throw gone.aborted ? gone.reason : error
+  } finally {
+    gone.removeEventListener('abort', leave)
+  }
 }

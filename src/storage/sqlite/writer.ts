@@ -66,5 +66,7 @@ serveThread(({ file }: { readonly file: string }) => {
   const db = openDatabase(file, { mode: 'write', cache: 2_000 })
   // FULL syncs the write-ahead log at every commit, so that an acknowledged change survives a power failure.
   db.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL')
+  // The log begins again at about this size, unless a read needs what is in it; then the rest of the file is given back.
+  db.exec(`PRAGMA journal_size_limit = ${4 * 1024 * 1024}`)
   return { handlers: handlersOn(db), close: () => db.close() }
 })

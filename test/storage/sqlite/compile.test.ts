@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entity, Page, TableSource } from '../../../src/model/entities.ts'
 import { choosePage, compileTable } from '../../../src/storage/sqlite/compile.ts'
+import { tick } from '../../../src/storage/sqlite/driver.ts'
 
 const source: TableSource = { kind: 'table', table: 'people', rows: 'all' }
 const entity: Entity = {
@@ -24,7 +25,7 @@ test('Q6 a page without an order is in the order of the key', () => {
   assert.deepEqual(compileTable(entity, source, everything, all), {
     counts: null,
     page: {
-      sql: `SELECT json_object(${columns}) AS json FROM "people"  ORDER BY "id" LIMIT ? OFFSET ?`,
+      sql: `SELECT json_object(${columns}) AS json FROM "people" WHERE ${tick} ORDER BY "id" LIMIT ? OFFSET ?`,
       values: [-1, 0],
     },
     collectedPage: null,
@@ -44,7 +45,7 @@ test('Q2 Q3 Q4 Q5 Q6 a page has its order, then the key, its window as values, a
   }
   const plan = compileTable(entity, source, page, all)
   assert.deepEqual(plan.page, {
-    sql: `SELECT json_object(${columns}) AS json FROM "people"  ORDER BY "full name" IS NULL DESC, "full name" DESC, "enabled", "id" LIMIT ? OFFSET ?`,
+    sql: `SELECT json_object(${columns}) AS json FROM "people" WHERE ${tick} ORDER BY "full name" IS NULL DESC, "full name" DESC, "enabled", "id" LIMIT ? OFFSET ?`,
     values: [20, 40],
   })
   assert.deepEqual(plan.counts, { sql: 'SELECT count(*) AS seen, 0 AS "all" FROM "people" ', values: [] })
@@ -65,14 +66,14 @@ test('Q7 quotes in a name are escaped', () => {
   const odd: Entity = { ...entity, key: `a"b'c`, fields: [{ name: `a"b'c`, type: 'text', nullable: false }] }
   assert.equal(
     compileTable(odd, { ...source, table: 'x"y' }, everything, all).page.sql,
-    `SELECT json_object('a"b''c', "a""b'c") AS json FROM "x""y"  ORDER BY "a""b'c" LIMIT ? OFFSET ?`,
+    `SELECT json_object('a"b''c', "a""b'c") AS json FROM "x""y" WHERE ${tick} ORDER BY "a""b'c" LIMIT ? OFFSET ?`,
   )
 })
 
 test('Q11 rows about somebody else are in neither the page nor the total', () => {
   const page: Page = { ...everything, limit: 5 }
   const plan = compileTable(entity, { ...source, rows: 'own' }, page, { kind: 'own', eperson: 'e' })
-  assert.match(plan.page.sql, / FROM "own_people" WHERE eperson = \? ORDER BY "id" LIMIT/)
+  assert.match(plan.page.sql, / FROM "own_people" WHERE eperson = \? AND .* ORDER BY "id" LIMIT/)
   assert.deepEqual(plan.page.values, ['e', 5, 0])
   assert.deepEqual(plan.counts?.values, ['e'])
 })

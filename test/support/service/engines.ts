@@ -66,7 +66,7 @@ export async function runSqlIn<T = Record<string, unknown>>(
   return runSql<T>(url, sql, values)
 }
 
-/** Whether no query that began earlier is still under way. */
+/** Whether no query is still under way that began before the last change. */
 export async function isReadByNobody({ dataFolder }: { readonly dataFolder: string }): Promise<boolean> {
   if ((await databaseOf(dataFolder)) !== undefined) {
     const busy = await runSqlIn(

@@ -133,7 +133,7 @@ export function isAuthenticated(answer: Answered): boolean {
 /** The answer says that the store is too busy, and when to come again (E2). */
 export function assertUnavailable(answer: Answered): void {
   assert.equal(answer.status, 503, answer.text)
-  assert.equal((JSON.parse(answer.text) as { code: string }).code, 'store-unavailable')
+  assert.match((JSON.parse(answer.text) as { code: string }).code, /^(store-unavailable|busy)$/)
   assert.match(answer.headers['retry-after'] ?? '', /^[1-9]\d*$/)
 }
 

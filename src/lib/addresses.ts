@@ -1,0 +1,31 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/**
+ * The client's address in canonical form. IPv4 in IPv6 (::ffff:192.0.2.1, RFC 4291 §2.5.5.2) is IPv4: a listener on `::`
+ * sees such addresses, and ranges are written in IPv4.
+ * @returns null if a trusted proxy sent something that is not an address
+ */
+export function clientAddress(ip: string): string | null {
+  if (isIPv4(ip)) return ip
+  if (!isIPv6(ip)) return null
+  // The URL parser knows every form of an address (https://url.spec.whatwg.org/#concept-ipv6-serializer).
+  const canonical = URL.parse(`http://[${ip.split('%')[0]}]/`)?.hostname.slice(1, -1) ?? ip
+  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? []
+  if (high === undefined || low === undefined) return canonical
+  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)]
+  return [a >> 8, a & 255, b >> 8, b & 255].join('.')
+}
+
+/**
+ * The network of a client: an IPv4 address, or 64 bits of an IPv6 address, as many as one customer gets (RFC 6177).
+ * @param address in canonical form; null if a trusted proxy sent something else
+ */
+export function networkOf(address: string | null): string {
+  if (address === null) return 'unknown'
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = address.split('::')
+  const groups = (text: string) => (text === '' ? [] : text.split(':'))
+  const [before, after] = [groups(head), groups(tail ?? '')]
+  const middle = tail === undefined ? [] : Array<string>(8 - before.length - after.length).fill('0')
+  return `${[...before, ...middle, ...after].slice(0, 4).join(':')}::/64`
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { Overloaded } from '../../lib/fair-queue.ts'
+import { pieceBytes } from '../shared/page-limits.ts'
+import { choosePage, type TablePlan } from './compile.ts'
+import { type Database, openDatabase } from './driver.ts'
+import { limited, mayGoOn, type Stop } from './statement-limits.ts'
+
+/** In KiB. A cursor reads each page of the file once. */
+const cursorCache = 256
+/**
+ * In bytes. While a cursor reads its snapshot, SQLite can't begin the write-ahead log again, and it grows with each change.
+ * From this size on, cursors read the rest of their rows into files of their own.
+ */
+const largeLog = 6 * 1024 * 1024
+/** In bytes. From this size on, cursors that nobody reads break off, because copying their rows takes too long. */
+const tooLargeLog = 12 * 1024 * 1024
+/** In ms. Nobody reads a cursor that was not asked for so long. */
+const unreadAfter = 2_000
+/** Of the log, in ms. */
+const watchInterval = 200
+/** In bytes, of all such files together. */
+const maxSpilled = 256 * 1024 * 1024
+
+/** A listing of a table in pieces, which all show the state in which it began. */
+export interface Cursor {
+  /** How many rows the viewer sees; null if nobody asked. */
+  readonly total: number | null
+  /** @returns the next piece; null after the last one */
+  next(stop: Stop): Uint8Array<ArrayBuffer> | null
+  close(): void
+}
+
+/** The store, and the folder for files of its listings. */
+export interface StoreFile {
+  readonly file: string
+  readonly folder: string
+}
+
+type Counts = { seen: number | null; all: number | null }
+
+/** Counts the visible rows, and chooses the cheaper statement. It runs in the transaction that reads the page. */
+export function choose(db: Database, plan: TablePlan) {
+  const { counts } = plan
+  const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }
+  return { total: counts && (seen ?? 0), statement: choosePage(plan, seen ?? 0, all ?? 0) }
+}
+
+/** Those of this thread that read a snapshot. */
+const reading = new Set<{ readonly file: string; asked: number; spill(): void; breakOff(): void }>()
+let spilled = 0
+const tooMuchChange = 'The store changes too much to keep the state of so long a listing.'
+let watch: NodeJS.Timeout | undefined
+
+/**
+ * @param toPiece makes a piece of the JSON of some rows
+ */
+export function openCursor(
+  { file, folder }: StoreFile,
+  plan: TablePlan,
+  toPiece: (json: string[]) => Uint8Array<ArrayBuffer>,
+  stop: Stop,
+): Cursor {
+  // It has its own connection: it keeps reading its snapshot while other reads see the newest state.
+  const db = openDatabase(file, { mode: 'read', cache: cursorCache, mayGoOn })
+  try {
+    db.exec('BEGIN')
+    const { total, statement } = limited(stop, () => choose(db, plan))
+    const rows = db.iterate(statement.sql, ...statement.values)
+    return { total, ...cursorOver(file, folder, db, rows, toPiece) }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function cursorOver(
+  file: string,
+  folder: string,
+  db: Database,
+  rows: IterableIterator<unknown[]>,
+  toPiece: (json: string[]) => Uint8Array<ArrayBuffer>,
+): Omit<Cursor, 'total'> {
+  let rest: SpillFile | undefined
+  let failure: unknown
+
+  function readRows(stop: Stop | null): Uint8Array<ArrayBuffer> | null {
+    const json: string[] = []
+    limited(stop, () => {
+      for (let size = 0; size < pieceBytes; ) {
+        const { value, done } = rows.next()
+        if (done) break
+        json.push(String(value[0]))
+        size += String(value[0]).length
+      }
+    })
+    return json.length === 0 ? null : toPiece(json)
+  }
+
+  const snapshot = {
+    file,
+    asked: performance.now(),
+    /** Reads one piece more into the file, and ends the snapshot after the last one. */
+    spill: () => {
+      try {
+        const piece = readRows(null)
+        if (piece === null) return leave()
+        rest ??= createSpillFile(folder)
+        rest.add(piece)
+      } catch (error) {
+        failure = error
+        leave()
+      }
+    },
+    breakOff: () => {
+      failure = new Overloaded(tooMuchChange)
+      leave()
+    },
+  }
+  function leave(): void {
+    if (!reading.delete(snapshot)) return
+    rows.return?.()
+    db.close()
+  }
+  reading.add(snapshot)
+  watch ??= setInterval(relieve, watchInterval).unref()
+
+  return {
+    next: stop => {
+      snapshot.asked = performance.now()
+      const piece = rest?.next()
+      if (piece) return piece
+      if (failure !== undefined) throw failure
+      return reading.has(snapshot) ? readRows(stop) : null
+    },
+    close: () => {
+      leave()
+      rest?.close()
+    },
+  }
+}
+
+/** One piece of each cursor in turn, so that other calls are answered in between. */
+function relieve(): void {
+  if (reading.size === 0) {
+    clearInterval(watch)
+    watch = undefined
+    return
+  }
+  const pressing = [...reading].filter(({ file }) => sizeOf(`${file}-wal`) >= largeLog)
+  for (const cursor of pressing)
+    if (sizeOf(`${cursor.file}-wal`) >= tooLargeLog && performance.now() - cursor.asked > unreadAfter)
+      cursor.breakOff()
+    else cursor.spill()
+  if (pressing.length > 0) setImmediate(relieve)
+}
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+
+interface SpillFile {
+  add(piece: Uint8Array): void
+  /** @returns the oldest piece that is still there */
+  next(): Uint8Array<ArrayBuffer> | undefined
+  close(): void
+}
+
+/** A file without a name, which is gone when the process is. */
+function createSpillFile(folder: string): SpillFile {
+  const path = join(folder, `listing.${randomUUID()}`)
+  const descriptor = openSync(path, 'wx+', 0o600)
+  unlinkSync(path)
+  const lengths: number[] = []
+  let read = 0
+  let written = 0
+  return {
+    add: piece => {
+      if (spilled + piece.length > maxSpilled) throw new Overloaded(tooMuchChange)
+      writeSync(descriptor, piece, 0, piece.length, written)
+      lengths.push(piece.length)
+      written += piece.length
+      spilled += piece.length
+    },
+    next: () => {
+      const length = lengths.shift()
+      if (length === undefined) return undefined
+      const piece = new Uint8Array(length)
+      readSync(descriptor, piece, 0, length, read)
+      read += length
+      return piece
+    },
+    close: () => {
+      spilled -= written
+      closeSync(descriptor)
+    },
+  }
+}
