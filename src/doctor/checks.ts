@@ -5,7 +5,7 @@ import type { Check, Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
 import { checkFileSystems, checkLog, checkModes, checkSpace } from './folders.ts'
 import { checkLoad } from './load.ts'
-import { checkAdministrator, checkBackup, checkSchema } from './operation.ts'
+import { checkAdministrator, checkBackup, checkSchema, checkSessions } from './operation.ts'
 import { checkProxies } from './proxies.ts'
 import { checkSecret } from './secret.ts'
 
@@ -22,6 +22,7 @@ const checks: readonly Check[] = [
   checkDatabase,
   checkClock,
   checkSecret,
+  checkSessions,
   checkAdministrator,
   checkBackup,
   checkLoad,

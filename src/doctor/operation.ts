@@ -14,6 +14,17 @@ export const checkAdministrator: Check = function* ({ store }) {
   else yield warning('there is no enabled administrator', '`carrel eperson add <email> --admin`')
 }
 
+/** Whether a session ends if its user goes on (T11). */
+export const checkSessions: Check = function* ({ config: { sessionLifetime } }) {
+  const { ok, note } = findingsAbout('sessions')
+  if (sessionLifetime === null)
+    yield note(
+      'CARREL_SESSION_LIFETIME is not set: a token can be refreshed without end',
+      'set it to 43200 (12 hours), so that everybody logs in once a day',
+    )
+  else yield ok(`a session ends ${sessionLifetime / 3_600} hours after its login`)
+}
+
 /** When the store was last backed up, as far as the audit trail knows. */
 export const checkBackup: Check = function* ({ store, now }) {
   if (!store) return

@@ -89,9 +89,9 @@ test('D8 doctor finds an administrator, or says how to add one', async t => {
 test('D8 doctor reads the newest backup and the newest event from the audit trail', async t => {
   const dataFolder = await store(t)
   assert.match((await findings(dataFolder, 'backup')).join(), /^note: no backup is known/)
-  await record(dataFolder, 'backup', 30)
+  await record(dataFolder, 'store.backup', 30)
   assert.deepEqual(await findings(dataFolder, 'backup'), ['warning: the last backup was made 30 days ago'])
-  await record(dataFolder, 'backup', 0)
+  await record(dataFolder, 'store.backup', 0)
   assert.deepEqual(await findings(dataFolder, 'backup'), ['ok: the last backup was made less than a day ago'])
   assert.ok((await findings(dataFolder, 'clock')).includes('ok: this clock is not behind the audit trail'))
   await record(dataFolder, 'login', -1)
@@ -207,10 +207,12 @@ testOn(
       CARREL_BASE_URL: 'https://repo.example.edu',
       CARREL_TRUSTED_PROXIES: '127.0.0.1',
       CARREL_ALLOWED_ORIGINS: 'https://ui.example.edu',
+      CARREL_SESSION_LIFETIME: '43200',
     }
     const well = await carrel(dataFolder, ['doctor'], { env: settings })
     assert.equal(well.code, 0, well.stdout)
     assert.match(well.stdout, /^ok +https +CARREL_BASE_URL is https:\/\/repo\.example\.edu/m)
+    assert.match(well.stdout, /^ok +sessions +a session ends 12 hours after its login/m)
     assert.match(well.stdout, /^note +backup +no backup is known.*\n +→ make sure that there is one/m)
     assert.match(well.stdout, /\n\n1 note\.\n$/)
 

@@ -18,6 +18,7 @@ const settings = {
   CARREL_TRUSTED_PROXIES: '127.0.0.1',
   CARREL_WORKERS: '4',
   CARREL_PASSWORD_CONCURRENCY: '2',
+  CARREL_SESSION_LIFETIME: '43200',
 }
 
 const server: ServerFacts = {
@@ -51,7 +52,7 @@ const folder: FolderFacts = {
   entries: [],
 }
 
-type Change = Partial<Omit<Facts, 'config'>> & { readonly env?: Readonly<Record<string, string>> }
+type Change = Partial<Omit<Facts, 'config'>> & { readonly env?: Readonly<Record<string, string | undefined>> }
 
 const findingsWith = ({ env = {}, ...facts }: Change) =>
   findingsOf({
@@ -185,6 +186,11 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
   ],
   ['a newer schema', { store: { ...store, migrationsMissing: -1 } }, /^error schema: a newer Carrel/],
   ['an older schema', { store: { ...store, migrationsMissing: 2 } }, /^note schema: an older Carrel/],
+  [
+    'sessions without end',
+    { env: { CARREL_SESSION_LIFETIME: undefined } },
+    /^note sessions: CARREL_SESSION_LIFETIME is not set/,
+  ],
   ['an old backup', { store: { ...store, newestBackup: now - 8 * day } }, /^warning backup: .*8 days ago/],
   ['no backup', { store: { ...store, newestBackup: null } }, /^note backup: no backup is known/],
   [

@@ -35,7 +35,7 @@ export async function inspectStore(url: string, replicaUrl: string | null): Prom
             JOIN carrel.epersongroup g ON g.uuid = m.epersongroup WHERE g.name = $1 AND e.enabled) AS administrators,
          (SELECT time FROM carrel.event ORDER BY id DESC LIMIT 1) AS newest,
          (SELECT max(time) FROM (SELECT time, event, outcome FROM carrel.event ORDER BY id DESC LIMIT ${searchedEvents}) recent
-            WHERE event = 'backup' AND outcome = 'success') AS backup,
+            WHERE event = 'store.backup' AND outcome = 'success') AS backup,
          (SELECT extract(epoch FROM made)::float8 * 1000 FROM carrel.secret ORDER BY id DESC LIMIT 1) AS made`,
       administratorGroup,
     )

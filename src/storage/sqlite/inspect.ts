@@ -21,7 +21,7 @@ export function inspectStore(dataFolder: string): StoreFacts {
     const newestEvent = db.get<{ time: string }>('SELECT time FROM event ORDER BY id DESC LIMIT 1')?.time
     const newestBackup = db.get<{ time: string | null }>(
       `SELECT max(time) AS time FROM (SELECT time, event, outcome FROM event ORDER BY id DESC LIMIT ${searchedEvents})
-       WHERE event = 'backup' AND outcome = 'success'`,
+       WHERE event = 'store.backup' AND outcome = 'success'`,
     )?.time
     const made = readSecrets(dataFolder)[0]?.made
     return {
