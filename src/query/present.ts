@@ -76,16 +76,21 @@ export async function present(
   return sendPieces(reply, { before, between, after, pieces: all }, timeLimits)
 }
 
-/** The pieces that have been read already, then the rest. */
-async function* continued(
+/** The pieces that have been read already, then the rest. Unlike a generator's, its `return` also ends what has not begun. */
+function continued(
   start: readonly Uint8Array[],
   rest: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* start
-    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
-  } finally {
-    await rest.return?.()
+): AsyncIterator<Uint8Array, undefined> {
+  const read = [...start]
+  return {
+    next: async () => {
+      const value = read.shift()
+      return value ? { value, done: false } : ((await rest.next()) as IteratorResult<Uint8Array, undefined>)
+    },
+    return: async () => {
+      await rest.return?.()
+      return { value: undefined, done: true }
+    },
   }
 }
 
