@@ -86,6 +86,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
   }
 
   async function* pieces(reader: Reader, cursor: number, client: Client) {
+    listings.add(Number.POSITIVE_INFINITY)
     try {
       for (;;) {
         const piece = await readerThreads.long(client, () =>
