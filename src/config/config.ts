@@ -11,6 +11,7 @@ import {
 import type { SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import { secretVariables } from './read-secrets.ts'
+import { isServiceLink } from './service-links.ts'
 import { type FilesSentBy, type SettingKey, settings } from './settings.ts'
 
 /**
@@ -208,14 +209,6 @@ function workersFor(wanted: number, database: DatabaseConfig): number {
   if (process.platform !== 'linux') return 1
   return database.kind === 'embedded' ? wanted : Math.min(wanted, database.poolSize)
 }
-
-/**
- * Set in every container beside a service that is called carrel, or carrel-something
- * (https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables).
- */
-const isServiceLink = (key: string, value: string): boolean =>
-  /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(key) ||
-  (key.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value))
 
 /** Groups that fit into a token without exceeding the size limit of tokens (T8). */
 const maxGroups = 100
