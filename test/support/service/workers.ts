@@ -61,15 +61,15 @@ export function endings(t: TestContext): Ends {
   const file = join(folder, 'ends.cjs')
   writeFileSync(
     file,
-    `const { existsSync, readFileSync, rmSync } = require('node:fs')
+    `const { existsSync, readFileSync, unlinkSync } = require('node:fs')
      const { Server } = require('node:net')
      const { isMainThread } = require('node:worker_threads')
      const { listen } = Server.prototype
      if (!isMainThread) Server.prototype.listen = function (...args) {
        setInterval(() => {
          let how
-         // Only one thread removes it.
-         try { how = readFileSync(${JSON.stringify(order)}, 'utf8'); rmSync(${JSON.stringify(order)}) } catch { return }
+         // Only one thread removes it; of rmSync, several could think that they did.
+         try { how = readFileSync(${JSON.stringify(order)}, 'utf8'); unlinkSync(${JSON.stringify(order)}) } catch { return }
          if (how === 'stall') {
            const nobody = new Int32Array(new SharedArrayBuffer(4))
            while (!existsSync(${JSON.stringify(released)})) Atomics.wait(nobody, 0, 0, 20)
