@@ -1,8 +1,10 @@
 import type { Field } from '../model/entities.ts'
 import type { RecordEntity } from '../storage/entities.ts'
+import { missingKey } from './check-key.ts'
 import { csvColumns, readCsv } from './csv.ts'
+import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
-import { ImportError, openSource } from './source.ts'
+import { openSource, type Source } from './source.ts'
 import { fits, kindOf } from './types.ts'
 import { orderOf } from './value-order.ts'
 
@@ -25,33 +27,47 @@ export async function readChanges(
   { scratchFolder, signal }: { readonly scratchFolder: string; readonly signal: AbortSignal | undefined },
   progress: (share: number) => void,
 ): Promise<ReadRecord[]> {
-  const source = await openSource(path, scratchFolder, signal)
+  const tooMany = () =>
+    new ImportError(
+      `these are more than ${maxChanges.toLocaleString('en')} records, or more than 64 MB; import all records of ${entity.name} instead`,
+    )
+  const source = shortSource(await openSource(path, scratchFolder, signal), tooMany)
   const changes: ReadRecord[] = []
-  let bytes = 0
-  const add = (records: Iterable<ReadRecord>, length: number) => {
+  const add = (records: Iterable<ReadRecord>) => {
     signal?.throwIfAborted()
-    for (const record of records) changes.push(record)
-    bytes += length
-    if (changes.length > maxChanges || bytes > maxBytes)
-      throw new ImportError(
-        `these are more than ${maxChanges.toLocaleString('en')} records, or more than 64 MB; import all records of ${entity.name} instead`,
-      )
+    for (const record of records) {
+      changes.push(record)
+      if (changes.length > maxChanges) throw tooMany()
+    }
   }
   try {
     if (source.format === 'csv') {
       await csvColumns(source, [entity.key].flat())
       // Cells of known fields become what the entity has in them.
       const types = new Map(entity.fields.map(({ name, type }) => [name, type]))
-      for await (const records of readCsv(source, types, progress)) add(records, 0)
+      for await (const records of readCsv(source, types, progress)) add(records)
     } else {
       const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
-      for await (const piece of pieces(source.open(progress))) add(recordsOf(piece), piece.bytes.length)
+      for await (const piece of pieces(source.open(progress))) add(recordsOf(piece))
     }
   } finally {
     await source.close()
   }
   return changes
 }
+
+/** A source that ends with an error when it is too long: also while nothing of it is kept yet. */
+const shortSource = (source: Source, tooLong: () => ImportError): Source => ({
+  ...source,
+  open: async function* (progress) {
+    let bytes = 0
+    for await (const chunk of source.open(progress)) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw tooLong()
+      yield chunk
+    }
+  },
+})
 
 /**
  * @param onlyKeys whether the other fields don't count
@@ -107,10 +123,7 @@ export function keysOf({ fields, key }: RecordEntity) {
   return (record: Readonly<Record<string, unknown>>, line = 0): string[] =>
     orders.map(({ name, order }) => {
       const value = fieldValue(record, name)
-      if (value === null)
-        throw new ImportError(
-          `line ${line}: the key field ${JSON.stringify(name)} is missing or null; every record needs its key`,
-        )
+      if (value === null) throw missingKey(line, name)
       return order.key(value)
     })
 }

@@ -1,6 +1,8 @@
 import type { Field } from '../model/entities.ts'
 import { sortRecords } from '../storage/shared/sort-records.ts'
-import { ImportError } from './source.ts'
+import { type Batch, noCode, readRun } from './batches.ts'
+import { ImportError } from './import-error.ts'
+import { readAt } from './spool.ts'
 
 /** One field of the key. */
 export interface KeyField {
@@ -51,10 +53,13 @@ function refuseMissing(key: readonly KeyField[], records: Records): void {
   const found = places.filter(at => at >= 0)
   if (found.length === 0) return
   const first = Math.min(...found)
-  throw new ImportError(
-    `line ${records.line(first)}: the key field ${JSON.stringify(key[places.indexOf(first)]?.field.name)} is missing or null; every record needs its key`,
-  )
+  throw missingKey(records.line(first), key[places.indexOf(first)]?.field.name)
 }
+
+export const missingKey = (line: number, field: string | undefined): ImportError =>
+  new ImportError(
+    `line ${line}: the key field ${JSON.stringify(field)} is missing or null; every record needs its key`,
+  )
 
 function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Records): void {
   const isSame = (one: number, other: number) => key.every(({ ranks }) => ranks[one] === ranks[other])
@@ -79,4 +84,24 @@ function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Rec
       ? `line ${again}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own`
       : `line ${again}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own`,
   )
+}
+
+/** @throws ImportError naming the first record of the batch that lacks a part of its key */
+export function refuseKeyless(batch: Batch, key: readonly string[]): void {
+  const lacking = key.flatMap(name => {
+    const field = batch.fields.findIndex(one => one.name === name)
+    if (batch.fields[field]?.filled === batch.count) return []
+    const codes = new Uint16Array(batch.count).fill(noCode)
+    if (field >= 0) readAt(batch.descriptor, codes, readRun(batch, field).codes)
+    return [{ name, at: codes.indexOf(noCode) }]
+  })
+  const [first] = lacking.toSorted((one, other) => one.at - other.at)
+  if (first) throw missingKey(lineOf(batch, first.at), first.name)
+}
+
+/** @param n the number of the record in the batch */
+export function lineOf({ descriptor, lines }: Batch, n: number): number {
+  const line = new Uint32Array(1)
+  readAt(descriptor, line, lines + n * line.byteLength)
+  return line[0] as number
 }

@@ -1,4 +1,4 @@
-import { ImportError } from './source.ts'
+import { ImportError } from './import-error.ts'
 
 /** Collations of text: those of Node's ICU (docs/decisions/0015). */
 

@@ -1,8 +1,8 @@
 import type { FieldType } from '../model/entities.ts'
 import { noCode, runKinds, runNumbers } from './batches.ts'
+import { ImportError } from './import-error.ts'
 import { binaryText, markedNumber, markedText, oddKey } from './sort-keys.ts'
 import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
-import { ImportError } from './source.ts'
 import type { Appender } from './spool.ts'
 import { fits, isUniformDateTime, kindOf, textForm } from './types.ts'
 

@@ -1,6 +1,7 @@
 import { CsvError, parse } from 'csv-parse'
-import { maxLineBytes } from './lines.ts'
-import { ImportError } from './source.ts'
+import { quoteFault } from './csv-quotes.ts'
+import { ImportError } from './import-error.ts'
+import { LongLine, maxLineBytes } from './lines.ts'
 
 /** A row of a CSV file (RFC 4180), with the number of its first line. */
 export interface Row {
@@ -9,25 +10,23 @@ export interface Row {
 }
 
 /**
+ * @param lines whole lines in UTF-8, without a byte-order mark
  * @param lenient rows may have more or fewer cells than the first, and blanks around quoted cells are ignored
  * @throws ImportError naming the line, after the rows before it
  */
-export async function* csvRows(text: AsyncIterable<string>, lenient = false): AsyncIterable<Row[]> {
+export async function* csvRows(lines: AsyncIterable<Buffer>, lenient = false): AsyncIterable<Row[]> {
   let rows: Row[] = []
-  let line = 1
   let columns: number | undefined
+  const place = new RowPlace(lenient)
   const parser = parse({
     skip_empty_lines: true,
     relax_column_count: lenient,
     trim: lenient,
-    // A quoted cell that never ends would otherwise read the rest of the file into memory.
-    max_record_size: maxLineBytes,
     // Collected here and not read from the stream: a stream that fails drops what it has buffered.
-    on_record: (cells: string[], { lines }) => {
+    on_record: (cells: string[], { bytes }) => {
       columns ??= cells.length
-      rows.push({ line, cells })
-      // `lines` is the line that the record ends on: quoted cells may contain line breaks.
-      line = lines + 1
+      rows.push({ line: place.line, cells })
+      place.next(bytes)
       return null
     },
   })
@@ -41,33 +40,107 @@ export async function* csvRows(text: AsyncIterable<string>, lenient = false): As
     return taken
   }
   try {
-    for await (const part of text) {
+    for await (const part of lines) {
+      place.add(part)
       await done(callback => parser.write(part, callback))
       yield take()
+      if (place.row.length > maxLineBytes) throw new LongLine(`line ${place.line}: a row longer than 16 MB`)
     }
     await done(callback => parser.end(callback))
     yield take()
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error
+    if (!(error instanceof CsvError || error instanceof LongLine)) throw error
     // The rows before the bad line are good.
     yield take()
-    throw new ImportError(`line ${error.lines ?? line}: ${explain(error, columns)}`, { cause: error })
+    throw new ImportError(explain(error, place, lenient, columns), { cause: error })
   } finally {
     parser.destroy()
   }
 }
 
-/** What is wrong with a row, and what would be right. */
-function explain(error: CsvError, columns: number | undefined): string {
+/** Where the parser is. It doesn't count the lines inside of quoted cells as others do, nor say where a row begins. */
+class RowPlace {
+  /** The bytes from the start of the row that isn't whole yet. */
+  row: Buffer = Buffer.alloc(0)
+  /** The line that the row begins on. */
+  line = 1
+  /** How many bytes are before it. */
+  #start = 0
+  /** Old Macs ended their lines with a carriage return. */
+  #lineBreak = 0x0a
+  readonly #skipsBlanks: boolean
+
+  constructor(lenient: boolean) {
+    this.#skipsBlanks = lenient
+  }
+
+  /** Adds what the parser gets. */
+  add(part: Buffer): void {
+    const isFirst = this.#start === 0 && this.row.length === 0
+    if (isFirst && !part.includes(0x0a)) this.#lineBreak = 0x0d
+    this.row = this.row.length === 0 ? part : Buffer.concat([this.row, part])
+    this.#skipEmptyLines()
+  }
+
+  /** @param end how many bytes there are before the next row */
+  next(end: number): void {
+    this.#pass(end - this.#start)
+    this.#skipEmptyLines()
+  }
+
+  /** @returns the line that this byte of the row is in */
+  lineAt(offset: number): number {
+    let line = this.line
+    for (let at = this.#breakAfter(0); at < offset; at = this.#breakAfter(at + 1)) line++
+    return line
+  }
+
+  #pass(bytes: number): void {
+    this.line = this.lineAt(bytes)
+    this.row = this.row.subarray(bytes)
+    this.#start += bytes
+  }
+
+  #skipEmptyLines(): void {
+    let end = 0
+    for (let at = 0; at < this.row.length; at++) {
+      const byte = this.row[at]
+      if (byte === 0x0a || byte === 0x0d) end = at + 1
+      else if (!this.#skipsBlanks || (byte !== 0x20 && byte !== 0x09)) break
+    }
+    if (end > 0) this.#pass(end)
+  }
+
+  #breakAfter(from: number): number {
+    const found = this.row.indexOf(this.#lineBreak, from)
+    return found < 0 ? Number.POSITIVE_INFINITY : found
+  }
+}
+
+/** What is wrong with a row, where that begins, and what would be right. */
+function explain(
+  error: CsvError | LongLine,
+  place: RowPlace,
+  lenient: boolean,
+  columns: number | undefined,
+): string {
+  const fault = quoteFault(place.row, lenient)
+  const line = place.lineAt(fault?.from ?? 0)
+  if (fault?.kind === 'open')
+    return error instanceof LongLine
+      ? `line ${line}: the quoted value that begins here doesn't end within 16 MB; is its closing double quote missing?`
+      : `line ${line}: the quoted value that begins here doesn't end before the file does; is its closing double quote missing?`
+  if (error instanceof LongLine) return error.message
+  if (fault?.kind === 'closed early') {
+    const end = place.lineAt(fault.to)
+    return end === line
+      ? `line ${line}: text after the closing double quote of a cell; double the quotes that belong to the text`
+      : `line ${line}: the quoted value that begins here ends on line ${end}, where text follows its double quote; is a closing double quote missing before? Double the quotes that belong to the text`
+  }
+  if (fault?.kind === 'inside')
+    return `line ${line}: a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside`
   const { code, record } = error as CsvError & { readonly record?: unknown }
   if (code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH' && Array.isArray(record))
-    return `the row and the header differ in length: ${record.length} and ${columns} cells; write a cell that has a comma in double quotes`
-  if (code === 'CSV_QUOTE_NOT_CLOSED')
-    return 'the file ends within a quoted cell; is the closing double quote missing?'
-  if (code === 'INVALID_OPENING_QUOTE')
-    return 'a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside'
-  if (code === 'CSV_INVALID_CLOSING_QUOTE')
-    return 'text after the closing double quote of a cell; double the quotes that belong to the text'
-  if (code === 'CSV_MAX_RECORD_SIZE') return 'a row longer than 16 MB; is a closing double quote missing?'
-  return error.message
+    return `line ${line}: the row and the header differ in length: ${record.length} and ${columns} cells; write a cell that has a comma in double quotes`
+  return `line ${line}: ${error.message}`
 }

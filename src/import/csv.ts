@@ -1,9 +1,11 @@
 import { parseExact } from '../lib/json.ts'
 import type { FieldType } from '../model/entities.ts'
 import { csvRows } from './csv-rows.ts'
+import { maxFields } from './field-list.ts'
+import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import { readLines } from './lines.ts'
-import { ImportError, type Source } from './source.ts'
+import type { Source } from './source.ts'
 
 /**
  * CSV (RFC 4180; a byte-order mark and any line ending are accepted). Cells have no types, so the file is read twice: first
@@ -67,6 +69,10 @@ interface Column {
 }
 
 function readHeader(cells: readonly string[], line: number, types: ReadonlyMap<string, FieldType>): Column[] {
+  if (cells.length > maxFields)
+    throw new ImportError(
+      `line ${line}: there are ${cells.length.toLocaleString('en')} columns, and at most ${maxFields.toLocaleString('en')} are taken; put those that vary into one column, as JSON`,
+    )
   return cells.map((name, at) => {
     if (name === '')
       throw new ImportError(`line ${line}: column ${at + 1} has no name; the first line names the columns`)
@@ -120,8 +126,5 @@ function parseCell(name: string, cell: string, line: number): unknown {
   }
 }
 
-async function* textOf(source: Source, progress?: (share: number) => void): AsyncIterable<string> {
-  for await (const { text } of readLines(source.open(progress))) yield text
-}
-
-const readRows = (source: Source, progress?: (share: number) => void) => csvRows(textOf(source, progress))
+const readRows = (source: Source, progress?: (share: number) => void) =>
+  csvRows(readLines(source.open(progress)))

@@ -1,6 +1,7 @@
 import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { Column } from './column.ts'
+import { maxFields, tooManyFields } from './field-list.ts'
 import type { ReadRecord } from './json-lines.ts'
 import type { Appender } from './spool.ts'
 
@@ -8,6 +9,8 @@ import type { Appender } from './spool.ts'
 const maxRecords = 0xffff
 /** Of JSON. */
 const maxBytes = 2 * 1024 * 1024
+/** Of all columns together: small records may have many fields among them. */
+const maxCodes = 8_000_000
 const leastRoom = 64 * 1024
 
 /**
@@ -45,7 +48,8 @@ export class Encoder {
     }
     this.#write(JSON.stringify(record))
     this.#lines.push(line)
-    return n + 1 === maxRecords || this.#end >= maxBytes ? this.flush() : undefined
+    const isFull = n + 1 === maxRecords || this.#end >= maxBytes || (n + 1) * this.#columns.length >= maxCodes
+    return isFull ? this.flush() : undefined
   }
 
   #write(json: string): void {
@@ -86,6 +90,8 @@ export class Encoder {
   #columnOf(name: string, line: number): Column {
     const known = this.#places.get(name)
     if (known !== undefined) return this.#columns[known] as Column
+    // Before a record of very many fields has taken the memory for all of them.
+    if (this.#columns.length === maxFields) throw tooManyFields(line)
     const column = new Column(name, line, this.#types.get(name))
     this.#places.set(name, this.#columns.length)
     this.#columns.push(column)

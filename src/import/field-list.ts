@@ -1,6 +1,6 @@
 import type { Field, FieldType } from '../model/entities.ts'
 import type { BatchField } from './batches.ts'
-import { ImportError } from './source.ts'
+import { ImportError } from './import-error.ts'
 import { type FieldStatistics, fieldOf, type Mix, mixOf } from './types.ts'
 
 /** What the operator declares, by the names of the fields. */
@@ -19,6 +19,11 @@ export interface Findings {
 
 /** A table of ranks for each field is as much as a store should have to keep. */
 export const maxFields = 1_900
+export const tooManyFields = (line: number): ImportError =>
+  new ImportError(
+    `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
+  )
+
 /** Names that a message lists. */
 const maxNames = 50
 
@@ -57,10 +62,7 @@ export class FieldList {
     const known = this.#places.get(name)
     if (known !== undefined) return known
     const place = this.#statistics.length
-    if (place === maxFields)
-      throw new ImportError(
-        `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
-      )
+    if (place === maxFields) throw tooManyFields(line)
     this.#places.set(name, place)
     this.#statistics.push({
       name,

@@ -5,8 +5,9 @@ import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
 import type { Entities } from '../storage/entities.ts'
 import { csvColumns, readCsv } from './csv.ts'
 import type { Findings } from './field-list.ts'
+import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord } from './json-lines.ts'
-import { ImportError, openSource, type Source } from './source.ts'
+import { openSource, type Source } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
 
 export interface ImportOptions {
@@ -92,10 +93,14 @@ export async function importStaged(
   const { name, key, read, replaces, event, signal, types = new Map(), collations = new Map() } = options
   checkName(name)
   const start = performance.now()
-  const staging = createStaging(join(entities.scratchFolder, `import-${process.pid}-${Math.trunc(start)}`), {
-    types,
-    collations,
-  })
+  const staging = createStaging(
+    join(entities.scratchFolder, `import-${process.pid}-${Math.trunc(start)}`),
+    {
+      types,
+      collations,
+    },
+    [key].flat(),
+  )
   let isWritten = false
   try {
     await fill(staging)
@@ -105,7 +110,7 @@ export async function importStaged(
       signal?.throwIfAborted()
     }
     sorted(0)
-    const staged = await staging.finish([key].flat(), sorted)
+    const staged = await staging.finish(sorted)
     sorted(1)
     const written = (share: number) => {
       signal?.throwIfAborted()

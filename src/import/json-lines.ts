@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { parseExact } from '../lib/json.ts'
+import { ImportError } from './import-error.ts'
 import { badEncoding, maxLineBytes, textFrom, wholeLines } from './lines.ts'
-import { ImportError } from './source.ts'
 
 /** A record, and the line that it begins on, counted from 1. */
 export interface ReadRecord {
@@ -50,6 +50,10 @@ export function* recordsOf(piece: Piece): Iterable<ReadRecord> {
 
 /** @throws ImportError naming the line */
 export function parseRecord(json: string, line: number): Record<string, unknown> {
+  if (json.length > maxDepth && isTooDeep(json))
+    throw new ImportError(
+      `line ${line}: arrays and objects are nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them`,
+    )
   let value: unknown
   try {
     value = parseExact(json)
@@ -64,6 +68,26 @@ export function parseRecord(json: string, line: number): Record<string, unknown>
       `line ${line}: not a JSON object but ${JSON.stringify(value)?.slice(0, 60)}; every record is an object, in braces`,
     )
   return value as Record<string, unknown>
+}
+
+/** Deeper records take very much memory to read, and can't be written again. */
+const maxDepth = 1_000
+
+/** Brackets in strings don't count, but few records are so deep even if they do. */
+const isTooDeep = (json: string): boolean =>
+  depthOf(json) > maxDepth && depthOf(json.replace(/"(?:[^"\\]|\\.)*"/gs, '""')) > maxDepth
+
+/** How many brackets are open at most. */
+function depthOf(json: string): number {
+  let depth = 0
+  let most = 0
+  for (let at = 0; at < json.length; at++) {
+    // [ and {, ] and } differ from each other by one bit.
+    const bracket = json.charCodeAt(at) & 0xdf
+    if (bracket === 0x5b) most = Math.max(most, ++depth)
+    else if (bracket === 0x5d) depth--
+  }
+  return most
 }
 
 /** The parser counts lines from the beginning of the record: they would be mistaken for lines of the file. */

@@ -1,28 +1,35 @@
 import { isUtf8 } from 'node:buffer'
-import { ImportError } from './source.ts'
+import { ImportError } from './import-error.ts'
 
-/** In a longer line, a line break is probably missing. */
+/** The largest line of NDJSON, element of a JSON array, and row of CSV. In a longer one, its end is probably missing. */
 export const maxLineBytes = 16 * 1024 * 1024
 
-/** Some whole lines: their text, and the number of the first one, counted from 1. */
-export interface Lines {
-  readonly first: number
-  readonly text: string
-}
+/** A line is too long. */
+export class LongLine extends ImportError {}
 
-/** @throws ImportError naming the first line that is not UTF-8, or a line that is too long */
-export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncIterable<Lines> {
-  for await (const { first, bytes } of wholeLines(chunks, 0)) {
+/** So many bytes are checked at once. */
+const leastLines = 256 * 1024
+
+/**
+ * @returns whole lines, without the byte-order mark of the first
+ * @throws ImportError naming the first line that is not UTF-8, or a line that is too long
+ */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  for await (const { first, bytes } of wholeLines(chunks, leastLines)) {
     if (!isUtf8(bytes)) throw badEncoding(bytes, first)
-    yield { first, text: textFrom(first, bytes) }
+    yield first === 1 && bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
+      ? bytes.subarray(byteOrderMark.length)
+      : bytes
   }
 }
+
+const byteOrderMark = Buffer.from('\ufeff')
 
 /** The text of some lines, without the byte-order mark of the first. */
 export const textFrom = (first: number, bytes: Buffer): string =>
   first === 1 ? bytes.toString().replace(/^\ufeff/, '') : bytes.toString()
 
-/** Some whole lines as they are. */
+/** Some whole lines as they are, and the number of the first one, counted from 1. */
 export interface RawLines {
   readonly first: number
   readonly bytes: Buffer
@@ -56,7 +63,7 @@ export async function* wholeLines(chunks: AsyncIterable<Buffer>, least: number):
       if (whole > 0 && whole >= least) yield take(whole)
       else if (held - whole > maxLineBytes) {
         if (whole > 0) yield take(whole)
-        throw new ImportError(`line ${first}: longer than 16 MB; is a line break missing?`)
+        throw new LongLine(`line ${first}: longer than 16 MB; is a line break missing?`)
       }
     }
   } catch (error) {

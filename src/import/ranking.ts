@@ -1,8 +1,8 @@
 import type { Field } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import type { Crew } from './crew.ts'
+import { ImportError } from './import-error.ts'
 import type { RankTask } from './rank-field.ts'
-import { ImportError } from './source.ts'
 import { readAt, release } from './spool.ts'
 
 /** A batch among those of all records. */

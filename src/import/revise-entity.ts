@@ -5,9 +5,9 @@ import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { type ChangeKind, type ChangePlan, type Counts, planOf } from './change-plan.ts'
 import { checkChanges, readChanges } from './changes.ts'
 import { type Progress, VersionReplaced } from './import-entity.ts'
+import { ImportError } from './import-error.ts'
 import { reviseFields } from './revised-fields.ts'
 import { rewrite } from './rewrite.ts'
-import { ImportError } from './source.ts'
 import { openSpool } from './spool.ts'
 
 export interface ReviseOptions {

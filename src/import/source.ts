@@ -3,10 +3,8 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { OperatorError } from '../model/errors.ts'
-
-/** The import can't be done; the message names the line where there is one, and says what would be right. */
-export class ImportError extends OperatorError {}
+import { lineAt, refuseBlank, refuseExpansion } from './bounded-input.ts'
+import { ImportError } from './import-error.ts'
 
 export type Format = 'ndjson' | 'json' | 'csv'
 
@@ -120,20 +118,10 @@ const codeOf = (error: unknown): string =>
 const chunkSize = 256 * 1024
 
 /** @param seen called with the number of bytes read so far, before unpacking */
-async function* read({ name, handle }: OpenFile, seen: (bytes: number) => void): AsyncIterable<Buffer> {
-  async function* chunks() {
-    for (let at = 0; ; ) {
-      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, at)
-      if (bytesRead === 0) return
-      at += bytesRead
-      yield buffer.subarray(0, bytesRead)
-      // The generator resumes when this chunk has been taken.
-      seen(at)
-    }
-  }
+async function* read(file: OpenFile, seen: (bytes: number) => void): AsyncIterable<Buffer> {
+  const { name } = file
   try {
-    if (await isGzip(handle)) yield* unpacked(chunks())
-    else yield* chunks()
+    yield* refuseBlank(await bytesOf(file, seen), async offset => lineAt(await bytesOf(file), offset))
   } catch (error) {
     const code = codeOf(error)
     if (error instanceof ImportError || !/^[EZ]/.test(code)) throw error
@@ -146,9 +134,28 @@ async function* read({ name, handle }: OpenFile, seen: (bytes: number) => void):
   }
 }
 
+/** The unpacked bytes. */
+async function bytesOf(
+  { name, handle }: OpenFile,
+  seen: (bytes: number) => void = () => {},
+): Promise<AsyncIterable<Buffer>> {
+  let at = 0
+  async function* chunks() {
+    for (;;) {
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, at)
+      if (bytesRead === 0) return
+      at += bytesRead
+      yield buffer.subarray(0, bytesRead)
+      // The generator resumes when this chunk has been taken.
+      seen(at)
+    }
+  }
+  return (await isGzip(handle)) ? refuseExpansion(name, unpacked(chunks()), () => at) : chunks()
+}
+
 async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   // The last stream emits the errors of all; the callback has nothing to do.
-  const output = pipeline(Readable.from(chunks), createGunzip(), () => {})
+  const output = pipeline(Readable.from(chunks), createGunzip({ chunkSize }), () => {})
   try {
     yield* output as AsyncIterable<Buffer>
   } finally {

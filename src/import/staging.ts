@@ -2,15 +2,15 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { parseExact } from '../lib/json.ts'
 import type { Field } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
-import { orderByKey, type Records } from './check-key.ts'
+import { lineOf, orderByKey, type Records, refuseKeyless } from './check-key.ts'
 import { createCrew } from './crew.ts'
 import { Encoder } from './encoder.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
+import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
 import { batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
 import { createRanking, type StagedBatch } from './ranking.ts'
-import { ImportError } from './source.ts'
-import { readAt, release } from './spool.ts'
+import { release } from './spool.ts'
 import type { Encoded } from './work.ts'
 
 /**
@@ -34,7 +34,7 @@ export interface Staging {
    * @param progress called with the share that is done; it may throw to stop
    * @throws ImportError if the key is missing, null, of a wrong type or not unique, or if a declaration doesn't fit
    */
-  finish(key: readonly string[], progress: (share: number) => void): Promise<Staged>
+  finish(progress: (share: number) => void): Promise<Staged>
   close(): Promise<void>
 }
 
@@ -49,15 +49,26 @@ export interface Staged {
   ranks(field: number): Promise<Uint32Array>
 }
 
-/** @param file begins the names of temporary files */
-export function createStaging(file: string, declarations: Declarations): Staging {
+/** Records that are read before one without a key ends the reading. */
+const readAnyway = 100_000
+
+/**
+ * @param file begins the names of temporary files
+ * @param key the fields that identify a record
+ */
+export function createStaging(file: string, declarations: Declarations, key: readonly string[]): Staging {
   const crew = createCrew(file, declarations.types)
   const list = new FieldList(declarations)
   const encoder = new Encoder(crew.spool, declarations.types)
   let batches: StagedBatch[] = []
+  /** The batches whose records have their keys. */
+  let checked = 0
 
   function take(batch: Batch | undefined): void {
     if (batch) batches.push({ ...batch, start: list.count, indexes: list.add(batch.fields, batch.count) })
+    // A whole file of records without a key would fill memory and disk before it is refused.
+    if (list.count > readAnyway)
+      for (; checked < batches.length; checked++) refuseKeyless(batches[checked] as StagedBatch, key)
   }
   function takeAll({ batches: read, refused }: Encoded): void {
     for (const batch of read) take(batch)
@@ -98,7 +109,7 @@ export function createStaging(file: string, declarations: Declarations): Staging
     await settle()
   }
 
-  async function finish(key: readonly string[], progress: (share: number) => void): Promise<Staged> {
+  async function finish(progress: (share: number) => void): Promise<Staged> {
     take(encoder.flush())
     const keyPlaces = key.map(name => list.place(name, 'the key field'))
     list.checkDeclarations()
@@ -173,9 +184,7 @@ function recordsOf(batches: readonly StagedBatch[]): Records {
   return {
     line: at => {
       const { batch, n } = find(at)
-      const line = new Uint32Array(1)
-      readAt(batch.descriptor, line, batch.lines + n * line.byteLength)
-      return line[0] as number
+      return lineOf(batch, n)
     },
     read: at => {
       const { batch, n } = find(at)

@@ -1,9 +1,9 @@
 import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { Encoder } from './encoder.ts'
+import { ImportError } from './import-error.ts'
 import { type Piece, recordsOf } from './json-lines.ts'
 import { type RankTask, rankField } from './rank-field.ts'
-import { ImportError } from './source.ts'
 import type { Appender } from './spool.ts'
 
 /** The parts of an import that threads share out among them (crew.ts). */

@@ -1,6 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ImportError } from '../import/source.ts'
+import { ImportError } from '../import/import-error.ts'
 import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
 import { type ListedFile, parseContents } from './contents.ts'
 import { BadItem, type FoundItem, toItem } from './item.ts'

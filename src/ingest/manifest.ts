@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { csvRows, type Row } from '../import/csv-rows.ts'
+import { ImportError } from '../import/import-error.ts'
 import { readLines } from '../import/lines.ts'
-import { ImportError } from '../import/source.ts'
 import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
 import { bundleOf } from './contents.ts'
 import { BadItem, type FoundItem, toItem } from './item.ts'
@@ -28,7 +28,7 @@ export async function openManifest(folder: string, options: SourceOptions): Prom
   })
   const lines = await countLines(file)
   const input = file.createReadStream({ start: 0 })
-  const rows = flatten(csvRows(textOf(input), true))
+  const rows = flatten(csvRows(withoutMarks(input), true))
   try {
     const header = await rows.next()
     if (header.done) throw new ImportError('it is empty; its first line names the columns')
@@ -41,8 +41,9 @@ export async function openManifest(folder: string, options: SourceOptions): Prom
 }
 
 /** Removes byte-order marks at the ends of lines, where joined files and some editors have them. */
-async function* textOf(input: AsyncIterable<Buffer>): AsyncIterable<string> {
-  for await (const { text } of readLines(input)) yield text.replace(/^\ufeff+|\ufeff+$/gm, '')
+async function* withoutMarks(input: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  for await (const lines of readLines(input))
+    yield lines.includes('\ufeff') ? Buffer.from(lines.toString().replace(/^\ufeff+|\ufeff+$/gm, '')) : lines
 }
 
 /** The progress follows rows, not bytes: rows are read ahead, and most time goes into their files. */

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { ImportError } from '../import/source.ts'
+import { ImportError } from '../import/import-error.ts'
 import { openArchive } from './archive.ts'
 import type { Candidates, SourceOptions } from './candidates.ts'
 import { manifestName, openManifest } from './manifest.ts'

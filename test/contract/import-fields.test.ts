@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ImportError } from '../../src/import/source.ts'
+import { ImportError } from '../../src/import/import-error.ts'
 import type { Entity, FieldType } from '../../src/model/entities.ts'
 import { bodyOf, list, listPath, queryPath } from '../support/clients/listings.ts'
 import { importText, leftoversIn, ndjson } from '../support/data/imports.ts'

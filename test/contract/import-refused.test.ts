@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
-import { ImportError } from '../../src/import/source.ts'
+import { ImportError } from '../../src/import/import-error.ts'
 import { bodyOf, listPath, queryPath } from '../support/clients/listings.ts'
 import { books } from '../support/data/books.ts'
 import { csvOf, importText, leftoversIn, ndjson, wide } from '../support/data/imports.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { realpathSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { ImportError } from '../../src/import/source.ts'
+import { ImportError } from '../../src/import/import-error.ts'
 import type { Candidate } from '../../src/ingest/candidates.ts'
 import { readHeader } from '../../src/ingest/manifest.ts'
 import { openItems } from '../../src/ingest/source.ts'

@@ -45,10 +45,14 @@ test('D2 Q6 records that are read in many pieces are numbered and ranked as a pl
       rawEntity(anyText, { least: 1, most: 60 }),
       fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }),
       async (entity, sizes) => {
-        const staging = createStaging(join(folder, `${round++}`), { types: new Map(), collations: new Map() })
+        const staging = createStaging(
+          join(folder, `${round++}`),
+          { types: new Map(), collations: new Map() },
+          [entity.key],
+        )
         try {
           await staging.read(cut(entity.records.map(recordText), sizes), undefined)
-          const staged = await staging.finish([entity.key], () => {})
+          const staged = await staging.finish(() => {})
           const fields = fieldsOf(entity.records)
           assert.deepEqual(staged.fields, fields)
           const order = sorted(entity.records, fields, [], entity.key).map(recordText)
@@ -77,14 +81,18 @@ test('D2 the first line that is wrong is named, whichever thread reads it', asyn
     // A worse one, later.
     if (/valid|declared/.test(message.source)) records[100] = 'nonsense'
     for (const size of [1, 7, 50, 200]) {
-      const staging = createStaging(join(folder, 'wrong'), {
-        types: new Map([['n', 'integer'] as const]),
-        collations: new Map(),
-      })
+      const staging = createStaging(
+        join(folder, 'wrong'),
+        {
+          types: new Map([['n', 'integer'] as const]),
+          collations: new Map(),
+        },
+        ['id'],
+      )
       await assert.rejects(
         async () => {
           await staging.read(cut(records, [size]), undefined)
-          await staging.finish(['id'], () => {})
+          await staging.finish(() => {})
         },
         { message },
       )
