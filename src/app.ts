@@ -29,6 +29,7 @@ import { itemRoutes } from './dspace/items.ts'
 import { rootRoutes } from './dspace/root.ts'
 import { siteRoutes } from './dspace/sites.ts'
 import { createFileStore } from './files/file-store.ts'
+import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
 import { createCsrf } from './http/csrf.ts'
 import { healthRoutes } from './http/health.ts'
@@ -87,7 +88,11 @@ export async function buildApp(
     { accounts, addresses, clock, keyring, log: app.log, specialGroups },
     storage,
   )
-  healthRoutes(app, { ping: storage.ping, loops: limits.loops })
+  healthRoutes(app, {
+    ping: storage.ping,
+    requireFolder: () => requireFolder(config.filesFolder, repository),
+    loops: limits.loops,
+  })
   metricsRoutes(app, { config, limits, tally, figures: storage.figures })
   signpostingRoutes(app)
   // Everything inside knows who is asking.

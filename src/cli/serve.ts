@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/shared/event-loops.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { ReportLoss, Storage } from '../storage/storage.ts'
 import type { Demo } from './demo.ts'
 import { Failure } from './failures.ts'
 import { ownCommand } from './given-path.ts'
@@ -27,7 +27,7 @@ export function serveCommand(): Command {
       const shared = createShared(asked.cacheSize)
       // They load the service while this thread opens the store.
       const spawned = asked.workers > 1 ? Array.from({ length: asked.workers }, spawnWorker) : []
-      const storage = await openStore(asked, { create: true }, shared)
+      const storage = await openStore(asked, { create: true }, shared, announceLoss)
       try {
         const fail = () => void storage.close().finally(() => process.exit(1))
         const stopHousekeeping = await keepHouse(storage, asked)
@@ -117,6 +117,16 @@ function announceReady({ baseUrl, host, port }: Config): void {
     listening,
     msg: 'ready',
   })
+}
+
+/** Once for each loss: what has happened, and what to do (D5). */
+const announceLoss: ReportLoss = loss => {
+  if (loss === null)
+    announce('info', 'The files of the store are back. The service goes on.', {
+      msg: 'the files of the store are back',
+    })
+  else
+    announce('error', `Nothing can be read or written: ${loss}.`, { msg: 'the store has lost a file', loss })
 }
 
 /** What somebody who starts a service on a new store must know. */

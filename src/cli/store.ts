@@ -2,7 +2,7 @@ import { type Config, toConfig } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { createShared, type Shared } from '../storage/shared/event-loops.ts'
 import { openEngine as openSqlite } from '../storage/sqlite/engine.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { ReportLoss, Storage } from '../storage/storage.ts'
 
 type StoreSettings = Pick<
   Config,
@@ -31,14 +31,16 @@ async function use<T>(options: { readonly create: boolean }, work: Work<T>): Pro
 /**
  * @param options whether to create a store where there is none
  * @param shared what other event loops of the process use too
+ * @param report is told when the store has lost files
  */
 export async function openStore(
   { database, dataFolder, cacheSize, hiddenMetadata, statementTimeout }: StoreSettings,
   { create }: { readonly create: boolean },
   shared: Shared = createShared(cacheSize),
+  report: ReportLoss = () => {},
 ): Promise<Storage> {
   const common = { create, hiddenMetadata, shared, statementTimeout }
-  if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder })
+  if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report })
   // Its driver is loaded where there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
   return openEngine({ ...database, ...common })

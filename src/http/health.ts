@@ -1,21 +1,31 @@
 import type { FastifyInstance } from 'fastify'
 
 import type { Limits } from '../model/limits.ts'
+import { Problem } from './problems.ts'
 
 interface Parts {
   /** Rejects when the store does not answer. */
   readonly ping: () => Promise<void> | void
+  /** Rejects when the folder of files is lost. */
+  readonly requireFolder: () => Promise<void>
   readonly loops: Limits['loops']
 }
 
 /**
- * `GET /health/live`: the process answers. `GET /health/ready`: so does the store; 503 while it doesn't (D5). It says how
- * many workers run while one is being replaced.
+ * `GET /health/live`: the process answers. `GET /health/ready`: so does the store, whose files are those that it has
+ * opened, and the folder of files is there; 503 while it isn't so (D5). It says how many workers run while one is being
+ * replaced.
  */
-export function healthRoutes(app: FastifyInstance, { ping, loops }: Parts): void {
+export function healthRoutes(app: FastifyInstance, { ping, requireFolder, loops }: Parts): void {
   app.get('/health/live', async () => ({ status: 'live' }))
   app.get('/health/ready', async () => {
     await ping()
+    await requireFolder().catch(cause => {
+      throw new Problem('store-unavailable', 'The folder of files is missing or empty. The log says where.', {
+        headers: { 'retry-after': '5' },
+        cause,
+      })
+    })
     const { running, wanted } = loops()
     return running < wanted ? { status: 'ready', workers: { running, wanted } } : { status: 'ready' }
   })

@@ -203,7 +203,7 @@ export const problems = {
   'store-unavailable': {
     status: 503,
     title: 'The store does not answer',
-    help: 'The database cannot be reached, or is full. Try again after the number of seconds in Retry-After.',
+    help: 'The database cannot be reached, is full, or has lost a file. Try again after the number of seconds in Retry-After.',
   },
 } as const satisfies Record<string, Entry>
 

@@ -36,6 +36,29 @@ export function quoteFault(bytes: Buffer, lenient: boolean): QuoteFault | undefi
   return undefined
 }
 
+/**
+ * Finds a row that the parser would make too many cells of.
+ * @param bytes whole rows from the start of one; the last may be unfinished
+ * @returns the offset of the first row with more cells than that
+ */
+export function rowWithMoreThan(maxCells: number, bytes: Buffer): number | undefined {
+  let from = 0
+  let cells = 1
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === quote) {
+      at = bytes.indexOf(quote, at + 1)
+      if (at < 0) return undefined
+    } else if (byte === comma) {
+      if (++cells > maxCells) return from
+    } else if (byte === lineFeed || byte === carriageReturn) {
+      from = at + 1
+      cells = 1
+    }
+  }
+  return undefined
+}
+
 /** @returns the offset of the closing double quote; -1 if there is none */
 function endOfQuoted(bytes: Buffer, from: number): number {
   for (let at = from + 1; ; at += 2) {

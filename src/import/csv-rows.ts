@@ -1,5 +1,5 @@
 import { CsvError, parse } from 'csv-parse'
-import { quoteFault } from './csv-quotes.ts'
+import { quoteFault, rowWithMoreThan } from './csv-quotes.ts'
 import { ImportError } from './import-error.ts'
 import { LongLine, maxLineBytes } from './lines.ts'
 
@@ -8,6 +8,11 @@ export interface Row {
   readonly line: number
   readonly cells: readonly string[]
 }
+
+/** A cell takes several times as much memory as the comma after it. */
+const maxCells = 100_000
+/** Rows of fewer bytes have their cells counted by nobody. */
+const longRow = 1024 * 1024
 
 /**
  * @param lines whole lines in UTF-8, without a byte-order mark
@@ -42,6 +47,11 @@ export async function* csvRows(lines: AsyncIterable<Buffer>, lenient = false): A
   try {
     for await (const part of lines) {
       place.add(part)
+      const wide = place.row.length > longRow ? rowWithMoreThan(maxCells, place.row) : undefined
+      if (wide !== undefined)
+        throw new ImportError(
+          `line ${place.lineAt(wide)}: a row of more than ${maxCells.toLocaleString('en')} cells; is a line break missing?`,
+        )
       await done(callback => parser.write(part, callback))
       yield take()
       if (place.row.length > maxLineBytes) throw new LongLine(`line ${place.line}: a row longer than 16 MB`)
@@ -91,7 +101,8 @@ class RowPlace {
   /** @returns the line that this byte of the row is in */
   lineAt(offset: number): number {
     let line = this.line
-    for (let at = this.#breakAfter(0); at < offset; at = this.#breakAfter(at + 1)) line++
+    // Rows are so short that a call for each line break takes longer.
+    for (let at = 0; at < offset; at++) if (this.row[at] === this.#lineBreak) line++
     return line
   }
 
@@ -109,11 +120,6 @@ class RowPlace {
       else if (!this.#skipsBlanks || (byte !== 0x20 && byte !== 0x09)) break
     }
     if (end > 0) this.#pass(end)
-  }
-
-  #breakAfter(from: number): number {
-    const found = this.row.indexOf(this.#lineBreak, from)
-    return found < 0 ? Number.POSITIVE_INFINITY : found
   }
 }
 

@@ -85,8 +85,17 @@ export function createStaging(file: string, declarations: Declarations, key: rea
       encoded.catch(() => {})
       running.push(encoded)
     }
+    const takeNext = async () => {
+      try {
+        takeAll((await running.shift()) as Encoded)
+      } catch (error) {
+        // What is wrong with later lines doesn't matter any more.
+        running.length = 0
+        throw error
+      }
+    }
     const settle = async () => {
-      while (running.length > 0) takeAll((await running.shift()) as Encoded)
+      while (running.length > 0) await takeNext()
       if (first) takeAll(crew.here.encode(first))
     }
     try {
@@ -99,7 +108,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
         }
         first = undefined
         start(piece)
-        if (running.length > crew.size + 1) takeAll((await running.shift()) as Encoded)
+        if (running.length > crew.size + 1) await takeNext()
       }
     } catch (error) {
       // What is wrong with an earlier line comes first.

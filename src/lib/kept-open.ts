@@ -14,7 +14,7 @@ const kept = new Map<string, { readonly descriptor: number; users: number }>()
  * such a descriptor. So only the main thread may open it, and the last user closes it after everything that locks it.
  */
 export function keepOpen(path: string): KeptOpen {
-  const id = idOf(path)
+  const id = fileId(path)
   const file = kept.get(id) ?? { descriptor: openSync(path, 'r'), users: 0 }
   file.users++
   kept.set(id, file)
@@ -30,13 +30,13 @@ export function keepOpen(path: string): KeptOpen {
 
 /** @returns the descriptor of a file that this thread keeps open, for its workers */
 export function descriptorOf(path: string): number {
-  const file = kept.get(idOf(path))
+  const file = kept.get(fileId(path))
   if (!file) throw new Error(`${path} is not kept open`)
   return file.descriptor
 }
 
-/** Two paths may lead to one file. */
-function idOf(path: string): string {
+/** Device and inode: two paths may lead to one file. */
+export function fileId(path: string): string {
   const { dev, ino } = statSync(path, { bigint: true })
   return `${dev}:${ino}`
 }

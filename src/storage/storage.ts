@@ -8,6 +8,9 @@ import type { Identities } from './identities.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
 
+/** Is called when the store has lost files, with what to do, and with null when they are back. */
+export type ReportLoss = (message: string | null) => void
+
 /**
  * The storage interface (docs/decisions/0002). Each engine implements all of it, and features depend only on it.
  * Reads on the path of every request may return a value at once (`Awaitable`). Writes return promises that resolve only
@@ -24,7 +27,7 @@ export interface Storage {
   readonly identities: Identities
   readonly figures: StoreFigures
   readonly clock: Clock
-  /** Rejects with `StoreUnavailable` if the store does not answer. */
+  /** Rejects with `StoreUnavailable` if the store does not answer, or its files are not those that were opened. */
   ping(): Awaitable<void>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type Counter, createCounter } from '../../lib/counter.ts'
-import { descriptorOf, type KeptOpen, keepOpen } from '../../lib/kept-open.ts'
+import { descriptorOf, fileId, type KeptOpen, keepOpen } from '../../lib/kept-open.ts'
 import type { Calls } from '../../threads/calls.ts'
 import { remoteThread } from '../../threads/thread.ts'
 import { createThreads, type OwnThreads, type Threads } from '../../threads/threads.ts'
@@ -21,6 +21,8 @@ export interface Shared {
   readonly cacheUsage: () => CacheUsage
   /** The file, which stays open as long as the main thread's store. */
   keepOpen(path: string): Promise<KeptOpen>
+  /** Device and inode of the file at the path, when the main thread first asked. */
+  readonly idOf: (path: string) => Promise<string>
   /** Which of how many loops this is, from 0; null: the main thread's, which also looks after the store. */
   readonly loop: Loop | null
 }
@@ -38,6 +40,7 @@ export const partFor = (loop: Loop | null, whole: number): number =>
 export interface SharedHandlers extends CacheHandlers {
   connect(name: string, slot: number, data: unknown): MessagePort
   descriptorOf(path: string): number
+  idOf(path: string): string
 }
 
 /** The main thread's parts, which other loops can join. */
@@ -54,6 +57,12 @@ export function createShared(cacheSize: number): OwnShared {
   const threads = createThreads()
   const usage = new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT))
   let server: ReturnType<typeof createCacheServer> | undefined
+  const ids = new Map<string, string>()
+  const idOf = (path: string) => {
+    const id = ids.get(path) ?? fileId(path)
+    ids.set(path, id)
+    return id
+  }
   return {
     threads,
     cache: new VersionCache(cacheSize, undefined, usage),
@@ -61,11 +70,12 @@ export function createShared(cacheSize: number): OwnShared {
     usage,
     cacheUsage: usageIn(usage),
     keepOpen: async path => keepOpen(path),
+    idOf: async path => idOf(path),
     loop: null,
     join: drop => {
       server ??= createCacheServer(cacheSize, usage)
       const { handlers, leave } = server.join(drop)
-      return { handlers: { ...handlers, connect: threads.connect, descriptorOf }, leave }
+      return { handlers: { ...handlers, connect: threads.connect, descriptorOf, idOf }, leave }
     },
   }
 }
@@ -97,6 +107,7 @@ export function joinShared(
     listings,
     cacheUsage: usageIn(usage),
     keepOpen: async path => ({ descriptor: await main.call('descriptorOf', path), close: () => {} }),
+    idOf: path => main.call('idOf', path),
     loop,
     drop,
   }

@@ -3,13 +3,20 @@ import { makeFolder } from '../../lib/make-folder.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Shared } from '../shared/event-loops.ts'
-import type { Storage } from '../storage.ts'
+import type { ReportLoss, Storage } from '../storage.ts'
 import { sqliteAccounts } from './accounts.ts'
 import { sqliteAttempts } from './attempts.ts'
 import { sqliteAudiences } from './audiences.ts'
 import { sqliteClock } from './clock.ts'
 import { openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
+import {
+  createFilesInPlace,
+  type FilesInPlace,
+  lookAgainAfter,
+  type OpenedFiles,
+  pathsOf,
+} from './files-in-place.ts'
 import { sqliteFigures } from './figures.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
@@ -29,6 +36,8 @@ interface SqliteOptions {
   readonly shared: Shared
   /** Of a statement of a listing, in ms. */
   readonly statementTimeout: number
+  /** Is called when files of the store aren't in their place any more, with what to do; with null when they are again. */
+  readonly report: ReportLoss
 }
 
 /**
@@ -41,6 +50,7 @@ export async function openEngine({
   hiddenMetadata,
   shared,
   statementTimeout,
+  report,
 }: SqliteOptions): Promise<Storage> {
   const file = databaseFile(dataFolder)
   let isNew: boolean
@@ -51,10 +61,15 @@ export async function openEngine({
     throw asUnusable(error, dataFolder)
   }
   const connection = openDatabase(file, { mode: 'read', cache: 4_000, mayGoOn: () => true })
-  const snapshot = await createSharedSnapshot(connection, () => shared.keepOpen(`${file}-shm`))
+  // The first read makes the log and its index, which stay as long as the connection.
+  connection.get('SELECT one FROM state')
+  const index = await shared.keepOpen(pathsOf(file).index)
+  const opened: OpenedFiles = { file, index: index.descriptor, ids: await idsOf(file, shared) }
+  const files = createFilesInPlace(opened)
+  const snapshot = createSharedSnapshot(connection, index, files)
   const { db } = snapshot
-  const requireFile = fileCheck(file)
-  const writer = createGroupCommit(file, shared)
+  const writer = createGroupCommit(opened, shared)
+  const reporting = shared.loop === null ? reportLosses(files, report) : undefined
   const secrets = fileSecrets(dataFolder, writer.write)
   const readerThreads = createReaderThreads(shared, statementTimeout)
   const audiencesOf = sqliteAudiences(db, snapshot)
@@ -79,11 +94,15 @@ export async function openEngine({
     identities: sqliteIdentities({ db, write: writer.write }),
     figures: sqliteFigures(dataFolder, shared),
     clock: sqliteClock({ db, write: writer.write }),
-    ping: () => {
-      requireFile()
+    ping: async () => {
+      // First, because the writer remembers a loss for all event loops.
+      await writer.check()
+      snapshot.state()
+      files.require()
       db.get('SELECT one FROM state')
     },
     close: async () => {
+      clearInterval(reporting)
       await writer.close()
       await readerThreads.close()
       entities.close()
@@ -92,17 +111,23 @@ export async function openEngine({
   }
 }
 
-/** @returns a function that throws if the file is not there any more, is another one, or was cut off */
-function fileCheck(file: string): () => void {
-  let known = statSync(file)
-  return () => {
-    const found = statSync(file, { throwIfNoEntry: false })
-    if (found?.dev !== known.dev || found.ino !== known.ino || found.size < known.size)
-      throw new StoreUnavailable(
-        `${file} was removed, replaced or cut off; put it back and restart the service`,
-      )
-    known = found
-  }
+/** Which files the path and its neighbours led to when the main thread opened them. */
+async function idsOf(file: string, shared: Shared): Promise<OpenedFiles['ids']> {
+  const { database, log, index } = pathsOf(file)
+  const [databaseId = '', logId = '', indexId = ''] = await Promise.all(
+    [database, log, index].map(shared.idOf),
+  )
+  return { database: databaseId, log: logId, index: indexId }
+}
+
+/** Looks also while nobody asks. */
+function reportLosses(files: FilesInPlace, report: ReportLoss): NodeJS.Timeout {
+  let known: string | null = null
+  return setInterval(() => {
+    const now = files.find()?.message ?? null
+    if (now !== known) report(now)
+    known = now
+  }, lookAgainAfter).unref()
 }
 
 /** What the operating system says of the folder; anything else stays what it is. */

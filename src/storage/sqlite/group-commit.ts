@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import type { changes } from './changes.ts'
+import type { OpenedFiles } from './files-in-place.ts'
 import type { WriteCall, WriterHandlers } from './writer.ts'
 
 /** Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk. */
@@ -14,8 +15,8 @@ type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer 
  * Sends the writer thread all changes that have queued up since its last reply. What several event loops send while it
  * commits shares the next commit.
  */
-export function createGroupCommit(file: string, { threads }: Shared) {
-  const start = () => threads.start<WriterHandlers>('storage/sqlite/writer', 0, { file })
+export function createGroupCommit(opened: OpenedFiles, { threads }: Shared) {
+  const start = () => threads.start<WriterHandlers>('storage/sqlite/writer', 0, opened)
   let thread = start()
   type QueuedCall = { call: WriteCall; resolve: (result: never) => void; reject: (error: unknown) => void }
   let queue: QueuedCall[] = []
@@ -55,6 +56,11 @@ export function createGroupCommit(file: string, { threads }: Shared) {
   }
   return {
     write,
+    /** Rejects when nothing could be written now. */
+    check: () => {
+      if (thread.hasEnded) thread = start()
+      return thread.call('check')
+    },
     close: async () => {
       closed = true
       await running

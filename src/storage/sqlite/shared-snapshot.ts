@@ -2,6 +2,7 @@ import { readSync } from 'node:fs'
 import type { KeptOpen } from '../../lib/kept-open.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Database } from './driver.ts'
+import { type FilesInPlace, headerLength } from './files-in-place.ts'
 
 /**
  * What is read of the store is kept until the store changes, and reads share one snapshot for a turn of the event loop,
@@ -23,19 +24,14 @@ export interface SharedSnapshot {
   close(): void
 }
 
-/** In bytes. The index begins with two copies of its header, of which this is written last. */
-const headerLength = 48
-
-/** @param keepOpen opens the index of the database, to which `connection` is open, without closing it too early */
-export async function createSharedSnapshot(
+/** @param index of the database, to which `connection` is open */
+export function createSharedSnapshot(
   connection: Database,
-  keepOpen: () => Promise<KeptOpen>,
-): Promise<SharedSnapshot> {
+  index: KeptOpen,
+  files: FilesInPlace,
+): SharedSnapshot {
   const begin = connection.prepare('BEGIN')
   const commit = connection.prepare('COMMIT')
-  // The first read makes the index, which stays as long as the connection.
-  connection.get('SELECT one FROM state')
-  const index = await keepOpen()
   let now = Buffer.alloc(headerLength)
   let before = Buffer.alloc(headerLength)
   let number = 0
@@ -52,15 +48,27 @@ export async function createSharedSnapshot(
     }
   }
 
-  function state(): number {
+  function requireFiles(): void {
     if (isClosed) throw new StoreUnavailable('the store is closed')
-    readSync(index.descriptor, now, 0, headerLength, 0)
+    files.requireLately()
+  }
+
+  function state(): number {
+    requireFiles()
+    // Of the two copies of the header at its beginning, this is written last. To SQLite, a part of the index that was cut
+    // off is memory that ends the process.
+    if (readSync(index.descriptor, now, 0, headerLength, 0) < headerLength) files.require()
     if (!now.equals(before)) {
       ;[now, before] = [before, now]
       number++
       end()
     }
     return number
+  }
+
+  const check = () => {
+    if (isOpen) state()
+    else requireFiles()
   }
 
   return {
@@ -78,11 +86,11 @@ export async function createSharedSnapshot(
     db: {
       ...connection,
       get: (sql, ...values) => {
-        if (isOpen) state()
+        check()
         return connection.get(sql, ...values)
       },
       all: (sql, ...values) => {
-        if (isOpen) state()
+        check()
         return connection.all(sql, ...values)
       },
     },

@@ -1,6 +1,8 @@
+import { StoreUnavailable } from '../../model/errors.ts'
 import { serveThread } from '../../threads/thread.ts'
 import { changes } from './changes.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
+import { createFilesInPlace, type Loss, lookAgainAfter, type OpenedFiles } from './files-in-place.ts'
 
 export type WriteCall = readonly [name: keyof typeof changes, args: readonly unknown[]]
 export type WriteReply = { readonly result: unknown } | { readonly error: string }
@@ -11,14 +13,17 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-const handlersOn = (db: Database) => {
+const handlersOn = (db: Database, requireFiles: () => void) => {
   let waiting: Waiting[] = []
 
   function commitAll(): void {
     const all = waiting
     waiting = []
     try {
+      requireFiles()
       const replies = commit(all.flatMap(one => one.calls))
+      // What went into a file that nobody will open again isn't acknowledged.
+      requireFiles()
       let at = 0
       for (const { calls, resolve } of all) {
         resolve(replies.slice(at, at + calls.length))
@@ -53,6 +58,7 @@ const handlersOn = (db: Database) => {
         if (waiting.length === 0) setImmediate(commitAll)
         waiting.push({ calls, resolve, reject })
       }),
+    check: requireFiles,
   }
 }
 
@@ -62,11 +68,49 @@ export type WriterHandlers = ReturnType<typeof handlersOn>
  * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a second
  * can still take thousands of logins a second. No call is answered before its commit is on disk.
  */
-serveThread(({ file }: { readonly file: string }) => {
-  const db = openDatabase(file, { mode: 'write', cache: 2_000 })
+serveThread((opened: OpenedFiles) => {
+  const db = openDatabase(opened.file, { mode: 'write', cache: 2_000 })
+  const files = createFilesInPlace(opened)
   // FULL syncs the write-ahead log at every commit, so that an acknowledged change survives a power failure.
   db.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL')
   // The log begins again at about this size, unless a read needs what is in it; then the rest of the file is given back.
   db.exec(`PRAGMA journal_size_limit = ${4 * 1024 * 1024}`)
-  return { handlers: handlersOn(db), close: () => db.close() }
+  const rescue = createRescue(db)
+  const find = () => {
+    const loss = files.find()
+    rescue(loss)
+    return loss
+  }
+  // Also while nobody writes.
+  const looking = setInterval(find, lookAgainAfter).unref()
+  const requireFiles = () => {
+    const loss = find()
+    if (loss) throw new StoreUnavailable(loss.message)
+  }
+  return {
+    handlers: handlersOn(db, requireFiles),
+    close: () => {
+      clearInterval(looking)
+      db.close()
+    },
+  }
 })
+
+/**
+ * Without its log, the database has only what was copied into it. While this connection is open, the log can still be
+ * read: all of it is copied, once for each loss.
+ */
+function createRescue(db: Database): (loss: Loss | undefined) => void {
+  let isDone = false
+  return loss => {
+    if (!loss) isDone = false
+    if (!loss || isDone) return
+    isDone = true
+    if (loss.file === 'database' || loss.how === 'truncated') return
+    try {
+      db.exec('PRAGMA wal_checkpoint(FULL)')
+    } catch {
+      // The log is damaged, too. The loss is reported anyway.
+    }
+  }
+}

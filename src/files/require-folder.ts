@@ -1,0 +1,29 @@
+import { opendir } from 'node:fs/promises'
+import { StoreUnavailable } from '../model/errors.ts'
+import type { Repository } from '../storage/repository.ts'
+import { unlessMissing } from './layout.ts'
+
+/**
+ * Looks whether the folder of files is there. One that has lost everything counts as missing: it is the place where
+ * another file system was mounted. Before there are files, there needn't be a folder.
+ * @throws StoreUnavailable saying what to do
+ */
+export async function requireFolder(
+  folder: string,
+  { contents }: Pick<Repository, 'contents'>,
+): Promise<void> {
+  if (!(await isMissingOrEmpty(folder)) || (await contents('', 1)).length === 0) return
+  throw new StoreUnavailable(
+    `the folder of files ${folder} is missing or empty: put it back, mount it, or restore it from a backup; nothing needs a restart`,
+  )
+}
+
+async function isMissingOrEmpty(path: string): Promise<boolean> {
+  const folder = await unlessMissing(opendir(path))
+  if (!folder) return true
+  try {
+    return (await folder.read()) === null
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,144 @@
+import { readSync, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { StoreUnavailable } from '../../model/errors.ts'
+
+/**
+ * Whether the files of the store are still those that this process has opened. SQLite goes on with a file that was
+ * removed or replaced, and what it acknowledges then is gone with the process (docs/decisions/0022). Nothing here opens a
+ * file: closing it would take away the locks of SQLite (docs/decisions/0005).
+ */
+export interface FilesInPlace {
+  /** @throws StoreUnavailable saying which file is not in its place, and what to do */
+  require(): void
+  /** The same, but it looks at most once a second. */
+  requireLately(): void
+  /** @returns what has happened to the first file that is not in its place */
+  find(): Loss | undefined
+}
+
+export interface Loss {
+  readonly file: 'database' | 'log' | 'index'
+  readonly how: 'gone' | 'replaced' | 'truncated'
+  readonly message: string
+}
+
+/** What the main thread has opened, for all threads of the process. */
+export interface OpenedFiles {
+  /** The path of the database. */
+  readonly file: string
+  /** The descriptor of the index, which all threads read by. */
+  readonly index: number
+  /** Device and inode of each file. */
+  readonly ids: Readonly<Record<Loss['file'], string>>
+}
+
+/** The log and the index of a database lie beside it (https://sqlite.org/walformat.html). */
+export const pathsOf = (file: string): Readonly<Record<Loss['file'], string>> => ({
+  database: file,
+  log: `${file}-wal`,
+  index: `${file}-shm`,
+})
+
+/** How often it is looked at least, in ms. */
+export const lookAgainAfter = 1_000
+
+/** While other processes write, a look may fall between two of their steps. So many in a row can't. */
+const maxLooks = 100
+
+export function createFilesInPlace({ file, index, ids }: OpenedFiles): FilesInPlace {
+  const paths = Object.entries(pathsOf(file)) as [Loss['file'], string][]
+  /** In bytes, when everything was in its place. */
+  let databaseSize = 0
+  /** What was cut off doesn't come back by growing again. */
+  let truncated: Loss | undefined
+  let looked = Number.NEGATIVE_INFINITY
+  let found: Loss | undefined
+
+  function look(): Loss | undefined {
+    if (truncated) return truncated
+    for (let attempt = 1; ; attempt++) {
+      const header = readHeader(index)
+      const sizes = { database: 0, log: 0, index: 0 }
+      for (const [name, path] of paths) {
+        const now = statSync(path, { bigint: true, throwIfNoEntry: false })
+        if (!now) return lossOf(name, path, 'gone')
+        if (`${now.dev}:${now.ino}` !== ids[name]) return lossOf(name, path, 'replaced')
+        sizes[name] = Number(now.size)
+      }
+      const short = shortFile(header, sizes, databaseSize)
+      if (short === undefined) {
+        databaseSize = sizes.database
+        return undefined
+      }
+      if (attempt < maxLooks && !header.equals(readHeader(index))) continue
+      truncated = lossOf(short, pathsOf(file)[short], 'truncated')
+      return truncated
+    }
+  }
+  function find(): Loss | undefined {
+    looked = performance.now()
+    found = look()
+    return found
+  }
+  // How large the database is now.
+  find()
+  const refuse = (loss: Loss | undefined) => {
+    if (loss) throw new StoreUnavailable(loss.message)
+  }
+
+  return {
+    find,
+    require: () => refuse(find()),
+    requireLately: () => refuse(performance.now() - looked < lookAgainAfter ? found : find()),
+  }
+}
+
+/** In bytes: the first copy of the header of the index (https://sqlite.org/walformat.html, section 2.1). */
+export const headerLength = 48
+
+function readHeader(index: number): Buffer {
+  const header = Buffer.alloc(headerLength)
+  return header.subarray(0, readSync(index, header, 0, headerLength, 0))
+}
+
+/**
+ * The log has at least the frames that the index counts. The database may lack pages that are still in the log, and
+ * VACUUM makes it smaller, but then the index says how many pages are left.
+ * @param databaseSize how large it was before, in bytes
+ * @returns the file that is smaller than SQLite must think
+ */
+function shortFile(
+  header: Buffer,
+  sizes: Readonly<Record<Loss['file'], number>>,
+  databaseSize: number,
+): Loss['file'] | undefined {
+  if (header.length < headerLength) return 'index'
+  // In the byte order of the machine, which here is always this one.
+  const numbers = new DataView(header.buffer, header.byteOffset, headerLength)
+  const [pageSize, frames, pages] = [14, 16, 20].map((at, n) =>
+    n === 0 ? numbers.getUint16(at, isLittleEndian) : numbers.getUint32(at, isLittleEndian),
+  ) as [number, number, number]
+  // 1 stands for 65,536, which has no room in 16 bits.
+  const page = pageSize === 1 ? 65_536 : pageSize
+  if (frames > 0 && sizes.log < 32 + frames * (24 + page)) return 'log'
+  return sizes.database < (pages === 0 ? databaseSize : Math.min(databaseSize, pages * page))
+    ? 'database'
+    : undefined
+}
+
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
+const advice: Readonly<Record<Loss['how'], string>> = {
+  gone: 'is gone: put this very file back, and the service goes on by itself; or restore a backup and restart the service',
+  replaced:
+    'is not the file that the service has opened: put that one back, and the service goes on by itself; or restart the service to use this one',
+  truncated: 'was cut short: stop the service, restore a backup, and start it again',
+}
+
+const remake = 'was cut short: restart the service, which makes it again'
+
+const lossOf = (file: Loss['file'], path: string, how: Loss['how']): Loss => ({
+  file,
+  how,
+  message: `${basename(path)} in ${dirname(path)} ${file === 'index' && how === 'truncated' ? remake : advice[how]}`,
+})

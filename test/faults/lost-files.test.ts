@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, linkSync, renameSync, rmSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { bearerOf, Client } from '../support/clients/client.ts'
+import { list } from '../support/clients/listings.ts'
+import type { Event } from '../support/data/events.ts'
+import { until } from '../support/data/imports.ts'
+import { addItem } from '../support/data/repository.ts'
+import { testOn } from '../support/service/engines.ts'
+import { eventCounts, fill } from '../support/service/faults.ts'
+import { type Served, serve } from '../support/service/process.ts'
+import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
+
+/** The files of the embedded store are lost while the service runs: what it acknowledges then would be gone. */
+
+const epersons = ['a', 'b', 'c'].map(name => `${name}@example.org`)
+const admin = 'admin@example.org'
+
+async function start(t: TestContext) {
+  const folder = join(temporaryFolder(t), 'data')
+  const uuids = await fill(t, { CARREL_DATA: folder }, { epersons, administrator: admin })
+  return { folder, uuids, served: await serve(t, folder) }
+}
+
+/** What one eperson's client was told. */
+interface Told {
+  readonly email: string
+  /** Logins and refreshes. */
+  readonly counts: Record<'login' | 'refresh', number>
+  refused: number
+}
+
+/** @param lost whether the files are lost; what is asked from then on must be refused */
+async function keepBusy(address: string, told: Told, lost: () => boolean, isOver: () => boolean) {
+  const client = new Client(address)
+  while (!isOver()) {
+    const name = client.token === undefined ? 'login' : 'refresh'
+    const askedTooLate = lost()
+    const answer = await (name === 'login'
+      ? client.tryLogin(told.email, passwordOf(told.email))
+      : client.post('/api/authn/login'))
+    await answer.text()
+    assert.ok([200, 503].includes(answer.status), `${name}: ${answer.status}`)
+    if (answer.status === 503) told.refused++
+    else {
+      assert.ok(!(askedTooLate && lost()), `a ${name} was acknowledged after the loss`)
+      told.counts[name]++
+      client.token = told.counts[name] % 3 === 2 ? undefined : bearerOf(answer)
+    }
+  }
+}
+
+interface Loss {
+  readonly how: string
+  lose(folder: string): void
+  /** undefined: it can't be put back. */
+  readonly restore?: (folder: string) => void
+  /** Whether what was acknowledged can be in the store afterwards. */
+  readonly isRecoverable: boolean
+}
+
+const database = (folder: string) => join(folder, 'carrel.db')
+const aside = (path: string) => `${path}.aside`
+
+const moved = (which: (folder: string) => string): Omit<Loss, 'how'> => ({
+  lose: folder => renameSync(which(folder), aside(which(folder))),
+  restore: folder => renameSync(aside(which(folder)), which(folder)),
+  isRecoverable: true,
+})
+
+const replaced = (which: (folder: string) => string): Omit<Loss, 'how'> => ({
+  lose: folder => {
+    linkSync(which(folder), aside(which(folder)))
+    copyFileSync(which(folder), `${which(folder)}.copy`)
+    renameSync(`${which(folder)}.copy`, which(folder))
+  },
+  restore: folder => renameSync(aside(which(folder)), which(folder)),
+  isRecoverable: true,
+})
+
+const losses: readonly Loss[] = [
+  { how: 'the database is moved away', ...moved(database) },
+  { how: 'the log is moved away', ...moved(folder => `${database(folder)}-wal`) },
+  { how: 'the index is moved away', ...moved(folder => `${database(folder)}-shm`) },
+  { how: 'the folder is moved away', ...moved(folder => folder) },
+  { how: 'the database is replaced by a copy', ...replaced(database) },
+  { how: 'the log is replaced by a copy', ...replaced(folder => `${database(folder)}-wal`) },
+  {
+    how: 'the log is removed',
+    lose: folder => rmSync(`${database(folder)}-wal`),
+    isRecoverable: true,
+  },
+  {
+    how: 'the log and its index are removed',
+    lose: folder => {
+      for (const end of ['-wal', '-shm']) rmSync(database(folder) + end)
+    },
+    isRecoverable: true,
+  },
+  {
+    how: 'the folder is removed',
+    lose: folder => rmSync(folder, { recursive: true }),
+    isRecoverable: false,
+  },
+  {
+    how: 'the database is cut short',
+    lose: folder => truncateSync(database(folder), 4_096),
+    isRecoverable: false,
+  },
+  {
+    how: 'the log is cut short',
+    lose: folder => truncateSync(`${database(folder)}-wal`, 0),
+    isRecoverable: false,
+  },
+]
+
+const readyOf = async ({ address }: Served) => (await fetch(`${address}/health/ready`)).status
+
+for (const { how, lose, restore, isRecoverable } of losses)
+  testOn('sqlite', `D5 D4 nothing is acknowledged after ${how}`, async t => {
+    const { folder, uuids, served } = await start(t)
+    const all = epersons.map((email): Told => ({ email, counts: { login: 0, refresh: 0 }, refused: 0 }))
+    let isLost = false
+    let isOver = false
+    const load = Promise.all(
+      all.map(told =>
+        keepBusy(
+          served.address,
+          told,
+          () => isLost,
+          () => isOver,
+        ),
+      ),
+    )
+    const come = (condition: () => boolean) => Promise.race([until(condition), load])
+    await come(() => all.every(({ counts }) => counts.refresh > 3))
+    lose(folder)
+    isLost = true
+    await come(() => all.every(({ refused }) => refused > 1))
+    assert.equal(await readyOf(served), 503)
+    assert.equal((await fetch(`${served.address}/health/live`)).status, 200)
+    await served.said(/the store has lost a file/)
+    // Readers notice it too.
+    await until(async () => (await fetch(`${served.address}/api/query/v4`)).status === 503)
+
+    if (restore) {
+      isLost = false
+      restore(folder)
+      const before = all.map(({ counts }) => counts.refresh)
+      await come(() => all.every(({ counts }, at) => counts.refresh > (before[at] ?? 0) + 1))
+      assert.equal(await readyOf(served), 200)
+      await served.said(/the files of the store are back/)
+    }
+    isOver = true
+    await load
+    assert.equal(served.output.stdout.match(/the store has lost a file/g)?.length, 1)
+    served.signal('SIGKILL')
+    await served.ended
+    if (!isRecoverable) return
+    const again = await serve(t, folder)
+    const client = new Client(again.address)
+    client.token = await client.login(admin)
+    const events = await list<Event>(client, 'events')
+    for (const { email, counts } of all)
+      for (const name of ['login', 'refresh'] as const) {
+        const found = eventCounts(events, uuids.get(email), name)
+        assert.ok(found >= counts[name], `${found} of ${counts[name]} of ${name} of ${email}`)
+      }
+    assert.equal(await again.stop(), 0)
+  })
+
+testOn('sqlite', 'D5 a logout after the loss of the store is not acknowledged', async t => {
+  const { folder, served } = await start(t)
+  const client = new Client(served.address)
+  client.token = await client.login(epersons[0] as string)
+  renameSync(folder, aside(folder))
+  assert.equal((await client.post('/api/authn/logout')).status, 503)
+  renameSync(aside(folder), folder)
+  await until(async () => (await readyOf(served)) === 200)
+  await until(async () => (await client.get('/api/authn/status')).status === 200)
+  assert.equal(await served.stop(), 0)
+})
+
+testOn('sqlite', 'D5 a file that is cut short stays lost when it has grown again', async t => {
+  const { folder, served } = await start(t)
+  const copy = join(folder, 'copy')
+  copyFileSync(database(folder), copy)
+  truncateSync(database(folder), 0)
+  assert.equal(await readyOf(served), 503)
+  copyFileSync(copy, database(folder))
+  assert.equal(await readyOf(served), 503)
+  assert.match(served.output.stdout, /was cut short: stop the service, restore a backup, and start it again/)
+})
+
+for (const engine of ['sqlite', 'postgres'] as const)
+  testOn(
+    engine,
+    'D5 ready is 503 while the folder of files is missing or empty, if there are files',
+    async t => {
+      const service = await startService(t)
+      const ready = async () => {
+        const answer = await fetch(`${service.address}/health/ready`)
+        return { status: answer.status, text: await answer.text() }
+      }
+      const { filesFolder } = service.config
+      assert.equal((await ready()).status, 200)
+      await addItem(service, { identifier: 'one', files: [{ name: 'one.txt', content: 'one' }] })
+      assert.equal((await ready()).status, 200)
+      renameSync(filesFolder, aside(filesFolder))
+      const lost = await ready()
+      assert.equal(lost.status, 503)
+      assert.match(lost.text, /The folder of files is missing or empty/)
+      assert.ok(!lost.text.includes(filesFolder), 'its path is for the log')
+      renameSync(aside(filesFolder), filesFolder)
+      assert.equal((await ready()).status, 200)
+    },
+  )
