@@ -37,22 +37,22 @@ const ndjson = '{"id":1}\n{"id":2}\n'
 const hostile: readonly Hostile[] = [
   {
     name: 'quote.csv',
-    content: () => endless(`${csv}3,"open\n`, 'x,a row that follows\n', 100),
+    content: () => endless(`${csv}3,"open\n`, 'x,a row that follows\n', 60),
     message: /^carrel: line 4: the quoted value that begins here doesn't end within 16 MB; /,
   },
   {
     name: 'later-quote.csv',
-    content: () => endless(`${csv}3,"two\nlines"\n4,"\n\nopen`, 'x,a row that follows\n', 40),
+    content: () => endless(`${csv}3,"two\nlines"\n4,"\n\nopen`, 'x,a row that follows\n', 20),
     message: /^carrel: line 6: the quoted value that begins here doesn't end within 16 MB; /,
   },
   {
     name: 'quoted-cells.csv',
-    content: () => endless(`${csv}3,`, '"\n",', 40),
+    content: () => endless(`${csv}3,`, '"\n",', 20),
     message: /^carrel: line 4: a row of more than 100,000 cells; /,
   },
   {
     name: 'commas.csv',
-    content: () => endless(csv, ',', 40),
+    content: () => endless(csv, ',', 20),
     message: /^carrel: line 4: longer than 16 MB; /,
   },
   {
@@ -67,12 +67,12 @@ const hostile: readonly Hostile[] = [
   },
   {
     name: 'blank.csv',
-    content: () => endless(csv, '\n', 40),
+    content: () => endless(csv, '\n', 20),
     message: /^carrel: line 3: more than 16 MB of white space begin here; /,
   },
   {
     name: 'line.ndjson',
-    content: () => endless(`${ndjson}{"id":"`, 'x', 40),
+    content: () => endless(`${ndjson}{"id":"`, 'x', 20),
     message: /^carrel: line 3: longer than 16 MB; /,
   },
   {
@@ -95,32 +95,32 @@ const hostile: readonly Hostile[] = [
   },
   {
     name: 'blank.ndjson',
-    content: () => endless(ndjson, '\n', 40),
+    content: () => endless(ndjson, '\n', 20),
     message: /^carrel: line 2: more than 16 MB of white space begin here; /,
   },
   {
     name: 'spaces.ndjson',
-    content: () => endless('', ' \n', 40),
+    content: () => endless('', ' \n', 20),
     message: /^carrel: line 1: more than 16 MB of white space begin here; /,
   },
   {
     name: 'record.json',
-    content: () => endless('[{"id":1},\n{"id":"', 'x', 40),
+    content: () => endless('[{"id":1},\n{"id":"', 'x', 20),
     message: /^carrel: line 2: a record longer than 16 MB; /,
   },
   {
     name: 'blank.json',
-    content: () => endless('[{"id":1}\n', ' ', 40),
+    content: () => endless('[{"id":1}\n', ' ', 20),
     message: /^carrel: line 1: more than 16 MB of white space begin here; /,
   },
   {
     name: 'after.json',
-    content: () => endless('[{"id":1},\n{"id":2}]', '\n', 40),
+    content: () => endless('[{"id":1},\n{"id":2}]', '\n', 20),
     message: /^carrel: line 2: more than 16 MB of white space begin here; /,
   },
   {
     name: 'keyless.json',
-    content: () => endless('[{"id":1},\n{"id":2}', ',{}', 40),
+    content: () => endless('[{"id":1},\n{"id":2}', ',{}', 20),
     message: /^carrel: line 2: the key field "id" is missing or null; /,
   },
 ]
@@ -149,24 +149,35 @@ async function measured(t: TestContext, dataFolder: string, args: readonly strin
 }
 
 // They are refused before they come to a store.
-for (const packed of [false, true])
-  testOn(
-    'sqlite',
-    `D2 hostile files${packed ? ' in gzip' : ''} are refused early, by the line, in bounded memory`,
-    async t => {
-      const dataFolder = temporaryFolder(t)
-      for (const one of hostile) {
+/** Of these, each way to read bytes is tried packed, too. */
+const packedToo = [
+  'quote.csv',
+  'wide.csv',
+  'line.ndjson',
+  'blank.ndjson',
+  'keyless.ndjson',
+  'record.json',
+  'blank.json',
+]
+
+for (const one of hostile)
+  for (const packed of packedToo.includes(one.name) ? [false, true] : [false]) {
+    const name = packed ? `${one.name}.gz` : one.name
+    // They are refused before they come to a store.
+    testOn(
+      'sqlite',
+      `D2 a hostile file is refused early, by its line, in bounded memory: ${name}`,
+      async t => {
         const file = await write(t, one, packed)
-        const done = await measured(t, dataFolder, ['import', file, '--entity=kept', '--key=id'])
-        rmSync(file)
+        const done = await measured(t, temporaryFolder(t), ['import', file, '--entity=kept', '--key=id'])
         const said = withoutProgress(done.stderr.replace(/^carrel: created .*\n/m, ''))
-        assert.match(said, one.message, one.name)
-        assert.match(said, /^[^\n]+\n$/, one.name)
+        assert.match(said, one.message)
+        assert.match(said, /^[^\n]+\n$/)
         assert.equal(done.code, 1)
-        assert.ok(done.memory < maxMemory, `${one.name} takes ${done.memory} MB`)
-      }
-    },
-  )
+        assert.ok(done.memory < maxMemory, `it takes ${done.memory} MB`)
+      },
+    )
+  }
 
 testOn(
   'sqlite',
