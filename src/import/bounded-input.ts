@@ -5,8 +5,8 @@ const maxBlankBytes = 16 * 1024 * 1024
 
 /** A file that unpacks to no more than this, in bytes, may be packed as tightly as it likes. */
 const freelyUnpacked = 64 * 1024 * 1024
-/** How many times its size a file may unpack to. Records are packed 5 to 50 times; a gzip file can reach 1,030 times. */
-const maxExpansion = 250
+/** How many times its size a file may unpack to. Records are packed 5 to 50 times; the fastest level of gzip reaches 230 and the best 1,030. */
+const maxExpansion = 150
 
 /**
  * Passes the bytes on until white space has no end.

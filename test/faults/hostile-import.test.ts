@@ -193,7 +193,7 @@ testOn(
     ])
     assert.match(
       stderr,
-      /carrel: bomb\.ndjson\.gz unpacks to more than 250 times its size; .* unpack it first/,
+      /carrel: bomb\.ndjson\.gz unpacks to more than 150 times its size; .* unpack it first/,
     )
     assert.equal(code, 1)
     assert.ok(memory < maxMemory, `${memory} MB`)

@@ -158,6 +158,7 @@ test('the engines have the same files for the same jobs', () => {
   const onlySqlite = [
     'changes.ts',
     'cursor.ts',
+    'files-in-place.ts',
     'group-commit.ts',
     'reader-threads.ts',
     'reader.ts',
