@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { makeFolder } from '../../lib/make-folder.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
@@ -10,6 +9,7 @@ import { sqliteAudiences } from './audiences.ts'
 import { sqliteClock } from './clock.ts'
 import { openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
+import { sqliteFigures } from './figures.ts'
 import {
   createFilesInPlace,
   type FilesInPlace,
@@ -17,7 +17,6 @@ import {
   type OpenedFiles,
   pathsOf,
 } from './files-in-place.ts'
-import { sqliteFigures } from './figures.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
