@@ -146,6 +146,8 @@ function explain(
   if (fault?.kind === 'inside')
     return `line ${line}: a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside`
   const { code, record } = error as CsvError & { readonly record?: unknown }
+  if (code === 'CSV_INVALID_CLOSING_QUOTE')
+    return `line ${line}: the row ends in another line break than the first one does; use the same ones (LF or CRLF) in the whole file`
   if (code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH' && Array.isArray(record))
     return `line ${line}: the row and the header differ in length: ${record.length} and ${columns} cells; write a cell that has a comma in double quotes`
   return `line ${line}: ${error.message}`

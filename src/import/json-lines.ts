@@ -23,6 +23,8 @@ export type Piece =
 
 /** In bytes: large enough to share out among threads, and small enough for each to hold one. */
 const pieceBytes = 2 * 1024 * 1024
+/** Of the smallest elements, so many take more memory than their bytes. */
+const pieceElements = 20_000
 
 /** NDJSON (https://github.com/ndjson/ndjson-spec): one JSON object per line; empty lines are skipped. */
 export async function* ndjsonPieces(chunks: AsyncIterable<Buffer>): AsyncIterable<Piece> {
@@ -180,7 +182,7 @@ export async function* arrayPieces(chunks: AsyncIterable<Buffer>): AsyncIterable
         throw new ImportError(`line ${startLine}: a record longer than 16 MB; is a closing brace missing?`)
       }
     }
-    if (end >= pieceBytes) yield take()
+    if (end >= pieceBytes || ends.length >= pieceElements) yield take()
   }
   if (ends.length > 0) yield take()
   if (state !== 'after') throw new ImportError(`line ${line}: the array does not end; is the file cut off?`)

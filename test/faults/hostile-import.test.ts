@@ -233,7 +233,11 @@ test('D12 hostile files of changes are refused early, by the line, and nothing c
 
 test('D2 large records that are not too large are imported, and lines after empty ones and quoted line breaks are named', async t => {
   const dataFolder = temporaryFolder(t)
-  const large = { name: 'large.csv', message: /./, content: () => endless(`${csv}3,"`, 'x\r\n', 11) }
+  const large = {
+    name: 'large.csv',
+    message: /./,
+    content: () => endless(`${csv.replaceAll('\n', '\r\n')}3,"`, 'x\r\n', 11),
+  }
   const content = () => [...large.content(), Buffer.from('"\r\n\r\n\r\n4,"a\r\nb"\r\n5\r\n')]
   const file = await write(t, { ...large, content }, true)
   const { stderr } = await measured(t, dataFolder, ['import', file, '--entity=kept', '--key=id'])

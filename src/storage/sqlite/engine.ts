@@ -96,8 +96,8 @@ export async function openEngine({
     ping: async () => {
       // First, because the writer remembers a loss for all event loops.
       await writer.check()
-      snapshot.state()
       files.require()
+      snapshot.state()
       db.get('SELECT one FROM state')
     },
     close: async () => {

@@ -57,9 +57,10 @@ export function createGroupCommit(opened: OpenedFiles, { threads }: Shared) {
   return {
     write,
     /** Rejects when nothing could be written now. */
-    check: () => {
+    check: async () => {
+      if (closed) throw new StoreUnavailable('the store is closed')
       if (thread.hasEnded) thread = start()
-      return thread.call('check')
+      await thread.call('check')
     },
     close: async () => {
       closed = true
