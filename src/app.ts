@@ -93,6 +93,7 @@ export async function buildApp(
     requireFolder: () => requireFolder(config.filesFolder, repository),
     loops: limits.loops,
   })
+  storage.figures.countQueues(measures.queue)
   metricsRoutes(app, { config, limits, tally, figures: storage.figures })
   signpostingRoutes(app)
   // Everything inside knows who is asking.
@@ -136,9 +137,10 @@ export async function buildApp(
       },
       { prefix: '/api' },
     )
-    await inside.register(async query => queryRoutes(query, { addresses, entities, config, limits }), {
-      prefix: config.queryBase,
-    })
+    await inside.register(
+      async query => queryRoutes(query, { addresses, entities, config, limits, measures }),
+      { prefix: config.queryBase },
+    )
   })
   return app
 }

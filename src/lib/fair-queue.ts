@@ -1,3 +1,5 @@
+import type { QueueMeasures } from './tally.ts'
+
 /** For whom work is done. */
 export interface Client {
   /** Clients of the same network share its turns. */
@@ -18,6 +20,8 @@ export interface FairQueue {
   enter(client: Client): Promise<() => void>
   /** Runs the work in its turn. What waits for a client that disconnects is never begun. */
   run<T>(client: Client, work: () => Promise<T>): Promise<T>
+  /** Counts from now on what runs and waits. Call it before any work. */
+  measure(measures: QueueMeasures): void
 }
 
 interface Limits {
@@ -41,6 +45,7 @@ export function createFairQueue({
   const maxWaitingOfOne = Math.ceil(maxWaiting / 2)
   let running = 0
   let waiting = 0
+  let measures: QueueMeasures | undefined
   const runningOf = new Map<string, number>()
   /** What waits, by network, in the order of their turns. */
   const lines = new Map<string, (() => void)[]>()
@@ -49,9 +54,20 @@ export function createFairQueue({
 
   function count(network: string, change: 1 | -1): void {
     running += change
+    measures?.running.change(change)
     const own = (runningOf.get(network) ?? 0) + change
     if (own === 0) runningOf.delete(network)
     else runningOf.set(network, own)
+  }
+
+  function countWaiting(change: 1 | -1): void {
+    waiting += change
+    measures?.waiting.change(change)
+  }
+
+  function refusal(message: string): Overloaded {
+    measures?.refused.add()
+    return new Overloaded(message)
   }
 
   function beginNext(): void {
@@ -60,7 +76,7 @@ export function createFairQueue({
       lines.delete(network)
       const begin = line.shift()
       if (line.length > 0) lines.set(network, line)
-      waiting--
+      countWaiting(-1)
       // Counted here, so that newer work can't take its place.
       count(network, 1)
       begin?.()
@@ -71,12 +87,14 @@ export function createFairQueue({
   function wait(network: string, signal: AbortSignal): Promise<void> {
     const line = lines.get(network) ?? []
     if (waiting >= maxWaiting || line.length >= maxWaitingOfOne)
-      throw new Overloaded(`${waiting} requests are waiting already. Retry in a moment.`)
+      throw refusal(`${waiting} requests are waiting already. Retry in a moment.`)
     signal.throwIfAborted()
+    const since = performance.now()
     return new Promise((resolve, reject) => {
       const begin = () => {
         clearTimeout(timer)
         signal.removeEventListener('abort', leave)
+        measures?.waited.observe((performance.now() - since) / 1000)
         resolve()
       }
       const giveUp = (reason: unknown) => {
@@ -84,25 +102,24 @@ export function createFairQueue({
         signal.removeEventListener('abort', leave)
         line.splice(line.indexOf(begin), 1)
         if (line.length === 0) lines.delete(network)
-        waiting--
+        countWaiting(-1)
         reject(reason)
       }
       const leave = () => giveUp(signal.reason)
-      const timer = setTimeout(
-        () => giveUp(new Overloaded('It was not begun in time. Retry in a moment.')),
-        maxWait,
-      )
+      const timer = setTimeout(() => giveUp(refusal('It was not begun in time. Retry in a moment.')), maxWait)
       signal.addEventListener('abort', leave)
       line.push(begin)
       lines.set(network, line)
-      waiting++
+      countWaiting(1)
     })
   }
 
   async function enter(client: Client): Promise<() => void> {
     const { network } = client
-    if (hasRoom(network)) count(network, 1)
-    else await wait(network, client.signal())
+    if (hasRoom(network)) {
+      count(network, 1)
+      measures?.waited.observe(0)
+    } else await wait(network, client.signal())
     return () => {
       count(network, -1)
       beginNext()
@@ -118,6 +135,9 @@ export function createFairQueue({
       } finally {
         leave()
       }
+    },
+    measure: given => {
+      measures = given
     },
   }
 }

@@ -55,6 +55,16 @@ export interface Histogram {
   observe(seconds: number): void
 }
 
+/** What a queue counts. */
+export interface QueueMeasures {
+  readonly running: Gauge
+  readonly waiting: Gauge
+  /** How long work has waited until it began. */
+  readonly waited: Histogram
+  /** The queue was full, or the work's turn didn't come in time. */
+  readonly refused: Count
+}
+
 /** Upper bounds of a histogram's buckets in seconds; one more takes the rest. */
 export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** The sum, the buckets, and the one for the rest. */

@@ -1,5 +1,5 @@
 import { QueueFull, type Semaphore } from '../lib/semaphore.ts'
-import type { QueueMeasures } from '../model/measures.ts'
+import type { QueueMeasures } from '../lib/tally.ts'
 
 /** The same semaphore, with what waits and runs counted. */
 export const measured =

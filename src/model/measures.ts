@@ -1,4 +1,4 @@
-import type { Count, Gauge, Histogram, Tally } from '../lib/tally.ts'
+import type { Count, Gauge, Histogram, QueueMeasures, Tally } from '../lib/tally.ts'
 import type { LoginMethod } from './accounts.ts'
 
 /**
@@ -28,16 +28,14 @@ const refusalReasons = ['malformed', 'expired', 'no-eperson', 'signature'] as co
 export type RefusalReason = (typeof refusalReasons)[number]
 
 /** Where requests wait for their turn. */
-export type Queue = 'passwords'
-
-export interface QueueMeasures {
-  readonly running: Gauge
-  readonly waiting: Gauge
-  /** How long work has waited until it began. */
-  readonly waited: Histogram
-  /** The queue was full. */
-  readonly refused: Count
-}
+export type Queue =
+  | 'passwords'
+  /** Statements and sorts that may take long. */
+  | 'pages'
+  /** Long listings, by the places of a node (`CARREL_LISTINGS`). */
+  | 'listings'
+  /** The same, by connections to PostgreSQL. */
+  | 'listing connections'
 
 export interface RouteMeasures {
   /** Requests that have begun and not ended. */
@@ -77,12 +75,12 @@ export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[
     lease: refusedTokens('lease'),
   }
 
-  const running = tally.gauge('carrel_queue_running', 'Work of this kind that is being done.')
-  const waiting = tally.gauge('carrel_queue_waiting', 'Work that waits for its turn.')
-  const waited = tally.histogram('carrel_queue_wait_seconds', 'How long work waited until it began.')
+  const running = tally.gauge('carrel_queue_running', 'Tasks running now.')
+  const waiting = tally.gauge('carrel_queue_waiting', 'Tasks waiting.')
+  const waited = tally.histogram('carrel_queue_wait_seconds', 'How long tasks waited until they began.')
   const full = tally.counter(
     'carrel_queue_refused_total',
-    'Work that was refused because the queue was full.',
+    'Tasks refused because the queue was full or their turn did not come in time.',
   )
 
   const requests = tally.counter(
@@ -95,7 +93,7 @@ export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[
   )
   const open = tally.gauge('carrel_http_requests_open', 'Requests that have begun and not ended.')
   const measuresOf = (route: string, method: string): RouteMeasures => ({
-    // A client of figures would have to keep some thousand series that say nothing.
+    // Otherwise Prometheus would store thousands of series that are always 0.
     open: open.with({ route, method }, false),
     duration: durations.with({ route, method }, false),
     answered: statusClasses.map(status => requests.with({ route, method, status }, false)),

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
+import type { QueueMeasures } from '../lib/tally.ts'
 import type { Limits } from '../model/limits.ts'
 
 /** How many listings may wait to be sent by one event loop. */
@@ -11,7 +12,10 @@ const maxWait = 15_000
 export function createLongListings(
   { maxListings }: Pick<Config, 'maxListings'>,
   { loops }: Pick<Limits, 'loops'>,
+  measures: QueueMeasures,
 ): FairQueue {
   const max = Math.ceil(maxListings / loops().wanted)
-  return createFairQueue({ max, maxOfOne: Math.ceil(max / 4), maxWaiting, maxWait })
+  const queue = createFairQueue({ max, maxOfOne: Math.ceil(max / 4), maxWaiting, maxWait })
+  queue.measure(measures)
+  return queue
 }

@@ -4,6 +4,7 @@ import type { Addresses } from '../http/addresses.ts'
 import { clientOf, turnOf } from '../http/client.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Limits } from '../model/limits.ts'
+import type { Measures } from '../model/measures.ts'
 import { isShortPage } from '../model/short-pages.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
@@ -17,11 +18,15 @@ interface Parts {
   readonly entities: Entities
   readonly config: Config
   readonly limits: Limits
+  readonly measures: Pick<Measures, 'queue'>
 }
 
 /** `GET {query_base}` and `GET {query_base}/<entity>` (contract section 6). */
-export function queryRoutes(app: FastifyInstance, { addresses, entities, config, limits }: Parts): void {
-  const longListings = createLongListings(config, limits)
+export function queryRoutes(
+  app: FastifyInstance,
+  { addresses, entities, config, limits, measures }: Parts,
+): void {
+  const longListings = createLongListings(config, limits, measures.queue('listings'))
   const timeLimits = { idle: config.listingPatience, total: config.listingTimeLimit }
 
   app.get('/', async request => {

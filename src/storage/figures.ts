@@ -1,3 +1,6 @@
+import type { QueueMeasures } from '../lib/tally.ts'
+import type { Queue } from '../model/measures.ts'
+
 /** What an operator's monitoring shows of the store (D5). Reading it costs the store next to nothing. */
 export interface StoreFigures {
   /** Bytes on disk. Empty where the files are a database server's. */
@@ -8,6 +11,8 @@ export interface StoreFigures {
   listings(): number
   /** The cache of orders and records, which all event loops share. */
   cache(): CacheUsage
+  /** Counts from now on what waits for the store, in each of its queues. */
+  countQueues(measuresOf: (name: Queue) => QueueMeasures): void
 }
 
 /** `wal`: the write-ahead log of `database`. */

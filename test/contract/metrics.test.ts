@@ -78,9 +78,12 @@ test('D5 a request whose client leaves is open until then, and counted once', as
   // A long listing of a table holds a connection or a cursor.
   await shows(found => found.of('carrel_listings_open') === 3)
   await shows(found => found.of('carrel_http_requests_open', { route }) === 3)
+  const places = { queue: 'listings' }
+  await shows(found => found.of('carrel_queue_running', places) === 3)
   for (const one of listings) one.destroy()
   await shows(found => found.of('carrel_listings_open') === 0)
   await shows(found => found.of('carrel_http_requests_open', { route }) === 0)
+  await shows(found => found.of('carrel_queue_running', places) === 0)
   await shows(found => found.of('carrel_http_requests_total', { route, status: '2xx' }) === 3)
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listPath } from '../support/clients/listings.ts'
+import { figuresOf, scraper } from '../support/clients/metrics.ts'
 import { until } from '../support/data/imports.ts'
 import {
   type Answered,
@@ -30,8 +31,10 @@ const small = { CARREL_DATABASE_POOL_SIZE: '1', CARREL_DATABASE_QUEUE: '2' }
 const smallForPages = { ...small, CARREL_DATABASE_QUEUE: '4' }
 const page = listPath('events', { limit: 5 })
 
-test('E2 pages beyond the connections and the queue are 503 at once, authentication goes on, and all recovers', async t => {
-  const { node, url } = await startNode(t, smallForPages)
+test('E2 D5 pages beyond the connections and the queue are 503 at once and counted, authentication goes on, and all recovers', async t => {
+  const { node, url } = await startNode(t, { ...smallForPages, ...scraper.env })
+  const countOf = async (what: string) =>
+    (await figuresOf(node.address)).of(`carrel_queue_${what}`, { queue: 'pages' })
   const token = await adminOf(node)
   const headers = bearer(token)
   assert.equal((await ask(node, page, { headers })).status, 200)
@@ -48,10 +51,15 @@ test('E2 pages beyond the connections and the queue are 503 at once, authenticat
   assert.equal(await waiting(url), 1, 'one asks the database, two wait for its connection')
   assert.equal(await isAccepted(node, token), true)
   assertUnavailable(await ask(node, page, { headers }))
+  assert.deepEqual(
+    [await countOf('running'), await countOf('waiting'), await countOf('refused_total')],
+    [1, 2, 4],
+  )
   await unlock()
 
   const statuses = (await pages).map(({ status }) => status)
   assert.deepEqual(statuses.sort(), [200, 200, 200, 503, 503, 503])
+  assert.deepEqual([await countOf('running'), await countOf('waiting')], [0, 0])
   assert.equal((await ask(node, page, { headers })).status, 200)
 })
 

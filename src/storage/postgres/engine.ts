@@ -84,6 +84,12 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     ...(replica && { 'replica pages': replica.own.pool, 'replica exposed': replica.exposed.pool }),
   }
   const turns = createFairQueue({ max: poolSize, maxWaiting: queue, maxWait: connectTimeout })
+  const places = createFairQueue({
+    max: poolSize,
+    maxOfOne: Math.ceil(poolSize / 2),
+    maxWaiting: queue,
+    maxWait: connectTimeout,
+  })
   const records = recordTables({
     pools: databases.map(database => database.own.pool),
     worker: worker.get,
@@ -97,12 +103,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       return (needsPrimary ? databases.slice(-1) : databases).map(database => database.own)
     },
     listings: shared.listings,
-    places: createFairQueue({
-      max: poolSize,
-      maxOfOne: Math.ceil(poolSize / 2),
-      maxWaiting: queue,
-      maxWait: connectTimeout,
-    }),
+    places,
     worker: worker.get,
     queue: turns,
   })
@@ -170,7 +171,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     repository: postgresRepository(accountPool, lookup, audiences),
     secrets,
     identities: postgresIdentities(accountPool),
-    figures: postgresFigures(poolsByName, shared),
+    figures: postgresFigures(poolsByName, { pages: turns, listings: places }, shared),
     clock,
     ping: async () => {
       await lookup.ask()

@@ -91,7 +91,7 @@ export async function openEngine({
     repository: sqliteRepository({ db, write: writer.write, audiencesOf }),
     secrets,
     identities: sqliteIdentities({ db, write: writer.write }),
-    figures: sqliteFigures(dataFolder, shared),
+    figures: sqliteFigures(dataFolder, readerThreads, shared),
     clock: sqliteClock({ db, write: writer.write }),
     ping: async () => {
       // First, because the writer remembers a loss for all event loops.

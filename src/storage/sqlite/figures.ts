@@ -3,9 +3,14 @@ import { join } from 'node:path'
 import type { StoreFigures } from '../figures.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { databaseFile, entitiesFolder } from './migrate.ts'
+import type { ReaderThreads } from './reader-threads.ts'
 
 /** Sizes are asked of the file system: nothing but SQLite may open its files (docs/decisions/0005). */
-export function sqliteFigures(dataFolder: string, { listings, cacheUsage }: Shared): StoreFigures {
+export function sqliteFigures(
+  dataFolder: string,
+  readerThreads: Pick<ReaderThreads, 'measure'>,
+  { listings, cacheUsage }: Shared,
+): StoreFigures {
   const file = databaseFile(dataFolder)
   const entities = entitiesFolder(dataFolder)
   return {
@@ -21,6 +26,7 @@ export function sqliteFigures(dataFolder: string, { listings, cacheUsage }: Shar
     pools: () => [],
     listings: listings.count,
     cache: cacheUsage,
+    countQueues: measuresOf => readerThreads.measure(measuresOf('pages')),
   }
 }
 

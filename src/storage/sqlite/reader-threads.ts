@@ -1,4 +1,4 @@
-import { type Client, createFairQueue } from '../../lib/fair-queue.ts'
+import { type Client, createFairQueue, type FairQueue } from '../../lib/fair-queue.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Thread } from '../../threads/thread.ts'
 import { partFor, type Shared } from '../shared/event-loops.ts'
@@ -15,6 +15,8 @@ export interface ReaderThreads {
   quick(): Reader
   /** Runs work that may take long, when it is the turn of the client. @throws Overloaded if too much is waiting */
   long<T>(client: Client, work: (reader: Reader) => Promise<T>): Promise<T>
+  /** Counts from now on the work that may take long. */
+  readonly measure: FairQueue['measure']
   close(): Promise<void>
 }
 
@@ -42,6 +44,7 @@ export function createReaderThreads({ threads, loop }: Shared, statementTimeout:
   return {
     quick: () => thread(slots.quick),
     long: (client, work) => queue.run(client, async () => work(thread(slots.long))),
+    measure: queue.measure,
     close: async () => {
       closed = true
       await Promise.all(known.map(one => one?.close()))
