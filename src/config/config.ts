@@ -1,22 +1,14 @@
 import { join, resolve } from 'node:path'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
-import {
-  ConfigError,
-  type IpGroup,
-  type MethodGroup,
-  readConfigFile,
-  specialGroups,
-  suggest,
-} from './file.ts'
+import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
 import type { SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
-import { secretVariables } from './read-secrets.ts'
-import { isServiceLink } from './service-links.ts'
-import { type FilesSentBy, type SettingKey, settings } from './settings.ts'
+import type { FilesSentBy } from './settings.ts'
+import { type Environment, readValues } from './values.ts'
 
 /**
- * Settings (D3), in two steps: `settings.ts` parses each of them, and `toConfig` combines the values into what the rest
- * of the code uses. They come from the environment and, where it has none, from the file that CARREL_CONFIG names.
+ * Settings (D3), in two steps: `values.ts` reads each of them, from the environment and, where it has none, from the file
+ * that CARREL_CONFIG names; `toConfig` combines the values into what the rest of the code uses.
  */
 export type Config = Readonly<{
   database: DatabaseConfig
@@ -95,37 +87,10 @@ export type DatabaseConfig =
  * @returns the configuration, frozen
  * @throws ConfigError naming the first key that is wrong
  */
-export function toConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const file = readConfigFile(env.CARREL_CONFIG)
-  const secretNames = secretVariables(file.structured.singleSignOn)
-  const ours = Object.keys(settings)
-  for (const [key, given] of Object.entries(env))
-    if (
-      key.startsWith('CARREL_') &&
-      !ours.includes(key) &&
-      !key.startsWith('CARREL_TEST_') &&
-      !secretNames.includes(key) &&
-      !isServiceLink(key, given ?? '')
-    )
-      throw new ConfigError(`${key} is not a setting; ${suggest(key, ours)}`)
-
-  const text = (key: SettingKey): string | null => {
-    const given = env[key] ?? file.values[key]
-    return given === undefined || given === '' ? settings[key].fallback : given
-  }
-  function value<K extends SettingKey>(key: K): Value<K> | null {
-    const given = text(key)
-    if (given === null) return null
-    const read = settings[key].read(given)
-    if (read !== undefined) return read as Value<K>
-    const shown = secretKeys.has(key) ? 'Its value' : JSON.stringify(given)
-    throw new ConfigError(`${key}: ${shown} is not valid; it takes ${settings[key].takes}`)
-  }
-  function required<K extends SettingKey>(key: K): Value<K> {
-    const read = value(key)
-    if (read === null) throw new ConfigError(`${key} must be set; it takes ${settings[key].takes}`)
-    return read
-  }
+export function toConfig(env: Environment): Config {
+  const { structured, value, required, wrong } = readValues(env)
+  const [first] = wrong
+  if (first) throw first
 
   function databaseOf(): DatabaseConfig {
     const url = value('CARREL_DATABASE_URL')
@@ -151,7 +116,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     throw new ConfigError(
       'CARREL_FILES_SENT_BY: set CARREL_TRUSTED_PROXIES to the address of the proxy as well',
     )
-  const { methods, singleSignOn } = readSignOn(file.structured.singleSignOn, {
+  const { methods, singleSignOn } = readSignOn(structured.singleSignOn, {
     file: env.CARREL_CONFIG ?? '',
     env,
     baseUrl,
@@ -159,7 +124,7 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
     complain: (where, what) =>
       new ConfigError(`singleSignOn${where === '' ? '' : `.${where}`}: ${what} (in ${env.CARREL_CONFIG})`),
   })
-  const groups = specialGroups(file.structured, methods)
+  const groups = specialGroups(structured, methods)
   refuseTooManyGroups(groups.methodGroups, singleSignOn)
   const database = databaseOf()
   return Object.freeze({
@@ -235,12 +200,3 @@ function refuseTooManyGroups(
         `${what} can give an eperson more than ${maxGroups} special groups, the most that a token can hold`,
       )
 }
-
-type Value<K extends SettingKey> = Exclude<ReturnType<(typeof settings)[K]['read']>, undefined>
-
-const secretKeys = new Set<string>([
-  'CARREL_TOKEN_SECRET',
-  'CARREL_METRICS_SECRET',
-  'CARREL_DATABASE_URL',
-  'CARREL_DATABASE_REPLICA_URL',
-])

@@ -15,6 +15,8 @@ export type MethodGroup = Readonly<{ group: string; method: LoginMethod }>
 export interface ConfigFile {
   readonly values: Readonly<Record<string, string>>
   readonly structured: Readonly<Record<string, unknown>>
+  /** Keys that are not known, and values of a wrong type. */
+  readonly wrong: readonly ConfigError[]
 }
 
 const inFile = [
@@ -31,9 +33,9 @@ export function suggest(name: string, legal: readonly string[]): string {
   return meant === undefined ? `known are ${legal.join(', ')}` : `did you mean ${meant}?`
 }
 
-/** Reads the file that CARREL_CONFIG names. @throws ConfigError */
+/** Reads the file that CARREL_CONFIG names. @throws ConfigError if it can't be read */
 export function readConfigFile(path: string | undefined): ConfigFile {
-  if (!path) return { values: {}, structured: {} }
+  if (!path) return { values: {}, structured: {}, wrong: [] }
   let content: unknown
   try {
     content = JSON.parse(readFileSync(path, 'utf8'))
@@ -48,20 +50,21 @@ export function readConfigFile(path: string | undefined): ConfigFile {
   if (!isObject(content)) throw new ConfigError(`CARREL_CONFIG: the file ${path} must hold one JSON object`)
   const values: Record<string, string> = {}
   const structured: Record<string, unknown> = {}
+  const wrong: ConfigError[] = []
   for (const [key, value] of Object.entries(content)) {
     if (key === '$schema') continue
     if (key in structuredSettings) structured[key] = value
     else if (!inFile.includes(key))
-      throw new ConfigError(`${key} (in ${path}) is not a setting; ${suggest(key, inFile)}`)
+      wrong.push(new ConfigError(`${key} (in ${path}) is not a setting; ${suggest(key, inFile)}`))
     else if (Array.isArray(value) && value.every(one => typeof one === 'string'))
       values[key] = value.join(',')
     else if (['string', 'number', 'boolean'].includes(typeof value)) values[key] = String(value)
     else
-      throw new ConfigError(
-        `${key} (in ${path}) must be a string, a number, true, false, or a list of strings`,
+      wrong.push(
+        new ConfigError(`${key} (in ${path}) must be a string, a number, true, false, or a list of strings`),
       )
   }
-  return { values, structured }
+  return { values, structured, wrong }
 }
 
 /** @throws ConfigError that says which group is wrong */

@@ -1,5 +1,6 @@
 /**
- * Set in every container beside a service that is called carrel, or carrel-something
+ * Whether Kubernetes means the variable, and not Carrel's operator. It is set in every container beside a service that is
+ * called carrel, or carrel-something
  * (https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables).
  */
 export const isServiceLink = (key: string, value: string): boolean =>

@@ -23,7 +23,7 @@ import { databaseOf, engineIn, runSqlIn, test, testOn, useDatabase } from '../su
 import { carrel, type Finished, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel doctor` on real stores; what it makes of their figures is in test/doctor. */
+/** `carrel doctor` on real stores; what it makes of their facts is in test/doctor. */
 
 type Settings = Readonly<Record<string, string>>
 
@@ -165,10 +165,31 @@ test('D8 doctor names each setting that is wrong, also when the service would no
   for (const key of Object.keys(wrong)) assert.ok(found.some(one => one.startsWith(`error: ${key}`)))
 
   const file = join(temporaryFolder(t, 'sqlite'), 'carrel.json')
-  writeFileSync(file, '{"CARREL_PORT": "x", "CARREL_WORKERS": 0}')
-  const inFile = await findings(dataFolder, 'settings', { CARREL_CONFIG: file })
-  assert.equal(inFile.length, 1)
-  assert.match(inFile.join(), /^error: CARREL_PORT/)
+  const startsOf = async (env: Settings) =>
+    (await findings(dataFolder, 'settings', env)).map(one => /^error: (\w+)/.exec(one)?.[1])
+  writeFileSync(file, '{"CARREL_PORT": "x", "CARREL_WORKERS": 0, "CARREL_HOTS": "::1", "CARREL_REALM": {}}')
+  assert.deepEqual((await startsOf({ CARREL_CONFIG: file, CARREL_CACHE_SIZE: 'all' })).toSorted(), [
+    'CARREL_CACHE_SIZE',
+    'CARREL_HOTS',
+    'CARREL_PORT',
+    'CARREL_REALM',
+    'CARREL_WORKERS',
+  ])
+})
+
+testOn('sqlite', 'D8 doctor blames no setting for what is wrong with another', async t => {
+  const dataFolder = temporaryFolder(t)
+  const found = (env: Settings) => findings(dataFolder, 'settings', env)
+  const url = 'postgres://carrel@127.0.0.1/carrel'
+  const database = await found({ CARREL_DATABASE_URL: 'mysql:', CARREL_DATABASE_REPLICA_URL: url })
+  assert.equal(database.length, 1, database.join('\n'))
+  assert.match(database.join(), /^error: CARREL_DATABASE_URL: Its value is not valid/)
+  // The file would say that this variable is a secret of a provider.
+  const file = await found({ CARREL_CONFIG: '/nowhere/carrel.json', CARREL_IDP_SECRET: 'x' })
+  assert.equal(file.length, 1, file.join('\n'))
+  assert.match(file.join(), /^error: CARREL_CONFIG: the file \/nowhere\/carrel\.json/)
+  // What settings say together is looked at when each is right by itself.
+  assert.match((await found({ CARREL_DATABASE_REPLICA_URL: url })).join(), /^error: .* as well/)
 })
 
 testOn('sqlite', 'D8 doctor changes nothing, while the service runs and when it was killed', async t => {

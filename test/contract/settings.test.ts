@@ -65,8 +65,8 @@ test('D3 variables that are not ours stop no start: of tests, of service links, 
     CARREL_CONFIG,
     CARREL_OIDC_SECRET: 'secret-of-the-client',
     CARREL_TEST_ANYTHING: '1',
-    // What Kubernetes sets for services that are called carrel and carrel-db; CARREL_PORT must be set then.
-    CARREL_PORT: '8080',
+    // What Kubernetes sets for services that are called carrel and carrel-db.
+    CARREL_PORT: 'tcp://10.0.0.1:80',
     CARREL_SERVICE_HOST: '10.0.0.1',
     CARREL_SERVICE_PORT: '80',
     CARREL_SERVICE_PORT_HTTP: '80',
@@ -76,7 +76,9 @@ test('D3 variables that are not ours stop no start: of tests, of service links, 
     CARREL_PORT_80_TCP_ADDR: '10.0.0.1',
     CARREL_DB_PORT: 'tcp://10.0.0.2:5432',
   })
-  assert.throws(() => toConfig({ CARREL_PORT: 'tcp://10.0.0.1:80' }), /CARREL_PORT: .*a port number/)
+  assert.equal(toConfig({ CARREL_PORT: 'tcp://10.0.0.1:80' }).port, 8080)
+  const file = configFile(t, { CARREL_PORT: 81 })
+  assert.equal(toConfig({ CARREL_CONFIG: file, CARREL_PORT: 'tcp://10.0.0.1:80' }).port, 81)
 })
 
 const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]])[] = [

@@ -1,0 +1,79 @@
+import { ConfigError, type ConfigFile, readConfigFile, suggest } from './file.ts'
+import { secretVariables } from './read-secrets.ts'
+import { isServiceLink } from './service-links.ts'
+import { type SettingKey, settings } from './settings.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+type Value<K extends SettingKey> = Exclude<ReturnType<(typeof settings)[K]['read']>, undefined>
+
+/** Each setting, read from the environment or, where that has none, from the file. */
+interface Values {
+  readonly structured: ConfigFile['structured']
+  /** @returns null if it is not set */
+  value<K extends SettingKey>(key: K): Value<K> | null
+  /** @throws ConfigError if it is not set */
+  required<K extends SettingKey>(key: K): Value<K>
+  /** What is wrong with keys and values, each by itself. What is wrong has no value. */
+  readonly wrong: readonly ConfigError[]
+}
+
+const names = Object.keys(settings) as SettingKey[]
+
+const secretKeys: ReadonlySet<SettingKey> = new Set([
+  'CARREL_TOKEN_SECRET',
+  'CARREL_METRICS_SECRET',
+  'CARREL_DATABASE_URL',
+  'CARREL_DATABASE_REPLICA_URL',
+])
+
+export function readValues(env: Environment): Values {
+  const { file, wrong: wrongFile } = fileOf(env)
+  const wrong: ConfigError[] = [...(wrongFile ? [wrongFile] : unknownKeys(env, file)), ...file.wrong]
+  const values = new Map<SettingKey, unknown>()
+  for (const key of names) {
+    const given = isServiceLink(key, env[key] ?? '') ? file.values[key] : (env[key] ?? file.values[key])
+    const text = given === undefined || given === '' ? settings[key].fallback : given
+    if (text === null) continue
+    const read = settings[key].read(text)
+    if (read !== undefined) values.set(key, read)
+    else {
+      const shown = secretKeys.has(key) ? 'Its value' : JSON.stringify(text)
+      wrong.push(new ConfigError(`${key}: ${shown} is not valid; it takes ${settings[key].takes}`))
+    }
+  }
+  const value = <K extends SettingKey>(key: K) => (values.get(key) ?? null) as Value<K> | null
+  return {
+    structured: file.structured,
+    value,
+    required: key => {
+      const read = value(key)
+      if (read === null) throw new ConfigError(`${key} must be set; it takes ${settings[key].takes}`)
+      return read
+    },
+    wrong,
+  }
+}
+
+function fileOf({ CARREL_CONFIG }: Environment): { file: ConfigFile; wrong?: ConfigError } {
+  try {
+    return { file: readConfigFile(CARREL_CONFIG) }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { file: { values: {}, structured: {}, wrong: [] }, wrong: error }
+  }
+}
+
+/** Without the file nobody knows which variables are its secrets. */
+function unknownKeys(env: Environment, { structured }: ConfigFile): ConfigError[] {
+  const secretNames = secretVariables(structured.singleSignOn)
+  return Object.entries(env)
+    .filter(
+      ([key, given]) =>
+        key.startsWith('CARREL_') &&
+        !Object.hasOwn(settings, key) &&
+        !key.startsWith('CARREL_TEST_') &&
+        !secretNames.includes(key) &&
+        !isServiceLink(key, given ?? ''),
+    )
+    .map(([key]) => new ConfigError(`${key} is not a setting; ${suggest(key, names)}`))
+}
