@@ -1,3 +1,5 @@
+import { isLoopbackName } from '../lib/addresses.ts'
+
 /** Single sign-on as the configuration file has it: checked against the published schema, secrets read in. */
 export interface SingleSignOnConfig {
   readonly defaultRedirectUrl: string
@@ -80,8 +82,7 @@ export interface ProxyConfig extends Provider {
 }
 
 /** Whether an address is on this machine, where http is as good as https. */
-export const isLoopback = (url: string): boolean =>
-  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(URL.parse(url)?.hostname ?? '')
+export const isLoopback = (url: string): boolean => isLoopbackName(URL.parse(url)?.hostname ?? '')
 
 /** Of an address that is kept in a cookie. */
 const longestAddress = 2_000

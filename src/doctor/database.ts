@@ -1,3 +1,4 @@
+import { isLoopbackName } from '../lib/addresses.ts'
 import type { ReplicaFacts, ServerFacts } from '../storage/inspection.ts'
 import type { Check } from './facts.ts'
 import { type Finding, findingsAbout } from './finding.ts'
@@ -36,7 +37,7 @@ function* checkServer(server: ServerFacts, host: string): Iterable<Finding> {
 }
 
 /** No host, or a path, is a socket of this machine. */
-const isOwnMachine = (host: string) => /^(localhost|127(\.\d+){3}|\[::1\]|%2f.*|)$/i.test(host)
+const isOwnMachine = (host: string) => /^(%2f.*)?$/i.test(host) || isLoopbackName(host.toLowerCase())
 
 /** Three pools, a fourth for exposed tables, a session look-up for each worker, and two for housekeeping (deployment.md). */
 function* checkConnections(server: ServerFacts, poolSize: number, workers: number): Iterable<Finding> {

@@ -43,6 +43,11 @@ export function prefixInUse(basePath: string, target: string): string {
 /** The path of a request without its query, which may hold a token. */
 export const pathOf = (target: string): string => originForm(target).split(/[?#]/, 1)[0] ?? ''
 
+export const metricsPath = '/metrics'
+
+/** Whether the path is that of the metrics (D5), for routes, hosts and CORS alike. */
+export const isMetrics = (path: string): boolean => path === metricsPath || path === `${metricsPath}/`
+
 /** A request may carry the absolute form of its address (RFC 9112 §3.2.2); scheme and host are ignored. */
 const originForm = (target: string): string =>
   target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '') || '/'

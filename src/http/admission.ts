@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { pathOf } from './addresses.ts'
+import { isMetrics, metricsPath, pathOf } from './addresses.ts'
 import { createCors } from './cors.ts'
 import type { Csrf } from './csrf.ts'
 import { createHostCheck } from './hosts.ts'
@@ -14,9 +14,7 @@ interface Parts {
 }
 
 /** Not for pages in a browser, whatever their origin. Told by the path, so that it holds for every method. */
-const isForPrograms = ({ url }: FastifyRequest) =>
-  url.startsWith(metricsPath) && /^\/?$/.test(pathOf(url).slice(metricsPath.length))
-export const metricsPath = '/metrics'
+const isForPrograms = ({ url }: FastifyRequest) => url.startsWith(metricsPath) && isMetrics(pathOf(url))
 
 export type Admit = (request: FastifyRequest, reply: FastifyReply) => 'answered' | 'go on'
 

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { pathOf, withoutPrefix } from './addresses.ts'
+import { isLoopbackName } from '../lib/addresses.ts'
+import { isMetrics, pathOf, withoutPrefix } from './addresses.ts'
 import { quote } from './parameters.ts'
 import { Problem } from './problems.ts'
 import { countHeader } from './refuse-malformed.ts'
@@ -27,7 +28,7 @@ export function createHostCheck({ allowedHosts, basePath, baseUrl }: Settings): 
   function isOwn(authority: string): boolean {
     if (known.has(authority)) return true
     const name = hostnameOf(authority)
-    if (name === undefined || !(own.has(name) || isLoopback(name))) return false
+    if (name === undefined || !(own.has(name) || isLoopbackName(name))) return false
     if (known.size < maxKnown) known.add(authority)
     return true
   }
@@ -50,7 +51,7 @@ export function createHostCheck({ allowedHosts, basePath, baseUrl }: Settings): 
   }
 }
 
-const isProbe = (path: string) => path.startsWith('/health/') || path === '/metrics'
+const isProbe = (path: string) => path.startsWith('/health/') || isMetrics(path)
 
 const refusal = (host: string, header: string) =>
   new Problem(
@@ -67,6 +68,3 @@ export function hostnameOf(authority: string): string | undefined {
   if (!/^[\w.[\]:~%-]+$/.test(authority)) return undefined
   return URL.parse(`http://${authority}/`)?.hostname.replace(/\.$/, '')
 }
-
-const isLoopback = (name: string) =>
-  name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)

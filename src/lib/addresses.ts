@@ -16,6 +16,10 @@ export function clientAddress(ip: string): string | null {
   return [a >> 8, a & 255, b >> 8, b & 255].join('.')
 }
 
+/** Whether a host is this machine itself. @param host a name or an address, in canonical form */
+export const isLoopbackName = (host: string): boolean =>
+  /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host)
+
 /**
  * The network of a client: an IPv4 address, or 64 bits of an IPv6 address, as many as one customer gets (RFC 6177).
  * @param address in canonical form; null if a trusted proxy sent something else

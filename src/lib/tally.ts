@@ -1,5 +1,5 @@
 /**
- * Figures for monitoring, in memory that all event loops of a process share: each loop writes to a row of its own, and any
+ * Metrics, in memory that all event loops of a process share: each loop writes to a row of its own, and any
  * can read all. Counting costs an addition, and reading asks nobody, so it waits for no loop that is busy. A row is written
  * by one thread, and a number of 64 bits in one go, so nothing has to be locked.
  */
@@ -82,7 +82,7 @@ interface Options {
   readonly byLoop?: boolean
 }
 
-/** All loops create the same figures in the same order, so a figure has the same place in every row. */
+/** All loops create the same metrics in the same order, so a metric has the same place in every row. */
 export class Tally {
   readonly #rows: Rows
   readonly #families: (Family & Options & { readonly series: Series[] })[] = []

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config/config.ts'
+import { isLoopback } from '../config/providers.ts'
 import { countHeader } from '../http/refuse-malformed.ts'
+import { clientAddress, isLoopbackName } from '../lib/addresses.ts'
 import { sameText } from '../lib/hmac.ts'
 
 export type AccessSettings = Pick<Config, 'baseUrl' | 'metricsSecret' | 'trustedProxies'>
@@ -19,7 +21,7 @@ export function mayScrape({
   metricsSecret,
   trustedProxies,
 }: AccessSettings): (request: IncomingMessage) => boolean {
-  const isForThisMachine = trustedProxies.length === 0 && isLocalName(new URL(baseUrl).host)
+  const isForThisMachine = trustedProxies.length === 0 && isLoopback(baseUrl)
   return request => {
     const { authorization, host = '' } = request.headers
     // It decides, even if it is wrong.
@@ -34,19 +36,10 @@ export function mayScrape({
     }
     return (
       isForThisMachine &&
-      isLoopback(request.socket.remoteAddress) &&
+      isLoopbackName(clientAddress(request.socket.remoteAddress ?? '') ?? '') &&
       // A page of another site whose name leads here would send that name (DNS rebinding).
-      isLocalName(host) &&
+      isLoopback(`http://${host}`) &&
       !Object.keys(request.headers).some(name => ofProxies.test(name))
     )
   }
-}
-
-/** As the kernel writes it; a socket for both families shows IPv4 in IPv6 (RFC 4291 §2.5.5.2). */
-const isLoopback = (address = '') => address === '::1' || /^(::ffff:)?127(\.\d+){3}$/.test(address)
-
-/** @param host with or without a port */
-function isLocalName(host: string): boolean {
-  const name = URL.parse(`http://${host}`)?.hostname ?? ''
-  return name === 'localhost' || name === '[::1]' || /^127(\.\d+){3}$/.test(name)
 }

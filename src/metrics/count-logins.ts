@@ -3,7 +3,7 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** The same store, with the logins counted that it records: the figures and the audit trail say the same. */
+/** The same store, with the logins counted that it records: the metrics and the audit trail say the same. */
 export function countLogins(storage: Storage, measures: Measures): Storage {
   const { accounts, identities } = storage
   const count = ({ method }: AuditEvent, succeeded: boolean) =>

@@ -2,7 +2,7 @@ import { AggregatorRegistry } from 'prom-client'
 import type { Family, Tally, Value } from '../lib/tally.ts'
 
 /**
- * The figures of all event loops, summed, in the format of Prometheus
+ * The metrics of all event loops, summed, in the format of Prometheus
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).
  * @param whole those that are the whole service's
  */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { metricsPath } from '../http/admission.ts'
+import { metricsPath } from '../http/addresses.ts'
 import { Problem } from '../http/problems.ts'
 import type { Tally } from '../lib/tally.ts'
 import { type AccessSettings, mayScrape } from './access.ts'
@@ -12,7 +12,7 @@ interface Parts extends ServiceParts {
 }
 
 /**
- * `GET /metrics` (D5, docs/decisions/0026): the figures of the whole service in Prometheus's format, whichever worker
+ * `GET /metrics` (D5, docs/decisions/0026): the metrics of the whole service in Prometheus's format, whichever worker
  * answers. For programs of the operator: no HEAD, no CORS, no cookie, no event in the audit trail.
  */
 export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts): void {
@@ -25,7 +25,7 @@ export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts):
     if (!isAllowed(request.raw))
       throw new Problem(
         'authentication-required',
-        'Figures are for programs on the machine of the service, if no proxy is in front of it. Others send the value of CARREL_METRICS_SECRET as Authorization: Bearer.',
+        'Metrics can be read without a secret only from the same machine, and only if no proxy is in front. Otherwise send `Authorization: Bearer` with the value of CARREL_METRICS_SECRET.',
         { headers: { 'www-authenticate': 'Bearer realm="metrics"' } },
       )
     sampler.sample()

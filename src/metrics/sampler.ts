@@ -4,11 +4,11 @@ import type { StoreFigures } from '../storage/figures.ts'
 
 /** How often the delay of this event loop is measured, in ms. */
 const interval = 50
-/** After so many measurements, the other figures are written down: one loop can't ask another that is busy. */
+/** After so many measurements, the other metrics are written down: one loop can't ask another that is busy. */
 const ticksPerSample = 20
 
 export interface Sampler {
-  /** Writes this loop's figures down now. */
+  /** Writes this loop's metrics down now. */
   sample(): void
   stop(): void
 }

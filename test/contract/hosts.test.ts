@@ -86,10 +86,12 @@ testOn('sqlite', 'E4 nothing else of a request for another host is looked at', a
   assert.equal(await statusOf(address, 'POST /api/authn/login HTTP/1.1', ...lines, ...form), 421)
 })
 
-testOn('sqlite', 'E4 health is answered for any host', async t => {
+testOn('sqlite', 'E4 health and metrics are answered for any host', async t => {
   const { address } = await startService(t, { env: { CARREL_BASE_URL: 'http://repo.example.edu/deep' } })
   for (const path of ['/health/live', '/health/ready', '/deep/health/ready?x=1'])
     assert.equal(await statusOf(address, `GET ${path} HTTP/1.1`, 'Host: 10.0.0.7:8080'), 200, path)
+  for (const path of ['/metrics', '/metrics/', '/deep/metrics/?x=1'])
+    assert.equal(await statusOf(address, `GET ${path} HTTP/1.1`, 'Host: 10.0.0.7:8080'), 401, path)
   for (const path of ['/health', '/healthy/live', '/api?x=/health/live', '/metrics/x'])
     assert.equal(await statusOf(address, `GET ${path} HTTP/1.1`, 'Host: 10.0.0.7:8080'), 421, path)
 })

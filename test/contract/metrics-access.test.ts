@@ -7,7 +7,7 @@ import { test, testOn } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Who may read the figures. Some of the requests are sent byte by byte: `fetch` sets headers of its own. */
+/** Who may read the metrics. Some of the requests are sent byte by byte: `fetch` sets headers of its own. */
 const secret = scraper.env.CARREL_METRICS_SECRET
 /** As `carrel serve` starts without settings, which no proxy is in front of. */
 const local = { CARREL_BASE_URL: 'http://localhost:8080' }
@@ -84,7 +84,7 @@ test('D5 a wrong secret is refused, also from the same machine', async t => {
     assert.equal(await statusOf(without.address, line), 401, 'there is no secret that could be right')
 })
 
-test('D5 a token of an administrator does not open the figures, and the secret opens nothing else', async t => {
+test('D5 a token of an administrator does not open the metrics, and the secret opens nothing else', async t => {
   const service = await startService(t, { env: scraper.env })
   await service.addEperson('root@example.org', { admin: true })
   const client = service.client()

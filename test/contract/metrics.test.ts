@@ -15,7 +15,7 @@ import { pipelineTo } from '../support/service/workers.ts'
 
 const ruth = 'ruth@example.org'
 
-/** A service whose figures are read with the secret. */
+/** A service whose metrics are read with the secret. */
 async function start(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env: { ...scraper.env, ...env } })
   const figures = () => figuresOf(service.address)
@@ -248,7 +248,7 @@ testOn('postgres', 'D5 the connections to the database are shown', async t => {
   assert.equal(found.of('carrel_database_waiting'), 0)
 })
 
-test('D5 reading the figures leaves no cookie and no event, and takes GET only', async t => {
+test('D5 reading the metrics leaves no cookie and no event, and takes GET only', async t => {
   const ui = 'https://ui.example.edu'
   const { service } = await start(t, { CARREL_ALLOWED_ORIGINS: ui })
   const token = await adminOf(service)

@@ -178,7 +178,7 @@ test('links between documents lead to files that there are', () => {
   assert.deepEqual(broken, [])
 })
 
-test('D5 docs/how-to/monitor.md explains every figure, and the dashboard and the alerts use no other', async t => {
+test('D5 docs/how-to/monitor.md explains every metric, and the dashboard and the alerts use no other', async t => {
   const { names } = await figuresOf((await startService(t, { env: scraper.env })).address)
   assert.ok(names.size > 25)
   const file = (name: string) => readFileSync(join(repository, 'docs', name), 'utf8')

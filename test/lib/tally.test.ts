@@ -56,7 +56,7 @@ test('D5 a loop that replaces another goes on with what that one had counted', (
   }
 })
 
-test('D5 there is a limit of figures, and room is known before', () => {
+test('D5 there is a limit of metrics, and room is known before', () => {
   const tally = new Tally({ ...createRows(1), own: 0 })
   const family = tally.histogram('delay_seconds', 'How late.')
   let made = 0

@@ -11,7 +11,7 @@ import { freePort } from '../support/service/postgres-server.ts'
 import { repository, run, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** The figures (D5) as a real Prometheus and a real nginx see them: Debian's packages prometheus and nginx. */
+/** The metrics (D5) as a real Prometheus and a real nginx see them: Debian's packages prometheus and nginx. */
 const { headers, env } = scraper
 const docs = (name: string) => join(repository, 'docs', name)
 const guide = readFileSync(docs('how-to/monitor.md'), 'utf8')
@@ -89,7 +89,7 @@ test('D5 Prometheus reads two workers with the configuration of the guide', asyn
   assert.equal(await valueOfQuery('carrel_workers_running'), '2')
 })
 
-test('D5 nginx in front opens the figures to nobody, not even when it says nothing of itself', async t => {
+test('D5 nginx in front opens the metrics to nobody, not even when it says nothing of itself', async t => {
   const folder = temporaryFolder(t)
   // As `carrel serve` starts without settings, and with a proxy that adds no header.
   const served = await serve(t, temporaryFolder(t), {

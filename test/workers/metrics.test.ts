@@ -7,7 +7,7 @@ import { serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 import { type Connection, connectionsTo, endings } from '../support/service/workers.ts'
 
-/** The figures are the service's, whichever worker counts and whichever answers. */
+/** The metrics are the service's, whichever worker counts and whichever answers. */
 const three = { CARREL_WORKERS: '3', CARREL_LOG_LEVEL: 'error', ...scraper.env }
 const ruth = 'ruth@example.org'
 const failed = { method: 'password', outcome: 'failure' }

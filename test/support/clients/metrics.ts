@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** The figures of a service, read from the text that Prometheus would get. */
+/** The metrics of a service, read from the text that Prometheus would get. */
 export interface Figures {
   /** The sum of the series with these labels, or 0. */
   of(name: string, labels?: Readonly<Record<string, string>>): number
@@ -12,7 +12,7 @@ export interface Figures {
 
 const secret = 'a-secret-of-a-scraper-that-is-long-enough'
 
-/** Settings of a service, and headers of requests, that open its figures from anywhere. */
+/** Settings of a service, and headers of requests, that open its metrics from anywhere. */
 export const scraper = {
   env: { CARREL_METRICS_SECRET: secret },
   headers: { authorization: `Bearer ${secret}` },
