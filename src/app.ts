@@ -47,7 +47,8 @@ import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
 
 /**
- * The wiring, all of it and in order. A request walks: headers → CORS → CSRF (on POST and PATCH) → caller → route.
+ * The wiring, all of it and in order. A request walks: headers → host → CORS → CSRF (on POST and PATCH) →
+ * caller → route.
  * Building is not listening: the process and every test call this.
  * @param limits those of the service, if this is one of several event loops
  */

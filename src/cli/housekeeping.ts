@@ -35,8 +35,8 @@ export async function keepHouse(
 
 function announceBehind(time: Date): void {
   const sentence =
-    `The clock of this machine was set back: it has been ${time.toISOString()} before. Time goes on from there, so that ` +
-    'nothing that had expired is valid again. If the clock is right now, and was wrong before, run ' +
-    '`carrel eperson logout --all`: everybody has to log in again, and time goes on from the clock.'
+    `This machine's clock is behind: Carrel has already seen ${time.toISOString()}, and continues from there, so nothing ` +
+    'that has expired becomes valid again. If the clock is right now and was wrong then, run ' +
+    '`carrel eperson logout --all`: everyone has to log in again, and Carrel follows the clock again.'
   announce('warn', sentence, { time: time.toISOString(), msg: sentence })
 }

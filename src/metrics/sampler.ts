@@ -20,9 +20,9 @@ export function startSampler(tally: Tally, figures: StoreFigures): Sampler {
     .histogram('carrel_event_loop_delay_seconds', 'How late a timer of an event loop is.', byLoop)
     .with({})
   const heap = tally.gauge('carrel_worker_heap_bytes', 'JavaScript memory of a worker.', byLoop).with({})
-  const connections = tally.gauge('carrel_database_connections', 'Connections to PostgreSQL.')
+  const connections = tally.gauge('carrel_database_connections', 'Connections to PostgreSQL in pools.')
   const max = tally.gauge('carrel_database_connections_max', 'CARREL_DATABASE_POOL_SIZE.')
-  const waiting = tally.gauge('carrel_database_waiting', 'Requests that wait for a connection.')
+  const waiting = tally.gauge('carrel_database_waiting', 'Requests that wait for a connection of a pool.')
   const pools = figures.pools().map(({ name: pool }) => ({
     used: connections.with({ pool, state: 'used' }),
     idle: connections.with({ pool, state: 'idle' }),

@@ -25,7 +25,7 @@ export async function serviceFigures({
   return [
     gauge('carrel_build_info', 'The version that runs; always 1.', [1, build]),
     gauge('carrel_workers_running', 'Event loops that answer requests.', [loops.running]),
-    gauge('carrel_workers_wanted', 'Event loops that there are to be.', [loops.wanted]),
+    gauge('carrel_workers_wanted', 'Configured number of event loops.', [loops.wanted]),
     counter('carrel_workers_replaced_total', 'Event loops that ended and were replaced.', loops.replaced),
     gauge('carrel_downloads_open', 'Files that are being sent.', [limits.transfers.count()]),
     gauge('carrel_listings_open', 'Long listings of tables that are being sent.', [figures.listings()]),

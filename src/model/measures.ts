@@ -12,7 +12,7 @@ export interface Measures {
   unrouted(method: string): RouteMeasures
   loginSucceeded(method: LoginMethod): void
   loginFailed(method: LoginMethod): void
-  /** A login that was refused with 429, without a look at its password (L8). */
+  /** A login or a change of password that was refused with 429, without a look at the password (L8). */
   loginThrottled(method: LoginMethod): void
   tokenRefused(kind: RefusedKind, reason: RefusalReason): void
   queue(name: Queue): QueueMeasures
@@ -52,7 +52,10 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** @param loginMethods the enabled ones */
 export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[]): Measures {
   const logins = tally.counter('carrel_logins_total', 'Logins by method and outcome, as in the audit trail.')
-  const throttled = tally.counter('carrel_logins_throttled_total', 'Logins that were refused with 429.')
+  const throttled = tally.counter(
+    'carrel_logins_throttled_total',
+    'Logins and changes of password that were refused with 429.',
+  )
   const byMethod = new Map(
     loginMethods.map(method => [
       method,
