@@ -32,7 +32,7 @@ async function examine(config: Config): Promise<readonly Finding[]> {
   const path = process.env.CARREL_CONFIG
   const findings = findingsOf({
     config,
-    machine: { processors: availableParallelism(), memory: totalmem() },
+    machine: { processors: availableParallelism(), memory: memory() },
     now,
     configFile: path ? { path, isWritable: isWritableByAll(path) } : null,
     folders: lookAtFolders(config),
@@ -42,6 +42,9 @@ async function examine(config: Config): Promise<readonly Finding[]> {
   for await (const one of checkSignOn(config, now)) ofProviders.push(one)
   return [...('about' in store ? [store] : []), ...findings, ...ofProviders]
 }
+
+/** A container may have less than the machine; without a limit the system says 0, or more than there is. */
+const memory = (): number => Math.min(totalmem(), process.constrainedMemory() || totalmem())
 
 /** @returns what the store says, or why it says nothing */
 async function inspect({ database, dataFolder }: Config): Promise<StoreFacts | Finding> {

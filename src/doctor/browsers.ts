@@ -4,17 +4,19 @@ import { isLoopback } from '../config/providers.ts'
 import type { Check } from './facts.ts'
 import { type Finding, findingsAbout } from './finding.ts'
 
+const https = findingsAbout('https')
+const browsers = findingsAbout('browsers')
+
 /** Whether what is sent can be read on the way. */
 export const checkHttps: Check = function* ({ config: { baseUrl } }) {
-  const { ok, note, warning } = findingsAbout('https')
-  if (baseUrl.startsWith('https:')) yield ok(`CARREL_BASE_URL is ${baseUrl}: cookies are Secure`)
+  if (baseUrl.startsWith('https:')) yield https.ok(`CARREL_BASE_URL is ${baseUrl}: cookies are Secure`)
   else if (isLoopback(baseUrl))
-    yield note(
+    yield https.note(
       `CARREL_BASE_URL is ${baseUrl}: only this machine can use it`,
       'set it to the public address before others use the service',
     )
   else
-    yield warning(
+    yield https.warning(
       `CARREL_BASE_URL is ${baseUrl}: passwords and tokens that are sent over http can be read on the network`,
       'let a proxy terminate TLS, and set CARREL_BASE_URL to https://… (deploy/)',
     )
@@ -22,20 +24,19 @@ export const checkHttps: Check = function* ({ config: { baseUrl } }) {
 
 /** Origins whose pages could never work: their requests aren't sent, or go without the CSRF cookie (C2, W1). */
 export const checkOrigins: Check = function* ({ config }) {
-  const { ok, note } = findingsAbout('browsers')
   const { allowedOrigins, baseUrl } = config
   const found = allowedOrigins.flatMap(origin => originTrouble(origin, config))
   yield* found
   if (allowedOrigins.length === 0)
-    yield note(
+    yield browsers.note(
       `CARREL_ALLOWED_ORIGINS is empty: browsers may call the API only from pages of ${new URL(baseUrl).origin}`,
-      'set it to the origin of the user interface if that is another',
+      'set it to the origin of the user interface if it differs',
     )
-  else if (found.length === 0) yield ok(`pages of ${allowedOrigins.join(', ')} can use the API`)
+  else if (found.length === 0) yield browsers.ok(`pages of ${allowedOrigins.join(', ')} can use the API`)
 }
 
 function originTrouble(origin: string, { baseUrl }: Pick<Config, 'baseUrl'>): Finding[] {
-  const { note, warning, error } = findingsAbout('browsers')
+  const { note, warning, error } = browsers
   const isPlain = baseUrl.startsWith('http:')
   const isPageSecure = origin.startsWith('https:')
   if (isPlain && isPageSecure && !isLoopback(baseUrl))
@@ -48,7 +49,7 @@ function originTrouble(origin: string, { baseUrl }: Pick<Config, 'baseUrl'>): Fi
   if (isPlain && siteOf(origin) !== siteOf(baseUrl))
     return [
       error(
-        `${origin} is another site than ${baseUrl}: over http cookies are SameSite=Lax, so the CSRF cookie is not sent and every POST is 403`,
+        `${origin} is on a different site from ${baseUrl}: over http cookies are SameSite=Lax, so the CSRF cookie is not sent and every POST is 403`,
         'use https, or the same host name for both',
       ),
     ]
@@ -67,7 +68,7 @@ function originTrouble(origin: string, { baseUrl }: Pick<Config, 'baseUrl'>): Fi
   if (!isPlain && siteOf(origin) !== siteOf(baseUrl))
     return [
       note(
-        `${origin} is another site than ${baseUrl}: browsers that block third-party cookies (Safari; others by choice) don't send the CSRF cookie`,
+        `${origin} is on a different site from ${baseUrl}: browsers that block third-party cookies (Safari; others by choice) don't send the CSRF cookie`,
         'give both host names under one domain, such as ui.example.edu and repo.example.edu',
       ),
     ]

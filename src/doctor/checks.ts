@@ -3,7 +3,7 @@ import { checkClock } from './clock.ts'
 import { checkDatabase } from './database.ts'
 import type { Check, Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
-import { checkFileSystems, checkLog, checkModes, checkSpace } from './folders.ts'
+import { checkFileSystems, checkFilesFolder, checkLog, checkModes, checkSpace } from './folders.ts'
 import { checkLoad } from './load.ts'
 import { checkAdministrator, checkBackup, checkSchema, checkSessions } from './operation.ts'
 import { checkProxies } from './proxies.ts'
@@ -14,6 +14,7 @@ const checks: readonly Check[] = [
   checkHttps,
   checkProxies,
   checkOrigins,
+  checkFilesFolder,
   checkModes,
   checkFileSystems,
   checkSpace,

@@ -20,7 +20,7 @@ export const checkClock: Check = function* ({ store, now }) {
   else if (ahead !== undefined) yield ok("this clock and the database's agree within a second")
   if (store.newestEvent !== null && store.newestEvent > now + tolerance)
     yield error(
-      `this clock is ${seconds(store.newestEvent - now)} behind the newest event of the audit trail: it was set back, or a node's clock is ahead, and tokens live longer than they should`,
+      `this clock is ${seconds(store.newestEvent - now)} behind the newest event of the audit trail: it was set back, or a node's clock is ahead. Events may be in the wrong order, and access rules with a date may hold too long`,
       advice,
     )
   else if (store.newestEvent !== null) yield ok('this clock is not behind the audit trail')

@@ -1,7 +1,8 @@
 import { isLoopbackName } from '../lib/addresses.ts'
-import type { ReplicaFacts, ServerFacts } from '../storage/inspection.ts'
+import type { ConnectionLimit, ReplicaFacts, ServerFacts } from '../storage/inspection.ts'
 import type { Check } from './facts.ts'
 import { type Finding, findingsAbout } from './finding.ts'
+import { counted } from './words.ts'
 
 const { ok, note, warning, error } = findingsAbout('database')
 
@@ -13,7 +14,7 @@ export const checkDatabase: Check = function* ({ config: { database, workers }, 
   const server = store?.server
   if (database.kind === 'embedded' || !server) return
   yield* checkServer(server, new URL(database.url).hostname)
-  yield* checkConnections(server, database.poolSize, workers)
+  yield* checkConnections(server.connectionLimits, database.poolSize, workers)
   if (server.replica) yield* checkReplica(server.replica)
 }
 
@@ -39,22 +40,35 @@ function* checkServer(server: ServerFacts, host: string): Iterable<Finding> {
 /** No host, or a path, is a socket of this machine. */
 const isOwnMachine = (host: string) => /^(%2f.*)?$/i.test(host) || isLoopbackName(host.toLowerCase())
 
+const nameOf = { server: 'the server', role: 'this role', database: 'this database' } as const
+const raise = {
+  server: 'raise max_connections',
+  role: 'raise it by ALTER ROLE … CONNECTION LIMIT',
+  database: 'raise it by ALTER DATABASE … CONNECTION LIMIT',
+} as const
+
 /** Three pools, a fourth for exposed tables, a session look-up for each worker, and two for housekeeping (deployment.md). */
-function* checkConnections(server: ServerFacts, poolSize: number, workers: number): Iterable<Finding> {
-  const { maxConnections, connections } = server
+function* checkConnections(
+  limits: readonly ConnectionLimit[],
+  poolSize: number,
+  workers: number,
+): Iterable<Finding> {
   const needed = 4 * poolSize + workers + 2
-  const said = `a node opens up to ${needed} connections, and the server has ${maxConnections} for this role`
-  if (needed > maxConnections)
-    yield error(
-      said,
-      `set CARREL_DATABASE_POOL_SIZE to ${Math.max(1, Math.floor((maxConnections - workers - 2) / 4))} or less, or raise max_connections`,
-    )
-  else yield ok(`${said}: room for ${Math.floor(maxConnections / needed)} nodes`)
-  if (connections > maxConnections * 0.9)
-    yield warning(
-      `${connections} of ${maxConnections} connections are in use`,
-      'raise max_connections, or lower CARREL_DATABASE_POOL_SIZE on every node',
-    )
+  const [narrowest] = limits.toSorted((one, other) => one.max - other.max)
+  if (narrowest) {
+    const { of, max } = narrowest
+    const said = `a node opens up to ${needed} connections, and the limit of ${nameOf[of]} is ${max}`
+    const fitting = Math.max(1, Math.floor((max - workers - 2) / 4))
+    if (needed > max)
+      yield error(said, `set CARREL_DATABASE_POOL_SIZE to ${fitting} or less, or ${raise[of]}`)
+    else yield ok(`${said}: room for ${counted(Math.floor(max / needed), 'node')}`)
+  }
+  for (const { of, max, used } of limits)
+    if (used > max * 0.9)
+      yield warning(
+        `${used} of ${max} connections of ${nameOf[of]} are in use`,
+        `${raise[of]}, or lower CARREL_DATABASE_POOL_SIZE on every node`,
+      )
 }
 
 const segment = 16 * 1024 ** 2
@@ -73,7 +87,7 @@ function* checkReplica(replica: ReplicaFacts): Iterable<Finding> {
     if (isBehind)
       yield warning(
         `${said}: lists of epersons, groups and events are stale`,
-        'look whether replay is paused or a long query holds it up (pg_stat_wal_receiver on the replica)',
+        'check whether replay is paused or a long query holds it up (pg_stat_wal_receiver on the replica)',
       )
     else if (bytesBehind > 0) yield note(said)
     else yield ok('the replica has all that the primary has')

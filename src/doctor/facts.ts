@@ -8,7 +8,7 @@ export interface Facts {
   readonly config: Config
   readonly machine: {
     readonly processors: number
-    /** Bytes. */
+    /** Bytes that the process may use. */
     readonly memory: number
   }
   /** Milliseconds since 1970. */

@@ -1,4 +1,4 @@
-import { type StatsFs, statfsSync, statSync } from 'node:fs'
+import { type Stats, type StatsFs, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { systemReason } from '../lib/system-errors.ts'
@@ -32,7 +32,7 @@ export interface Entry {
 
 const names = ['.', 'carrel.db', 'carrel.db-wal', 'carrel.db-shm', 'secret', 'entities', 'files'] as const
 
-/** @returns what there is of the folders that this configuration uses */
+/** @returns what there is, and can be looked at, of the folders that this configuration uses */
 export function lookAtFolders({
   database,
   dataFolder,
@@ -44,19 +44,11 @@ export function lookAtFolders({
   ]
 }
 
-/** @returns nothing if the system doesn't let it: that the store can't be read is said elsewhere */
 function look(role: FolderFacts['role'], path: string, known: readonly Entry['name'][]): FolderFacts[] {
-  try {
-    return factsOf(role, path, known)
-  } catch (error) {
-    if (systemReason(error) === undefined) throw error
-    return []
-  }
-}
-
-function factsOf(role: FolderFacts['role'], path: string, known: readonly Entry['name'][]): FolderFacts[] {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return []
-  const { type, blocks, bavail, bsize, files, ffree }: StatsFs = statfsSync(path)
+  if (!statusOf(path)?.isDirectory()) return []
+  const space = allowed(() => statfsSync(path))
+  if (!space) return []
+  const { type, blocks, bavail, bsize, files, ffree }: StatsFs = space
   const entries = known.flatMap(name => entryOf(join(path, name), name))
   return [
     {
@@ -73,10 +65,22 @@ function factsOf(role: FolderFacts['role'], path: string, known: readonly Entry[
 }
 
 function entryOf(path: string, name: Entry['name']): Entry[] {
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = statusOf(path)
   return stat ? [{ path, name, mode: stat.mode & 0o777, owner: stat.uid, size: stat.size }] : []
 }
 
 /** Whether every user of the machine may write to the file. */
-export const isWritableByAll = (path: string): boolean =>
-  ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o002) !== 0
+export const isWritableByAll = (path: string): boolean => ((statusOf(path)?.mode ?? 0) & 0o002) !== 0
+
+/** @returns undefined if there is no such file, or the system doesn't let it be looked at */
+export const statusOf = (path: string): Stats | undefined =>
+  allowed(() => statSync(path, { throwIfNoEntry: false }))
+
+function allowed<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if (systemReason(error) === undefined) throw error
+    return undefined
+  }
+}

@@ -2,6 +2,12 @@ import type { Check, Facts } from './facts.ts'
 import { type Finding, findingsAbout } from './finding.ts'
 import type { Entry, FolderFacts } from './folder-facts.ts'
 
+const permissions = findingsAbout('permissions')
+const fileSystem = findingsAbout('file system')
+const files = findingsAbout('files')
+const space = findingsAbout('space')
+const log = findingsAbout('write-ahead log')
+
 const mebibyte = 1024 ** 2
 const inMebibytes = (bytes: number) => `${Math.floor(bytes / mebibyte).toLocaleString('en')} MiB`
 const octal = (mode: number) => mode.toString(8).padStart(4, '0')
@@ -11,28 +17,28 @@ const nameOf = ({ role }: FolderFacts) => (role === 'data' ? 'data folder' : 'fo
 export const checkModes: Check = function* ({ folders, configFile }) {
   if (process.platform === 'win32') return
   for (const folder of folders) {
-    const { ok } = findingsAbout('permissions')
     const found = [...folder.entries.flatMap(entry => [...wrongMode(folder, entry)]), ...otherOwners(folder)]
     yield* found
-    if (found.length === 0) yield ok(`other users can't read the ${nameOf(folder)} ${folder.path}`)
+    if (found.length === 0)
+      yield permissions.ok(`other users can't read the ${nameOf(folder)} ${folder.path}`)
   }
   if (configFile?.isWritable)
-    yield findingsAbout('permissions').error(
+    yield permissions.error(
       `every user of this machine can change the settings in ${configFile.path}`,
       `chmod o-w ${configFile.path}`,
     )
 }
 
 function* wrongMode({ role }: FolderFacts, { name, path, mode }: Entry): Iterable<Finding> {
-  const { warning, error } = findingsAbout('permissions')
+  const { warning, error } = permissions
   const shown = `${path} has the mode ${octal(mode)}`
   // It is looked at as the folder of files.
   if (role === 'data' && name === 'files') return
   if (name === 'secret') {
     if ((mode & 0o077) !== 0)
       yield error(
-        `${shown}: other users can read the secret, and make tokens of anyone with it`,
-        `chmod 600 ${path}, then \`carrel secret rotate\` twice, 90 days apart, or remove the file and restart to log everyone out at once`,
+        `${shown}: other users can read the secret, and make tokens of anyone with it and a copy of the store`,
+        `chmod 600 ${path}, then \`carrel secret rotate\` and \`carrel eperson logout --all\`: everyone has to log in again`,
       )
   } else if ((mode & 0o002) !== 0)
     yield error(`${shown}: every user of this machine can change it`, `chmod o-rwx ${path}`)
@@ -45,15 +51,31 @@ function* wrongMode({ role }: FolderFacts, { name, path, mode }: Entry): Iterabl
     yield warning(`${shown}: every user of this machine can look into it`, `chmod o-rwx ${path}`)
 }
 
-/** A command that was run as another user, such as root, leaves files that the service can't use. */
+/**
+ * A command that was run as another user, such as root, leaves files that the service can't use. The folder itself may be
+ * anybody's, such as the root of a volume.
+ */
 function* otherOwners({ entries }: FolderFacts): Iterable<Finding> {
-  const owner = entries[0]?.owner
-  for (const entry of entries)
-    if (entry.owner !== owner)
-      yield findingsAbout('permissions').error(
-        `${entry.path} belongs to the user ${entry.owner}, and its folder to ${owner}: a command was run as another user than the service`,
-        `chown ${owner} ${entry.path}, and run commands as that user`,
+  const store = entries.find(({ name }) => name === 'carrel.db')
+  if (!store) return
+  for (const { path, name, owner } of entries)
+    if (name !== '.' && owner !== store.owner)
+      yield permissions.error(
+        `${path} belongs to user ${owner}, but carrel.db belongs to user ${store.owner}: a command was run as another user than the service`,
+        'chown both to the user of the service, and run commands as that user',
       )
+}
+
+/** Whether the folder of files is there. The first ingest makes it. */
+export const checkFilesFolder: Check = function* ({ config: { filesFolder }, folders, store }) {
+  if (folders.some(({ role }) => role === 'files')) return
+  const missing = `the folder of files ${filesFolder} is not there, or can't be looked into`
+  if (store?.hasFiles)
+    yield files.warning(
+      `${missing}: downloads fail`,
+      'mount or restore it, set CARREL_FILES to where it is, or run the command as the user of the service',
+    )
+  else yield files.note(missing, 'the first ingest makes it; nodes of one service must share it')
 }
 
 /** Kinds of file systems (statfs(2), and linux/magic.h): those of a network, where locks and shared memory don't hold. */
@@ -77,7 +99,7 @@ const memory = new Set([0x01021994, 0x858458f6])
 
 /** Where the folders are: SQLite's write-ahead log needs a file system of this machine (https://sqlite.org/wal.html). */
 export const checkFileSystems: Check = function* ({ folders }) {
-  const { ok, note, warning, error } = findingsAbout('file system')
+  const { ok, note, warning, error } = fileSystem
   for (const folder of folders) {
     const { role, path } = folder
     // A negative number where the field is signed.
@@ -108,7 +130,7 @@ const littleShare = 0.05
 
 /** Room on the disks. */
 export const checkSpace: Check = function* ({ folders }) {
-  const { ok, warning, error } = findingsAbout('space')
+  const { ok, warning, error } = space
   for (const folder of folders) {
     const { path, free, size, inodes, freeInodes } = folder
     const left = `${inMebibytes(free)} of ${inMebibytes(size)} are free for the ${nameOf(folder)} ${path}`
@@ -119,23 +141,22 @@ export const checkSpace: Check = function* ({ folders }) {
     if (inodes > 0 && freeInodes < inodes * littleShare)
       yield warning(
         `only ${freeInodes.toLocaleString('en')} of ${inodes.toLocaleString('en')} inodes are free for ${path}: no more files can be made when they are used up`,
-        'remove small files, or make the file system again with more inodes',
+        'remove small files, or recreate the file system with more inodes',
       )
   }
 }
 
-/** Of carrel.db-wal, which is emptied every 4 MB unless a reader keeps an old state. */
+/** Of carrel.db-wal, which is emptied every 4 MB unless a reader keeps an old snapshot. */
 const largeLog = 64 * mebibyte
 
 /** How far the write-ahead log has grown. It keeps its size until the service stops. */
 export const checkLog: Check = function* ({ folders }: Facts) {
-  const { ok, warning } = findingsAbout('write-ahead log')
-  const log = folders.flatMap(({ entries }) => entries).find(({ name }) => name === 'carrel.db-wal')
-  if (!log) return
-  if (log.size > largeLog)
-    yield warning(
-      `${log.path} has grown to ${inMebibytes(log.size)}: something read an old state for long, such as a listing whose client has stalled`,
-      'restart the service to shrink it; if it grows again, look for clients that hold listings open',
+  const file = folders.flatMap(({ entries }) => entries).find(({ name }) => name === 'carrel.db-wal')
+  if (!file) return
+  if (file.size > largeLog)
+    yield log.warning(
+      `${file.path} has grown to ${inMebibytes(file.size)}: something keeps an old snapshot, such as \`carrel backup\` or another program that reads the store`,
+      'restart the service to shrink it; if it grows again, look for what reads the store for long',
     )
-  else yield ok(`${log.path} has ${inMebibytes(log.size)}`)
+  else yield log.ok(`${file.path} is ${inMebibytes(file.size)}`)
 }

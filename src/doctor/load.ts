@@ -1,5 +1,8 @@
 import type { Check } from './facts.ts'
 import { findingsAbout } from './finding.ts'
+import { counted } from './words.ts'
+
+const { ok, note, warning } = findingsAbout('load')
 
 /** About what one hash takes on one processor, in seconds (docs/performance.md). */
 const hashTime = 0.05
@@ -8,7 +11,6 @@ const patience = 30
 
 /** Whether the settings of threads, queues and memory fit this machine. */
 export const checkLoad: Check = function* ({ config, machine }) {
-  const { ok, note, warning } = findingsAbout('load')
   const { passwordConcurrency, passwordQueue, workers, cacheSize } = config
   const { processors, memory } = machine
   const advice = (key: string) => `set ${key}=automatic, or leave it out`
@@ -16,7 +18,7 @@ export const checkLoad: Check = function* ({ config, machine }) {
   if (passwordConcurrency > processors) {
     isRight = false
     yield warning(
-      `CARREL_PASSWORD_CONCURRENCY is ${passwordConcurrency}, and there are ${processors} processors: a burst of logins takes all of them, and other requests wait`,
+      `CARREL_PASSWORD_CONCURRENCY is ${passwordConcurrency}, on a machine with ${counted(processors, 'processor')}: a burst of logins takes all of them, and other requests wait`,
       advice('CARREL_PASSWORD_CONCURRENCY'),
     )
   }
@@ -31,7 +33,7 @@ export const checkLoad: Check = function* ({ config, machine }) {
   if (workers > processors) {
     isRight = false
     yield note(
-      `CARREL_WORKERS is ${workers}, and there are ${processors} processors: more threads only cost memory`,
+      `CARREL_WORKERS is ${workers}, on a machine with ${counted(processors, 'processor')}: more threads only cost memory`,
       advice('CARREL_WORKERS'),
     )
   }
@@ -42,5 +44,5 @@ export const checkLoad: Check = function* ({ config, machine }) {
       'set it to a quarter of the memory or less',
     )
   }
-  if (isRight) yield ok(`threads, queues and cache fit ${processors} processors`)
+  if (isRight) yield ok(`threads, queues and cache fit ${counted(processors, 'processor')}`)
 }

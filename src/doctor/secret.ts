@@ -1,8 +1,8 @@
 import type { Check } from './facts.ts'
 import { findingsAbout } from './finding.ts'
+import { counted, day } from './words.ts'
 
 const { ok, note, warning } = findingsAbout('secret')
-const day = 24 * 3_600_000
 
 /** NIST SP 800-57 part 1, table 1: a symmetric key that authenticates is used for at most two years. */
 const longest = 2 * 365 * day
@@ -19,7 +19,7 @@ export const checkSecret: Check = function* ({ config, store, now }) {
   }
   if (!store || store.secretMade === null) return
   const age = now - store.secretMade
-  const said = `the secret that signs tokens is ${Math.max(0, Math.floor(age / day))} days old`
+  const said = `the secret that signs tokens is ${counted(Math.max(0, Math.floor(age / day)), 'day')} old`
   const advice = '`carrel secret rotate`; nobody is logged out'
   if (age > longest) yield warning(said, advice)
   else if (age > usual) yield note(said, advice)

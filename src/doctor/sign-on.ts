@@ -1,10 +1,10 @@
-import { statSync } from 'node:fs'
 import { signOnAddresses } from '../authn/sso/addresses.ts'
 import type { Config } from '../config/config.ts'
 import { addressesOf } from '../http/addresses.ts'
 import { type Finding, findingsAbout } from './finding.ts'
+import { statusOf } from './folder-facts.ts'
+import { ago, day } from './words.ts'
 
-const day = 24 * 3_600_000
 /** Federations renew their metadata every day, and keys change within months. */
 const oldMetadata = 90 * day
 
@@ -21,11 +21,10 @@ export async function* checkSignOn(config: Config, now: number): AsyncIterable<F
   for await (const { level, about, what } of check({ ...config, singleSignOn, addresses }))
     yield { level, about: `sso ${about}`, what, advice: level === 'ok' ? null : seeGuide }
   for (const provider of singleSignOn.providers) {
-    const modified =
-      provider.kind === 'saml' ? statSync(provider.metadata, { throwIfNoEntry: false })?.mtimeMs : undefined
+    const modified = provider.kind === 'saml' ? statusOf(provider.metadata)?.mtimeMs : undefined
     if (modified !== undefined && now - modified > oldMetadata)
       yield findingsAbout(`sso ${provider.id}`).note(
-        `its metadata was fetched ${Math.floor((now - modified) / day)} days ago`,
+        `its metadata was fetched ${ago(now - modified)}`,
         'fetch it again, regularly: a new certificate of the provider is announced there',
       )
   }

@@ -10,6 +10,8 @@ export interface StoreFacts {
   readonly newestBackup: number | null
   /** When the secret that signs was made, in ms since 1970; null: unknown. */
   readonly secretMade: number | null
+  /** Whether it has bitstreams; false if its schema is another one. */
+  readonly hasFiles: boolean
   /** null: the embedded store. */
   readonly server: ServerFacts | null
 }
@@ -24,15 +26,20 @@ export interface ServerFacts {
   readonly encoding: string
   /** How far its clock is ahead of this machine's, in ms. */
   readonly clockAhead: number
-  /** Connections that ordinary roles, and this one, may have at once. */
-  readonly maxConnections: number
-  /** Those of all clients at the moment. */
-  readonly connections: number
+  /** What limits the connections of a node. */
+  readonly connectionLimits: readonly ConnectionLimit[]
   /** Whether a commit is on disk when it is acknowledged: the settings that say otherwise. */
   readonly unsafeSettings: readonly string[]
   readonly isEncrypted: boolean
   /** null: none is configured. */
   readonly replica: ReplicaFacts | null
+}
+
+/** How many connections there may be at once, and are: to the server by ordinary roles, of this role, to this database. */
+export interface ConnectionLimit {
+  readonly of: 'server' | 'role' | 'database'
+  readonly max: number
+  readonly used: number
 }
 
 export type ReplicaFacts =

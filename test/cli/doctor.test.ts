@@ -235,13 +235,13 @@ testOn(
     assert.match(well.stdout, /^ok +https +CARREL_BASE_URL is https:\/\/repo\.example\.edu/m)
     assert.match(well.stdout, /^ok +sessions +a session ends 12 hours after its login/m)
     assert.match(well.stdout, /^note +backup +no backup is known.*\n +→ make sure that there is one/m)
-    assert.match(well.stdout, /\n\n1 note\.\n$/)
+    assert.match(well.stdout, /\n\n2 notes\.\n$/)
 
     const wrong = await carrel(dataFolder, ['doctor'], {
       env: { ...settings, CARREL_TRUSTED_PROXIES: '::/0' },
     })
     assert.equal(wrong.code, 1)
-    assert.match(wrong.stdout, /\n\n1 note, 1 error\.\n$/)
+    assert.match(wrong.stdout, /\n\n2 notes, 1 error\.\n$/)
   },
 )
 
@@ -274,7 +274,7 @@ testOn('sqlite', 'D8 doctor names files that other users can read or change', as
   chownSync(join(dataFolder, 'carrel.db'), 65_534, 65_534)
   assert.match(
     (await findings(dataFolder, 'permissions')).join(),
-    /error: .*carrel\.db belongs to the user 65534, and its folder to 0/,
+    /error: .*secret belongs to user 0, but carrel\.db belongs to user 65534/,
   )
 })
 
@@ -282,7 +282,7 @@ testOn('postgres', 'D8 doctor compares the pools of a node with what the server 
   const dataFolder = await store(t)
   const all = await findings(dataFolder, 'database')
   assert.match(all.join('\n'), /ok: PostgreSQL \d+, UTF8/)
-  assert.match(all.join('\n'), /ok: a node opens up to 36 connections, .*room for \d+ nodes/)
+  assert.match(all.join('\n'), /ok: a node opens up to 36 connections, .*room for \d+ nodes?$/m)
   assert.ok(
     (await findings(dataFolder, 'clock')).includes("ok: this clock and the database's agree within a second"),
   )
@@ -292,9 +292,33 @@ testOn('postgres', 'D8 doctor compares the pools of a node with what the server 
   await runSqlIn(dataFolder, `ALTER DATABASE ${name} CONNECTION LIMIT 20`)
   assert.match(
     (await findings(dataFolder, 'database')).join('\n'),
-    /error: a node opens up to 36 connections, and the server has 20/,
+    /error: a node opens up to 36 connections, and the limit of this database is 20/,
   )
 })
+
+testOn(
+  'postgres',
+  'D8 what a database refuses is a finding, and a replica costs no other findings',
+  async t => {
+    const dataFolder = await store(t)
+    const replica = await createDatabase(t)
+    await runSql(
+      replica,
+      `CREATE SCHEMA broken;
+     CREATE FUNCTION broken.pg_is_in_recovery() RETURNS boolean LANGUAGE plpgsql
+       AS $$ BEGIN RAISE EXCEPTION 'a fault of the replica' USING ERRCODE = 'XX001'; END $$;
+     ALTER DATABASE ${new URL(replica).pathname.slice(1)} SET search_path = broken, pg_catalog`,
+    )
+    const env = { CARREL_DATABASE_REPLICA_URL: replica }
+    assert.match(
+      (await findings(dataFolder, 'database', env)).join('\n'),
+      /warning: the replica can't be read: PostgreSQL: a fault of the replica \(XX001\)/,
+    )
+    assert.deepEqual(await findings(dataFolder, 'administrator', env), ['ok: 1 enabled administrator'])
+    await runSqlIn(dataFolder, 'ALTER TABLE carrel.eperson RENAME TO gone')
+    assert.match((await findings(dataFolder, 'store')).join(), /^error: .* PostgreSQL: .*eperson.* \(42P01\)/)
+  },
+)
 
 testOn('sqlite', 'D8 doctor checks single sign-on, and how old metadata is', async t => {
   const dataFolder = await store(t)
@@ -313,4 +337,9 @@ testOn('sqlite', 'D8 doctor checks single sign-on, and how old metadata is', asy
     (await findings(dataFolder, 'sso uni', settings)).join('\n'),
     /note: its metadata was fetched 100 days ago/,
   )
+  // The system doesn't say anything about it, which is no reason to lose the report.
+  symlinkSync(file, `${file}.link`)
+  rmSync(file)
+  symlinkSync(`${file}.link`, file)
+  assert.match((await findings(dataFolder, 'sso uni', settings)).join(), /error: .*uni\.xml/)
 })

@@ -25,8 +25,7 @@ const server: ServerFacts = {
   version: 180_000,
   encoding: 'UTF8',
   clockAhead: 20,
-  maxConnections: 97,
-  connections: 10,
+  connectionLimits: [{ of: 'server', max: 97, used: 10 }],
   unsafeSettings: [],
   isEncrypted: false,
   replica: null,
@@ -38,6 +37,7 @@ const store: StoreFacts = {
   newestEvent: now - 1_000,
   newestBackup: now - day,
   secretMade: now - 30 * day,
+  hasFiles: true,
   server: null,
 }
 
@@ -52,6 +52,8 @@ const folder: FolderFacts = {
   entries: [],
 }
 
+const files: FolderFacts = { ...folder, role: 'files', path: '/var/lib/carrel/files' }
+
 type Change = Partial<Omit<Facts, 'config'>> & { readonly env?: Readonly<Record<string, string | undefined>> }
 
 const findingsWith = ({ env = {}, ...facts }: Change) =>
@@ -60,7 +62,7 @@ const findingsWith = ({ env = {}, ...facts }: Change) =>
     machine: { processors: 4, memory: 8 * 1024 ** 3 },
     now,
     configFile: null,
-    folders: [folder],
+    folders: [folder, files],
     store,
     ...facts,
   })
@@ -82,10 +84,13 @@ const withEntry = (entry: Pick<Entry, 'name'> & Partial<Entry>): Change => ({
     {
       ...folder,
       entries: [
-        { path: '/var/lib/carrel', name: '.', mode: 0o700, owner: 998, size: 0 },
+        // The folder is the root of a volume.
+        { path: '/var/lib/carrel', name: '.', mode: 0o700, owner: 0, size: 0 },
+        { path: '/var/lib/carrel/carrel.db', name: 'carrel.db', mode: 0o600, owner: 998, size: 0 },
         { path: `/var/lib/carrel/${entry.name}`, mode: 0o600, owner: 998, size: 0, ...entry },
       ],
     },
+    files,
   ],
 })
 
@@ -182,7 +187,7 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
   [
     'an owner that differs',
     withEntry({ name: 'carrel.db-wal', owner: 0 }),
-    /^error permissions: .*belongs to the user 0/,
+    /^error permissions: \/var\/lib\/carrel\/carrel\.db-wal belongs to user 0, but carrel\.db belongs to user 998/,
   ],
   ['a newer schema', { store: { ...store, migrationsMissing: -1 } }, /^error schema: a newer Carrel/],
   ['an older schema', { store: { ...store, migrationsMissing: 2 } }, /^note schema: an older Carrel/],
@@ -224,13 +229,13 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
   ],
   [
     'no room for a node',
-    withServer({ maxConnections: 20 }),
+    withServer({ connectionLimits: [{ of: 'server', max: 20, used: 1 }] }),
     /^error database: a node opens up to 38 connections/,
   ],
   [
     'a server that is nearly full',
-    withServer({ connections: 95 }),
-    /^warning database: 95 of 97 connections/,
+    withServer({ connectionLimits: [{ of: 'server', max: 97, used: 95 }] }),
+    /^warning database: 95 of 97 connections of the server/,
   ],
   [
     'a replica that is down',
@@ -260,7 +265,7 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
   [
     'more hashes than processors',
     { env: { CARREL_PASSWORD_CONCURRENCY: '16' } },
-    /^warning load: CARREL_PASSWORD_CONCURRENCY is 16, and there are 4 processors/,
+    /^warning load: CARREL_PASSWORD_CONCURRENCY is 16, on a machine with 4 processors/,
   ],
   [
     'a long queue of logins',
@@ -268,6 +273,12 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
     /^warning load: .*waits for about 2500 s/,
   ],
   ['more workers than processors', { env: { CARREL_WORKERS: '8' } }, /^note load: CARREL_WORKERS is 8/],
+  ['a folder of files that is gone', { folders: [folder] }, /^warning files: .*\/files is not there.*fail$/],
+  [
+    'a folder of files that is not there yet',
+    { folders: [folder], store: { ...store, hasFiles: false } },
+    /^note files: /,
+  ],
   ['a cache of all memory', { env: { CARREL_CACHE_SIZE: '8000' } }, /^warning load: CARREL_CACHE_SIZE/],
 ]
 
@@ -284,11 +295,48 @@ test('D8 a database on a socket of this machine needs no encryption', () => {
     assert.deepEqual(troubleWith(withServer({}, { CARREL_DATABASE_URL: url })), [])
 })
 
-test('D8 doctor checks only what there is: no store, no folders', () => {
-  assert.deepEqual(troubleWith({ store: null, folders: [] }), [])
+test('D8 doctor checks only what there is: no store, and no folder but the one of files', () => {
+  const trouble = troubleWith({ store: null, folders: [] })
+  assert.equal(trouble.length, 1)
+  assert.match(trouble.join(), /^note files: /)
+})
+
+test('D8 each limit of connections is compared with the connections that it limits', () => {
+  const limits = [
+    { of: 'server', max: 500, used: 96 },
+    { of: 'role', max: 100, used: 10 },
+  ] as const
+  const about = (change: Partial<ServerFacts>) =>
+    findingsWith(withServer(change))
+      .filter(one => one.about === 'database')
+      .map(({ what }) => what)
+      .join('\n')
+  const found = about({ connectionLimits: limits })
+  assert.match(found, /38 connections, and the limit of this role is 100: room for 2 nodes/)
+  assert.doesNotMatch(found, /in use/)
+  assert.match(about({ connectionLimits: [{ of: 'server', max: 40, used: 9 }] }), /room for 1 node$/m)
+})
+
+for (const [seconds, said] of [
+  ['1000', '16.7 minutes'],
+  ['1', '1 second'],
+  ['3600', '60 minutes'],
+  ['1209600', '14 days'],
+] as const)
+  test(`D8 doctor says in words how long ${seconds} seconds are`, () => {
+    const found = findingsWith({ env: { CARREL_SESSION_LIFETIME: seconds } })
+    assert.ok(found.some(({ what }) => what === `a session ends ${said} after its login`))
+  })
+
+test('D8 doctor counts one day as one', () => {
+  const at = now - 1.5 * day
+  const found = findingsWith({ store: { ...store, newestBackup: at, secretMade: at } }).map(
+    ({ what }) => what,
+  )
+  for (const said of ['the last backup was made 1 day ago', 'the secret that signs tokens is 1 day old'])
+    assert.ok(found.includes(said), said)
 })
 
 test('D8 a file system of several machines may hold the files, but not the store', () => {
-  const files = { ...folder, role: 'files', fileSystem: 0x6969 } as const
-  assert.deepEqual(troubleWith({ folders: [folder, files] }), [])
+  assert.deepEqual(troubleWith({ folders: [folder, { ...files, fileSystem: 0x6969 }] }), [])
 })

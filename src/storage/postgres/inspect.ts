@@ -1,7 +1,14 @@
 import { administratorGroup } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import { type ReplicaFacts, type ServerFacts, type StoreFacts, searchedEvents } from '../inspection.ts'
+import {
+  type ConnectionLimit,
+  type ReplicaFacts,
+  type ServerFacts,
+  type StoreFacts,
+  searchedEvents,
+} from '../inspection.ts'
 import { type Connection, connect } from './driver.ts'
+import { codeOf } from './errors.ts'
 import { migrations } from './migrations.ts'
 
 /** A time limit for each statement, in ms: the newest backup is searched for among many events. */
@@ -19,9 +26,8 @@ const connectOnlyToRead = (url: string) =>
  * Reads what can be told of the store in the database, and of the server, in transactions that can't write.
  * @throws StoreUnavailable when there is none, or it can't be read
  */
-export async function inspectStore(url: string, replicaUrl: string | null): Promise<StoreFacts> {
-  const db = await connectOnlyToRead(url)
-  try {
+export const inspectStore = (url: string, replicaUrl: string | null): Promise<StoreFacts> =>
+  reading(url, async db => {
     const version = await versionOf(db)
     if (!version) throw new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
     const [row] = await db.rows<{
@@ -45,13 +51,30 @@ export async function inspectStore(url: string, replicaUrl: string | null): Prom
       newestEvent: row?.newest ? Date.parse(row.newest) : null,
       newestBackup: row?.backup ? Date.parse(row.backup) : null,
       secretMade: row?.made ?? null,
+      hasFiles: version === migrations.length && (await hasFiles(db)),
       // An older schema doesn't say which store it is, by which a replica is known.
       server: await inspectServer(db, version < migrations.length ? null : replicaUrl),
     }
+  })
+
+/** @throws StoreUnavailable for whatever the server refuses, also what a service could not expect of it */
+async function reading<T>(url: string, read: (db: Connection) => Promise<T>): Promise<T> {
+  const db = await connectOnlyToRead(url)
+  try {
+    return await read(db)
+  } catch (error) {
+    const code = codeOf(error)
+    if (error instanceof StoreUnavailable || code === undefined || !(error instanceof Error)) throw error
+    throw new StoreUnavailable(`PostgreSQL: ${error.message} (${code})`, { cause: error })
   } finally {
-    await db.close()
+    // What was said before says more than a connection that is gone.
+    await db.close().catch(() => {})
   }
 }
+
+const hasFiles = async (db: Connection): Promise<boolean> =>
+  (await db.rows<{ found: boolean }>('SELECT EXISTS (SELECT FROM carrel.bitstream) AS found'))[0]?.found ??
+  false
 
 /** @returns undefined if there is no store */
 async function versionOf(db: Connection): Promise<number | undefined> {
@@ -66,20 +89,10 @@ async function inspectServer(db: Connection, replicaUrl: string | null): Promise
   const [row] = await db.rows<{
     version: string
     encoding: string
-    most: number
-    connections: number
     unsafe: string[]
     encrypted: boolean | null
   }>(
-    // reserved_connections is there since PostgreSQL 16. A limit of -1 is none. Of others' connections an ordinary role
-    // sees little more than the database.
     `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
-       least(
-         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-           - coalesce(current_setting('reserved_connections', true)::int, 0),
-         (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
-         (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
-       (SELECT count(*) FROM pg_stat_activity WHERE datname IS NOT NULL) AS connections,
        ARRAY(SELECT name || ' = ' || setting FROM pg_settings
          WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off' ORDER BY name) AS unsafe,
        (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS encrypted`,
@@ -88,13 +101,28 @@ async function inspectServer(db: Connection, replicaUrl: string | null): Promise
     version: Number(row?.version),
     encoding: row?.encoding ?? '',
     clockAhead: await clockAhead(db),
-    maxConnections: row?.most ?? 0,
-    connections: row?.connections ?? 0,
+    connectionLimits: await connectionLimits(db),
     unsafeSettings: row?.unsafe ?? [],
     isEncrypted: row?.encrypted ?? false,
     replica: replicaUrl === null ? null : await inspectReplica(db, replicaUrl),
   }
 }
+
+/**
+ * Of others' connections an ordinary role sees little more than the database and the role. reserved_connections is there
+ * since PostgreSQL 16. A limit of -1 is none.
+ */
+const connectionLimits = (db: Connection): Promise<ConnectionLimit[]> =>
+  db.rows<{ of: ConnectionLimit['of']; max: number; used: number }>(
+    `SELECT 'server' AS of,
+       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+         - coalesce(current_setting('reserved_connections', true)::int, 0) AS max,
+       (SELECT count(*) FROM pg_stat_activity WHERE datname IS NOT NULL) AS used
+     UNION ALL SELECT 'role', rolconnlimit, (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user)
+       FROM pg_roles WHERE rolname = current_user AND rolconnlimit >= 0
+     UNION ALL SELECT 'database', datconnlimit, (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())
+       FROM pg_database WHERE datname = current_database() AND datconnlimit >= 0`,
+  )
 
 /** @returns ms; the answer is taken to come from the middle of the time that it took */
 async function clockAhead(db: Connection): Promise<number> {
@@ -106,28 +134,26 @@ async function clockAhead(db: Connection): Promise<number> {
 }
 
 async function inspectReplica(primary: Connection, url: string): Promise<ReplicaFacts> {
-  let db: Connection
   try {
-    db = await connectOnlyToRead(url)
+    return await reading(url, db => compare(primary, db))
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     return { kind: 'unreachable', reason: error.message }
   }
-  try {
-    const store = 'SELECT store FROM carrel.state'
-    const [written] = await primary.rows<{ at: string }>('SELECT CAST(pg_current_wal_lsn() AS text) AS at')
-    const [row] = await db.rows<{ standby: boolean; bytes: number | null; seconds: number | null }>(
-      `SELECT pg_is_in_recovery() AS standby,
-         pg_wal_lsn_diff(CAST($1 AS pg_lsn), pg_last_wal_replay_lsn())::float8 AS bytes,
-         extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 AS seconds`,
-      written?.at ?? '0/0',
-    )
-    if (!row?.standby) return { kind: 'no-replica', reason: 'it is no replica: it takes writes' }
-    const [here] = await primary.rows<{ store: string }>(store)
-    const there = (await versionOf(db)) && (await db.rows<{ store: string }>(store))[0]?.store
-    if (here?.store !== there) return { kind: 'no-replica', reason: 'it holds another store, or none' }
-    return { kind: 'replica', bytesBehind: Math.max(0, row.bytes ?? 0), secondsBehind: row.seconds }
-  } finally {
-    await db.close()
-  }
+}
+
+async function compare(primary: Connection, db: Connection): Promise<ReplicaFacts> {
+  const store = 'SELECT store FROM carrel.state'
+  const [written] = await primary.rows<{ at: string }>('SELECT CAST(pg_current_wal_lsn() AS text) AS at')
+  const [row] = await db.rows<{ standby: boolean; bytes: number | null; seconds: number | null }>(
+    `SELECT pg_is_in_recovery() AS standby,
+       pg_wal_lsn_diff(CAST($1 AS pg_lsn), pg_last_wal_replay_lsn())::float8 AS bytes,
+       extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 AS seconds`,
+    written?.at ?? '0/0',
+  )
+  if (!row?.standby) return { kind: 'no-replica', reason: 'it is no replica: it takes writes' }
+  const [here] = await primary.rows<{ store: string }>(store)
+  const there = (await versionOf(db)) && (await db.rows<{ store: string }>(store))[0]?.store
+  if (here?.store !== there) return { kind: 'no-replica', reason: 'it holds another store, or none' }
+  return { kind: 'replica', bytesBehind: Math.max(0, row.bytes ?? 0), secondsBehind: row.seconds }
 }

@@ -30,6 +30,9 @@ export function inspectStore(dataFolder: string): StoreFacts {
       newestEvent: toTime(newestEvent),
       newestBackup: toTime(newestBackup),
       secretMade: toTime(made),
+      hasFiles:
+        version === migrations.length &&
+        db.get<{ found: number }>('SELECT EXISTS (SELECT 1 FROM bitstream) AS found')?.found === 1,
       server: null,
     }
   } finally {

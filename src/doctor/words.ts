@@ -1,0 +1,23 @@
+/** Milliseconds. */
+export const day = 24 * 3_600_000
+
+/** Such as `1 node`, `2 nodes`. */
+export const counted = (number: number, what: string): string =>
+  `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`
+
+/** Such as `12 hours`, `1.5 hours`, `90 seconds`: in the largest unit of which there are at least two, or in seconds. */
+export function duration(seconds: number): string {
+  const units = [
+    [24 * 3_600, 'day'],
+    [3_600, 'hour'],
+    [60, 'minute'],
+  ] as const
+  const [size, unit] = units.find(([one]) => seconds >= 2 * one) ?? [1, 'second']
+  return counted(Number((seconds / size).toFixed(1)), unit)
+}
+
+/** How long ago something was. @param age in ms; below 0 counts as now */
+export function ago(age: number): string {
+  const days = Math.floor(age / day)
+  return `${days < 1 ? 'less than a day' : counted(days, 'day')} ago`
+}
