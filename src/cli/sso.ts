@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { signOnAddresses } from '../authn/sso/addresses.ts'
-import type { Finding } from '../authn/sso/check.ts'
+import type { Finding } from '../authn/sso/findings.ts'
 import { attributesOf, readIdentity } from '../authn/sso/read-identity.ts'
 import { refusals } from '../authn/sso/refusals.ts'
 import { type Config, toConfig } from '../config/config.ts'

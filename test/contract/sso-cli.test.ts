@@ -4,15 +4,18 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, test as nodeTest, type TestContext } from 'node:test'
 import { signOnAddresses } from '../../src/authn/sso/addresses.ts'
-import { checkSignOn, type Finding } from '../../src/authn/sso/check.ts'
+import { checkSignOn } from '../../src/authn/sso/check.ts'
+import type { Finding } from '../../src/authn/sso/findings.ts'
 import { commandEvent } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { addressesOf } from '../../src/http/addresses.ts'
 import { identity } from '../support/providers/certificates.ts'
 import { withSingleSignOn } from '../support/providers/openid-flow.ts'
 import {
+  clientSecret,
   clientSecretVariable,
   type OpenIdProvider,
   startOpenIdProvider,
@@ -106,6 +109,38 @@ function withKeys(t: TestContext, { privateKey, certificate }: ReturnType<typeof
     certificate: { file: join(folder, 'certificate.pem') },
   }
 }
+
+nodeTest('D2 sso check names the way of client authentication that the provider takes', async t => {
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://localhost')
+    const form = new URLSearchParams(await text(request))
+    const isClient = form.get('client_secret') === clientSecret && !request.headers.authorization
+    const answers: Readonly<Record<string, object>> = {
+      '/.well-known/openid-configuration': {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+      },
+      '/jwks': { keys: [{}] },
+      '/token': { error: isClient ? 'invalid_grant' : 'invalid_client' },
+    }
+    response.writeHead(pathname === '/token' ? 400 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(answers[pathname] ?? {}))
+  }).listen(0, '127.0.0.1')
+  atEnd(t, () => void server.close())
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const settings = { ...(await company()), issuer }
+  assertFound(
+    await findings(t, { providers: [settings] }),
+    /^error company: it accepts the client’s credentials only another way: set clientAuthentication to "post"/,
+  )
+  assertFound(
+    await findings(t, { providers: [{ ...settings, clientAuthentication: 'post' }] }),
+    /^ok company: accepts the client’s credentials/,
+  )
+})
 
 nodeTest('D2 sso check names what is wrong with an OpenID provider', async t => {
   const settings = await company()

@@ -123,7 +123,7 @@ test('O1 X2 the provider’s request, by redirect or by POST, ends every token o
 })
 
 void nodeTest(
-  'O1 X2 the provider’s request for somebody without a session is answered, and ends nothing',
+  'X4 the provider’s request for somebody without a session ends nothing, and is answered with an error',
   async t => {
     const { service, provider } = await startWithProvider(t)
     provider.users.set('ada', person('ada-1', email))
@@ -133,6 +133,7 @@ void nodeTest(
     await ada.visitor.post('/api/authn/logout', { authorization: `Bearer ${ada.token}` })
     const answer = await ada.visitor.get(provider.logoutUrl('ada'))
     assert.equal(locationOf(answer).origin, provider.address)
+    assert.match(inflated(locationOf(answer).searchParams.get('SAMLResponse') ?? ''), /:UnknownPrincipal"/)
     assert.equal(await service.client().isLoggedIn(grace.token), true)
   },
 )

@@ -24,10 +24,12 @@ import { introduce, pages, startSignOn, Visitor, withSaml } from '../support/pro
 import {
   assertionXml,
   deflated,
+  encrypted,
   first,
   logoutRequestXml,
   logoutWrappings,
   newId,
+  responseXml,
   signed,
   signedQuery,
 } from '../support/providers/saml-forge.ts'
@@ -86,7 +88,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
     ...signatures,
     ...encryptedOnes(certificate),
   ])
-    await t.test(`X2 ${name} is refused`, async () => {
+    await t.test(`X2 X4 ${name} is refused`, async () => {
       const token = await acceptsHonest(honest)
       const one = await begin(service, uni)
       const xml = await hostile(one)
@@ -290,6 +292,18 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
     assert.equal((await twice.get(address)).status, 400)
     assert.deepEqual(twice.signOnCookies(), [])
     assert.equal((await startSignOn(service, { provider: 'uni' })).answer.status, 303)
+  })
+
+  await t.test('X4 the provider’s logout ends a session whose name came encrypted', async () => {
+    const one = await begin(service, uni)
+    const xml = await encrypted(responseXml(about(one)), { element: 'NameID', certificate })
+    const { identity } = uni
+    const answer = await send(one, base64(signed(xml, { element: 'Assertion', identity })))
+    const token = await assertAccepted(one, answer)
+    const wanted = { issuer: uni.entityId, destination: logoutAddress, nameId: 'mallory' }
+    const query = signedQuery(logoutRequestXml(wanted), { identity })
+    assert.equal((await one.visitor.get(`${logoutAddress}?${query}`)).status, 303)
+    assert.equal(await service.client().isLoggedIn(token), false)
   })
 
   await t.test('X2 logout requests that the provider has not made end nothing', async () => {

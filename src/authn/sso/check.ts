@@ -2,29 +2,16 @@ import { X509Certificate } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
 import {
   isLoopback,
-  type OidcConfig,
   type ProviderConfig,
   type ProxyConfig,
   type SamlConfig,
   type SingleSignOnConfig,
 } from '../../config/providers.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import { boundedFetch, clockTolerance, createOidcClient } from './oidc-client.ts'
-import { Refused, Unavailable } from './protocol.ts'
+import { checkClock } from './check-clock.ts'
+import { checkOidc } from './check-oidc.ts'
+import { error, type Finding, type Found, ok, warning } from './findings.ts'
 import { readMetadata } from './saml-idp.ts'
-
-/** One thing that `carrel sso check` has looked at. */
-export interface Finding {
-  readonly level: 'ok' | 'warning' | 'error'
-  /** A provider's id, or `carrel`. */
-  readonly about: string
-  readonly what: string
-}
-
-type Found = Omit<Finding, 'about'>
-const ok = (what: string): Found => ({ level: 'ok', what })
-const warning = (what: string): Found => ({ level: 'warning', what })
-const error = (what: string): Found => ({ level: 'error', what })
 
 type Parts = Pick<Config, 'baseUrl' | 'allowedOrigins'> & {
   readonly singleSignOn: SingleSignOnConfig
@@ -32,9 +19,6 @@ type Parts = Pick<Config, 'baseUrl' | 'allowedOrigins'> & {
 }
 
 const day = 24 * 3_600_000
-/** Milliseconds that a provider has to answer. */
-const patience = 5_000
-
 /** Checks the configuration of single sign-on and asks the providers. Changes nothing. */
 export async function* checkSignOn(parts: Parts): AsyncIterable<Finding> {
   for (const one of checkSelf(parts)) yield { about: 'carrel', ...one }
@@ -132,82 +116,6 @@ const reasonOf = (cause: unknown): string =>
     ? 'there is no such file (ENOENT); download the metadata from the provider and save it there'
     : (cause as Error).message
 
-async function* checkOidc(provider: OidcConfig, { addresses }: Parts): AsyncIterable<Found> {
-  const client = createOidcClient(provider)
-  const redirectUri = addresses.oidcCallback(provider.id)
-  try {
-    const server = await client.discover()
-    yield ok(`issuer ${server.issuer}`)
-    yield* checkClock(
-      `${provider.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-      clockTolerance,
-    )
-    if (server.code_challenge_methods_supported && !server.code_challenge_methods_supported.includes('S256'))
-      yield warning('it does not announce PKCE with S256')
-    for (const scope of provider.scopes)
-      if (server.scopes_supported && !server.scopes_supported.includes(scope))
-        yield warning(`it does not announce the scope ${scope}`)
-    yield await checkKeys(server.jwks_uri ?? '')
-    yield await checkRedirectUri(client, provider, redirectUri)
-    yield await checkCredentials(client, redirectUri)
-    yield ok(
-      server.end_session_endpoint === undefined
-        ? 'has no logout page'
-        : `has a logout page; register ${addresses.afterLogout} as post-logout redirect URI`,
-    )
-    if (server.backchannel_logout_supported === true)
-      yield ok(`has back-channel logout; register ${addresses.oidcLogout(provider.id)}`)
-  } catch (cause) {
-    if (!(cause instanceof Unavailable) && !(cause instanceof Refused)) throw cause
-    yield error(
-      `issuer ${provider.issuer}: ${cause.message} (asked at /.well-known/openid-configuration below it)`,
-    )
-  }
-}
-
-async function checkKeys(uri: string): Promise<Found> {
-  const answer = await ask(uri)
-  const keys = answer?.ok ? ((await answer.json().catch(() => ({}))) as { keys?: unknown }).keys : undefined
-  return Array.isArray(keys) && keys.length > 0
-    ? ok(`publishes ${keys.length} key${keys.length === 1 ? '' : 's'}`)
-    : error(`its keys cannot be read at ${uri}`)
-}
-
-/** A provider tells anyone at once whether it knows a client and its redirect URI. */
-async function checkRedirectUri(
-  client: ReturnType<typeof createOidcClient>,
-  provider: OidcConfig,
-  redirectUri: string,
-): Promise<Found> {
-  const url = await client.authorizationUrl({
-    redirect_uri: redirectUri,
-    scope: provider.scopes.join(' '),
-    state: 'carrel-sso-check',
-    nonce: 'carrel-sso-check',
-    code_challenge: await client.codeChallenge('carrel-sso-check'.repeat(4)),
-    code_challenge_method: 'S256',
-  })
-  const answer = await ask(url)
-  if (!answer || answer.status >= 500) return warning('its login page cannot be reached from this machine')
-  const isError = /[?&#/]error\b/i.test(answer.headers.get('location') ?? '')
-  if (answer.status < 400 && !isError) return ok(`did not refuse the redirect URI ${redirectUri}`)
-  const text = (await answer.text()) + (answer.headers.get('location') ?? '')
-  return /redirect.?uri/i.test(text)
-    ? error(`it does not know the redirect URI ${redirectUri}: register exactly that`)
-    : error(`it refuses the client ${provider.clientId} (status ${answer.status}): is it registered there?`)
-}
-
-async function checkCredentials(
-  client: ReturnType<typeof createOidcClient>,
-  redirectUri: string,
-): Promise<Found> {
-  const said = await client.tryCredentials(redirectUri)
-  if (said === 'invalid_grant') return ok('accepts the client’s credentials')
-  if (said === 'invalid_client' || said === 'unauthorized_client')
-    return error('it refuses clientId with clientSecret: check the secret and clientAuthentication')
-  return warning(`its token endpoint answered ${said} to an invalid code; expected invalid_grant`)
-}
-
 function* checkProxy({ addresses, attributes }: ProxyConfig): Iterable<Found> {
   yield ok(`accepts ${attributes.subject} from ${addresses.join(', ')}, with the shared secret`)
 }
@@ -221,30 +129,6 @@ function* checkCertificate(name: string, pem: string): Iterable<Found> {
   else if (to < Date.now() + 30 * day) yield warning(`${name} expires on ${dateOf(to)}`)
   else yield ok(`${name} is valid until ${dateOf(to)}`)
   if (bits !== undefined && bits < 2048) yield warning(`${name} has a key of only ${bits} bits`)
-}
-
-/** @param tolerance seconds */
-async function* checkClock(url: string, tolerance: number): AsyncIterable<Found> {
-  const answer = await ask(url)
-  if (!answer) {
-    yield warning(`${url} cannot be reached from this machine; browsers must be able to reach it`)
-    return
-  }
-  const theirs = Date.parse(answer.headers.get('date') ?? '')
-  const seconds = Math.round((Date.now() - theirs) / 1000)
-  if (Math.abs(seconds) > tolerance)
-    yield error(
-      `the clock here is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the provider’s; ${tolerance} s are allowed: use NTP on both sides`,
-    )
-}
-
-/** @returns undefined when there is no answer */
-async function ask(url: string): Promise<Response | undefined> {
-  try {
-    return await boundedFetch(url, { redirect: 'manual', signal: AbortSignal.timeout(patience) })
-  } catch {
-    return undefined
-  }
 }
 
 const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10)

@@ -107,15 +107,18 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       const logout = await provider.protocol.acceptLogout(message)
       if (!(await tickets.isFirst('logout-request', `${name}/${logout.id}`, usedFor)))
         throw new Refused('it was already used')
+      let ended = 0
       for (const one of [provider, ...others])
-        await identities.endAtProvider(
+        ended += await identities.endAtProvider(
           { provider: one.config.id, name: logout.name, sid: null },
           event(request, one),
         )
-      const answer = await logout.answer()
-      return answer === undefined
+      if (ended === 0) noteRefusal(request.log, name, 'logout: nobody has a session here under that NameID')
+      const answer = await logout.answer(ended > 0)
+      if (answer !== undefined) return reply.redirect(answer, 303)
+      return ended > 0
         ? sendPage(reply, 'You are logged out', '<p>All your sessions here have ended.</p>')
-        : reply.redirect(answer, 303)
+        : sendPage(reply, 'You were not logged in', '<p>You had no session here that could be ended.</p>')
     } catch (error) {
       throw logoutRefusalOf(error, name, request.log)
     }

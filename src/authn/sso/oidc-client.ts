@@ -12,8 +12,12 @@ export interface OidcClient {
   redeem(callback: URL, checks: Checks): Promise<Redeemed>
   /** undefined where the provider has no such page. */
   logoutUrl(parameters: Readonly<Record<string, string>>): Promise<string | undefined>
-  /** Asks for a token with a code that can't be right. @returns the error code: `invalid_grant` is what should come */
-  tryCredentials(redirectUri: string): Promise<string>
+  /**
+   * Asks for a token with a code that can't be right.
+   * @param way how the client authenticates; without it, as configured
+   * @returns the error code: `invalid_grant` is what should come
+   */
+  tryCredentials(redirectUri: string, way?: OidcConfig['clientAuthentication']): Promise<string>
 }
 
 export interface Checks {
@@ -41,12 +45,10 @@ const maxBytes = 1024 * 1024
 export function createOidcClient(provider: OidcConfig): OidcClient {
   const { issuer, clientId, clientSecret, clientAuthentication } = provider
   const isLocal = isLoopback(issuer)
-  const authentication =
-    clientSecret === null
-      ? client.None()
-      : clientAuthentication === 'basic'
-        ? client.ClientSecretBasic(clientSecret)
-        : client.ClientSecretPost(clientSecret)
+  const authenticationBy = (way: OidcConfig['clientAuthentication']) => {
+    if (clientSecret === null) return client.None()
+    return way === 'basic' ? basic(clientSecret) : client.ClientSecretPost(clientSecret)
+  }
   const metadata = { [client.clockTolerance]: clockTolerance }
 
   /** The library allows http only where it is told to, and refuses it with an error that isn't one of its usual ones. */
@@ -55,7 +57,7 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
 
   async function ask(): Promise<client.ServerMetadata> {
     const found = await discovering(
-      client.discovery(new URL(issuer), clientId, metadata, authentication, {
+      client.discovery(new URL(issuer), clientId, metadata, authenticationBy(clientAuthentication), {
         timeout,
         [client.customFetch]: boundedFetch,
         ...(isLocal && { execute: [client.allowInsecureRequests] }),
@@ -80,8 +82,8 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
   }
 
   /** A new one for each login: the library would keep using keys that the provider has replaced. */
-  async function configuration(): Promise<client.Configuration> {
-    const made = new client.Configuration(await discover(), clientId, metadata, authentication)
+  async function configuration(way = clientAuthentication): Promise<client.Configuration> {
+    const made = new client.Configuration(await discover(), clientId, metadata, authenticationBy(way))
     made.timeout = timeout
     made[client.customFetch] = boundedFetch
     if (isLocal) client.allowInsecureRequests(made)
@@ -123,8 +125,8 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
         : undefined
     },
 
-    tryCredentials: async redirectUri => {
-      const made = await configuration()
+    tryCredentials: async (redirectUri, way) => {
+      const made = await configuration(way)
       const parameters = {
         code: 'carrel-sso-check',
         redirect_uri: redirectUri,
@@ -141,6 +143,19 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
     },
   }
 }
+
+/**
+ * RFC 6749 §2.3.1. The library also encodes `-`, `.` and `_`, which form-urlencoding leaves as they are (appendix B):
+ * providers that don't decode would refuse every client id that is a UUID.
+ */
+const basic =
+  (secret: string): client.ClientAuth =>
+  (_server, { client_id }, _body, headers) => {
+    const credentials = Buffer.from(`${formEncoded(client_id)}:${formEncoded(secret)}`)
+    headers.set('authorization', `Basic ${credentials.toString('base64')}`)
+  }
+
+const formEncoded = (text: string) => new URLSearchParams([['', text]]).toString().slice(1)
 
 /** `fetch` with a limit on the size of the response. */
 export const boundedFetch = async (url: string, options: object): Promise<Response> => {

@@ -51,6 +51,7 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
       return {
         provider,
         attributes: attributesOf({ ...more, ...claims }),
+        names: Object.keys({ ...more, ...claims }),
         session: {
           name: claims.sub,
           sid: typeof claims.sid === 'string' ? claims.sid : null,

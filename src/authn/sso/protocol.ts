@@ -5,6 +5,8 @@ import type { ProviderSession } from '../../model/identities.ts'
 export interface Vouched {
   readonly provider: ProviderConfig
   readonly attributes: Attributes
+  /** The names of all that came, for the log. */
+  readonly names: readonly string[]
   readonly session: Pick<ProviderSession, 'name' | 'sid' | 'detail'>
 }
 

@@ -83,7 +83,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
         ? readIdentity(provider, vouched.attributes)
         : 'the name of the session has control characters or invalid Unicode'
     if (typeof read === 'string') {
-      noteRefusal(request.log, provider.id, read)
+      noteRefusal(request.log, provider.id, read, vouched.names)
       await accounts.recordEvent(event(null, 'failure'))
       throw new Problem('account-refused', `Your account at ${provider.name} may not log in here.`, {
         members,
@@ -95,10 +95,12 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     const session = found.eperson && (await accounts.session(found.eperson.uuid))
     if (found.kind === 'refused' || !session) {
       const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
+      const noEmail = identity.email === null ? '; no e-mail address came' : ''
       noteRefusal(
         request.log,
         provider.id,
-        emailIgnored === null ? why : `${why}; e-mail address ignored: ${emailIgnored}`,
+        `${why}${emailIgnored === null ? noEmail : `; the one that came is ignored: ${emailIgnored}`}`,
+        vouched.names,
       )
       await accounts.recordEvent(event(found.eperson?.uuid ?? null, 'failure'))
       throw new Problem(

@@ -56,6 +56,7 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
       return {
         provider,
         attributes: name => valuesOf(request, name.toLowerCase()),
+        names: names.filter(name => valuesOf(request, name).length > 0),
         session: { name: subject, sid: null, detail: {} },
       }
     },

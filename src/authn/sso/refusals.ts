@@ -10,14 +10,23 @@ export const refusals: Readonly<Record<Refusal, string>> = {
   disabled: 'the eperson is disabled',
   'email-taken': 'an eperson has this e-mail address, and email.match is off',
   'other-subject': 'the eperson with this e-mail address has another subject at this provider',
-  'no-email': 'creating an eperson requires an e-mail address that can be trusted',
+  'no-email': 'creating an eperson requires an e-mail address',
 }
 
 type Log = Pick<FastifyBaseLogger, 'warn'>
 
-/** Says which provider and why, never whom or what. */
-export const noteRefusal = (log: Log, provider: string, why: string): void =>
-  log.warn({ provider, why }, 'single sign-on refused')
+/**
+ * Says which provider and why, never whom or what.
+ * @param came the names of the attributes or claims that came
+ */
+export const noteRefusal = (log: Log, provider: string, why: string, came?: readonly string[]): void =>
+  log.warn(
+    { provider, why, ...(came && { came: came.slice(0, maxNames).map(name => name.slice(0, 100)) }) },
+    'single sign-on refused',
+  )
+
+/** A provider may send thousands. */
+const maxNames = 50
 
 /** Where somebody who was refused may go. */
 export type WaysOn = Readonly<{

@@ -83,6 +83,7 @@ export function vouched(provider: SamlConfig, profile: VerifiedProfile): Vouched
   return {
     provider,
     attributes: name => values.get(name) ?? [],
+    names: [...values.keys()].filter(name => values.get(name)?.length),
     session: {
       name: nameID.trim(),
       sid: sessionIndex ?? null,

@@ -2,7 +2,7 @@ import { verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { inflateRaw } from 'node:zlib'
 import { Refused } from './protocol.ts'
-import { decryptIn, type Keys, mustBeSigned } from './saml-signed.ts'
+import { type Keys, mustBeSigned, secretIn } from './saml-signed.ts'
 import { children, maxUnpacked, namespaces, parse } from './saml-xml.ts'
 
 /** A provider's logout request, by the way it came (SAML Bindings §3.4, §3.5); its signature is not verified yet. */
@@ -96,8 +96,8 @@ export async function openLogout(message: LogoutMessage, keys: Keys): Promise<Op
     ...children(root, namespaces.assertion, 'EncryptedID'),
   ]
   if (!id || more.length > 0) throw new Refused('it does not have exactly one NameID')
-  const nameId = id.localName === 'NameID' ? id : parse(await decryptIn(id, keys, true))
-  const name = nameId.localName === 'NameID' ? (nameId.textContent ?? '').trim() : ''
+  const nameId = id.localName === 'NameID' ? id : await secretIn(id, 'NameID', keys)
+  const name = (nameId.textContent ?? '').trim()
   if (name === '') throw new Refused('no NameID')
   const [issuer] = children(root, namespaces.assertion, 'Issuer')
   return {

@@ -30,13 +30,45 @@ export async function openResponse(xml: string, keys: Keys): Promise<string> {
   if (!assertion) throw new Refused('no assertion')
   if (more.length > 0) throw new Refused('several assertions')
   if (assertion.localName === 'Assertion')
-    return whole === undefined ? mustBeSigned(xml, assertion, keys) : serialize(assertion)
+    return withSecrets(whole === undefined ? mustBeSigned(xml, assertion, keys) : serialize(assertion), keys)
 
   const opened = await decryptIn(assertion, keys, whole !== undefined)
   const inside = parse(opened)
   if (inside.localName !== 'Assertion' || inside.namespaceURI !== namespaces.assertion)
     throw new Refused('the encrypted content is not an assertion')
-  return whole === undefined ? mustBeSigned(opened, inside, keys) : opened
+  return withSecrets(whole === undefined ? mustBeSigned(opened, inside, keys) : opened, keys)
+}
+
+/** Each takes a private key's time. */
+const maxEncrypted = 50
+
+/**
+ * Decrypts the subject's name and attributes where they stand (SAML Core §2.2.4, §2.7.3.2): the library wouldn't see them.
+ * @param assertion whose signature was verified, so it covers what is encrypted
+ */
+async function withSecrets(assertion: string, keys: Keys): Promise<string> {
+  const root = parse(assertion)
+  const inside = (parent: string, name: string) =>
+    children(root, namespaces.assertion, parent).flatMap(one => children(one, namespaces.assertion, name))
+  const names = inside('Subject', 'EncryptedID')
+  const attributes = inside('AttributeStatement', 'EncryptedAttribute')
+  if (names.length + attributes.length === 0) return assertion
+  if (names.length > 1) throw new Refused('several encrypted names of the subject')
+  if (attributes.length > maxEncrypted) throw new Refused(`more than ${maxEncrypted} encrypted attributes`)
+  for (const [secrets, name] of [
+    [names, 'NameID'],
+    [attributes, 'Attribute'],
+  ] as const)
+    for (const one of secrets) one.parentNode?.replaceChild(await secretIn(one, name, keys), one)
+  return serialize(root)
+}
+
+/** @returns what is in an encrypted element that a signature covers @throws Refused if it has another name */
+export async function secretIn(encrypted: Element, name: string, keys: Keys): Promise<Element> {
+  const secret = parse(await decryptIn(encrypted, keys, true))
+  if (secret.localName !== name || secret.namespaceURI !== namespaces.assertion)
+    throw new Refused(`what is in its ${encrypted.localName} is no ${name}`)
+  return secret
 }
 
 /** @returns what was signed; undefined where the element has no signature of its own @throws Refused where it is wrong */

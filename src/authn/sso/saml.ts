@@ -23,8 +23,11 @@ export interface LogoutRequest {
   readonly id: string
   /** The NameID of the user who logs out. */
   readonly name: string
-  /** Where the browser goes with the answer; undefined where the provider takes none by redirect. */
-  answer(): Promise<string | undefined>
+  /**
+   * @param hasEnded whether somebody was logged out; otherwise the status says that nobody is known by that name
+   * @returns where the browser goes with the answer; undefined where the provider takes none by redirect
+   */
+  answer(hasEnded: boolean): Promise<string | undefined>
 }
 
 interface Parts {
@@ -105,14 +108,14 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
       return {
         id,
         name,
-        answer: async () =>
+        answer: async hasEnded =>
           idp.logout === null
             ? undefined
             : library(idp, { logoutUrl: idp.logout.responseUrl }).getLogoutResponseUrlAsync(
                 request,
                 message.relayState,
                 {},
-                true,
+                hasEnded,
               ),
       }
     },

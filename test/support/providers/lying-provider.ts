@@ -60,7 +60,7 @@ export interface Lie {
 
 type Answer = (response: ServerResponse, name: string, truth: () => Promise<Json>) => void | Promise<void>
 
-export const clientId = 'carrel'
+export const clientId = 'carrel_1.example-edu'
 export const subjectOf = (name: string): string => `subject-of-${name}`
 export const emailOf = (name: string): string => `${name}@example.edu`
 
@@ -266,11 +266,15 @@ const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 /** RFC 7636 §4.6. */
 const s256 = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
 
-/** RFC 6749 §2.3.1: both parts of HTTP Basic are form-encoded. */
+/**
+ * RFC 6749 §2.3.1: both parts of HTTP Basic are form-encoded. Like many providers, this one takes the id as it comes: it
+ * has only characters that form-urlencoding leaves as they are.
+ */
 function isClient(authorization: string | undefined, form: URLSearchParams): boolean {
   const basic = Buffer.from(/^Basic (.+)$/.exec(authorization ?? '')?.[1] ?? '', 'base64').toString()
+  const [sentId, sentSecret = ''] = basic.split(':')
   const [id, secret] = authorization
-    ? basic.split(':').map(part => decodeURIComponent(part.replaceAll('+', ' ')))
+    ? [sentId, decodeURIComponent(sentSecret.replaceAll('+', ' '))]
     : [form.get('client_id'), form.get('client_secret')]
   return id === clientId && secret === clientSecret
 }

@@ -159,19 +159,21 @@ const keyAlgorithms = {
 } as const
 
 interface Encryption {
-  /** In PEM. The assertion can be read with its private key. */
+  /** What is encrypted, the first of that name. */
+  readonly element?: 'Assertion' | 'NameID' | 'Attribute'
+  /** In PEM. What is encrypted can be read with its private key. */
   readonly certificate: string
   readonly content?: keyof typeof contentAlgorithms
   readonly key?: keyof typeof keyAlgorithms
 }
 
-/** @returns the response with its (only) assertion encrypted */
+/** @returns the response with its (only) assertion encrypted, or something in it */
 export async function encrypted(
   xml: string,
-  { certificate, content = 'aes256-gcm', key = 'rsa-oaep' }: Encryption,
+  { element = 'Assertion', certificate, content = 'aes256-gcm', key = 'rsa-oaep' }: Encryption,
 ): Promise<string> {
   const document = parse(xml)
-  const assertion = first(document, 'Assertion')
+  const secret = first(document, element)
   const options = {
     rsa_pub: certificate,
     pem: certificate,
@@ -182,11 +184,12 @@ export async function encrypted(
     warnInsecureAlgorithm: false,
   }
   // The types are of an older version, which knew fewer algorithms.
-  const data = await promisify(encryptXml)(serialize(assertion), options as EncryptOptions)
+  const data = await promisify(encryptXml)(serialize(secret), options as EncryptOptions)
+  const name = element === 'NameID' ? 'EncryptedID' : `Encrypted${element}`
   const wrapped = parse(
-    `<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${data}</saml:EncryptedAssertion>`,
+    `<saml:${name} xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${data}</saml:${name}>`,
   )
-  assertion.parentNode?.replaceChild(document.importNode(wrapped.documentElement, true), assertion)
+  secret.parentNode?.replaceChild(document.importNode(wrapped.documentElement, true), secret)
   return serialize(document)
 }
 

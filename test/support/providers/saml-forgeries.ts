@@ -186,6 +186,12 @@ export const encryptedOnes = (certificate: string): Case[] => {
       element: 'Response',
       identity: one.provider.identity,
     })
+  /** With an encrypted name, or something else, in an assertion that is signed. */
+  const named = async (one: PendingLogin, how: Partial<Parameters<typeof encrypted>[1]> = {}) =>
+    signed(await encrypted(responseXml(about(one)), { element: 'NameID', certificate, ...how }), {
+      element: 'Assertion',
+      identity: one.provider.identity,
+    })
   const wrappedInside = ['XSW4', 'XSW6', 'XSW8', 'XSW8 with another ID'].map(name =>
     after(
       `an encrypted assertion with signature wrapping ${name}`,
@@ -200,6 +206,29 @@ export const encryptedOnes = (certificate: string): Case[] => {
   )
   return [
     ...wrappedInside,
+    after(
+      'a name that is encrypted to somebody else',
+      one => named(one, { certificate: foreign.certificate }),
+      named,
+    ),
+    after(
+      'an attribute that is encrypted to somebody else',
+      one => named(one, { element: 'Attribute', certificate: foreign.certificate }),
+      one => named(one, { element: 'Attribute' }),
+    ),
+    after(
+      'another encrypted name in the place of the one that was signed',
+      async one => {
+        const [theirs = ''] = /<saml:EncryptedID.*<\/saml:EncryptedID>/s.exec(await named(one)) ?? []
+        return (await named(one)).replace(/<saml:EncryptedID.*<\/saml:EncryptedID>/s, theirs)
+      },
+      one => named(one, { content: 'aes256-cbc' }),
+    ),
+    after(
+      'a name whose key was encrypted with RSA PKCS #1 1.5',
+      one => named(one, { key: 'rsa-1.5' }),
+      one => named(one, { key: 'rsa-oaep-sha256' }),
+    ),
     after(
       'an encrypted assertion without a signature',
       one => encrypted(responseXml(about(one)), { certificate }),
