@@ -8,6 +8,8 @@ import { type Pruned, prune } from './prune.ts'
 export interface BackupReport extends Made {
   readonly name: string
   readonly pruned: Pruned
+  /** The last one by name, which a restore takes. It is another one if a clock was ahead. */
+  readonly newest: string
 }
 
 /**
@@ -25,8 +27,9 @@ export async function backUpTo(
     const made = await copyStore(source, await targetIn(folder), progress)
     const name = backupName(made.manifest)
     await writeManifest(folder.manifestPath(name), made.manifest)
-    const pruned = await prune(folder, made.manifest.store, keep, share => progress('cleaning', share))
-    return { ...made, name, pruned }
+    const pruned = await prune(folder, name, made.manifest.store, keep, share => progress('cleaning', share))
+    const newest = (await folder.names()).at(-1) ?? name
+    return { ...made, name, pruned, newest }
   } finally {
     await rm(folder.staging, { recursive: true, force: true })
     folder.close()

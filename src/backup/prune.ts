@@ -1,7 +1,8 @@
 import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isSha256, unlessMissing } from '../files/layout.ts'
 import type { Database } from '../lib/sqlite.ts'
+import { sync } from '../lib/sync.ts'
 import { OperatorError } from '../model/errors.ts'
 import { contentsIn, digitsOfParts } from './contents.ts'
 import { type BackupFolder, openBackedUp } from './folder.ts'
@@ -19,9 +20,12 @@ export interface Pruned {
 /**
  * Removes all but the newest backups of a store, and then the contents that none of those that are left refers to.
  * Backups of other stores stay.
+ * @param newest the one that was just made. Names come from clocks, so another may have a later one.
+ * @param store the id of the store
  */
 export async function prune(
   folder: BackupFolder,
+  newest: string,
   store: string,
   keep: number,
   progress: (share: number) => void,
@@ -32,7 +36,8 @@ export async function prune(
   const databases: Database[] = []
   try {
     let seen = 0
-    for (const name of (await folder.names()).toReversed()) {
+    const others = (await folder.names()).filter(name => name !== newest)
+    for (const name of [newest, ...others.toReversed()]) {
       const manifest = await folder.manifest(name)
       if (manifest.store !== store || seen++ < keep) kept.push(manifest)
       else old.push(name)
@@ -42,6 +47,8 @@ export async function prune(
       await rm(folder.manifestPath(name))
       removed.push(name)
     }
+    // No manifest may come back after a power failure when its contents are gone.
+    sync(dirname(folder.manifestPath(newest)))
     return {
       backups: removed,
       contents: await removeUnused(folder, kept, databases, progress),

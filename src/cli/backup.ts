@@ -67,9 +67,9 @@ const toFolder = (path: string, keep: number, json: boolean | undefined): Promis
     const source = await sourceOf(config)
     const report = await withProgress(progress => backUpTo(givenPath(path), source, keep, progress))
     await accounts.recordEvent(commandEvent('store.backup', report.name))
-    const { name, copied, pruned, manifest } = report
+    const { name, newest, copied, pruned, manifest } = report
     const { contents, lost } = manifest
-    sayResult(json, { name, contents, copied, removed: pruned, lost }, describe(report))
+    sayResult(json, { name, newest, contents, copied, removed: pruned, lost }, describe(report))
     if (lost.length > 0 || pruned.unreadable !== undefined) process.exitCode = 1
   })
 
@@ -99,9 +99,15 @@ const describeMade = ({ name, copied, manifest: { contents, lost } }: Made & { r
 ]
 
 function describe(report: BackupReport): string {
-  const { backups, contents, unreadable } = report.pruned
+  const { name, newest, pruned } = report
+  const { backups, contents, unreadable } = pruned
   return [
     ...describeMade(report),
+    ...(newest === name
+      ? []
+      : [
+          `The folder has ${newest}, which was made by a clock that is ahead: restore this one with \`--backup ${name}\`.`,
+        ]),
     ...(unreadable === undefined
       ? []
       : [`No old files were removed, because a backup can't be read: ${unreadable}.`]),

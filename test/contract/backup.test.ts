@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { readManifest } from '../../src/backup/manifest.ts'
 import { commandEvent } from '../../src/cli/store.ts'
@@ -140,6 +149,18 @@ test('D8 a second backup copies only what is new, and what no backup refers to a
   assert.equal(stored.length, 9 + manifest.files.length, 'nothing that the last backup does not need')
   assert.equal(readdirSync(join(folder, 'backups')).length, 1)
   assertDone(await verify(folder))
+})
+
+test('D8 a new backup counts as the newest, even if a clock that was ahead made another', async t => {
+  const service = await usedService(t, 1)
+  const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
+  const { name } = await backUp(service.dataFolder, folder)
+  const ahead = '2099-01-01T00-00-00-000Z'
+  renameSync(join(folder, 'backups', `${name}.json`), join(folder, 'backups', `${ahead}.json`))
+  const said = assertDone(await carrel(service.dataFolder, ['backup', folder]))
+  assert.match(said, new RegExp(`has ${ahead}, which was made by a clock that is ahead`))
+  const last = await backUp(service.dataFolder, folder, '--keep', '1')
+  assert.deepEqual(readdirSync(join(folder, 'backups')), [`${last.name}.json`])
 })
 
 test('D8 a backup keeps the backups of another store that are in the folder', async t => {
