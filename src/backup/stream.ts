@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -15,14 +15,14 @@ export async function backUpToStream(
   source: Source,
   progress: Progress,
 ): Promise<Made & { readonly name: string }> {
-  const staging = await mkdtemp(join(tmpdir(), 'carrel-backup-'))
+  const staging = temporaryFolder()
   const { placeOf } = layoutOf('contents')
   const tar = createTar(out)
   try {
     const made = await copyStore(
       source,
       {
-        staging,
+        staging: staging.path,
         known: new Map(),
         has: async () => false,
         keep: async (file, expected) => {
@@ -40,7 +40,26 @@ export async function backUpToStream(
     await tar.end()
     return { ...made, name }
   } finally {
-    await rm(staging, { recursive: true, force: true })
+    staging.remove()
+  }
+}
+
+/** A folder that goes when the process ends, after a signal or because nobody reads its output, too. It holds secrets. */
+function temporaryFolder() {
+  const path = mkdtempSync(join(tmpdir(), 'carrel-backup-'))
+  const clear = () => rmSync(path, { recursive: true, force: true })
+  const end = (signal: NodeJS.Signals) => {
+    clear()
+    // It ends the process now, because this was the only listener.
+    process.kill(process.pid, signal)
+  }
+  process.once('exit', clear).once('SIGINT', end).once('SIGTERM', end)
+  return {
+    path,
+    remove: () => {
+      process.off('exit', clear).off('SIGINT', end).off('SIGTERM', end)
+      clear()
+    },
   }
 }
 

@@ -1,10 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { type BackupReport, backUpTo } from '../backup/backup.ts'
-import type { Made, Source } from '../backup/make.ts'
+import type { Made, Progress, Source } from '../backup/make.ts'
 import { backUpToStream } from '../backup/stream.ts'
 import { type VerifiedBackup, verifyBackups } from '../backup/verify.ts'
 import type { Config } from '../config/config.ts'
 import { snapshotsOfSqlite } from '../storage/copy/snapshot-sqlite.ts'
+import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
 import { showProgress } from './progress.ts'
@@ -21,7 +22,14 @@ export function backupCommand(): Command {
     .argument('<folder|->', 'a folder for backups alone; -: a tar archive on standard output')
     .option('--keep <number>', 'how many backups of this store to keep in the folder', positive, 7)
     .option(...jsonOption)
-    .action((to: string, { keep, json }: Options) => (to === '-' ? toStream() : toFolder(to, keep, json)))
+    .action((to: string, { keep, json }: Options, own: Command) => {
+      if (to !== '-') return toFolder(to, keep, json)
+      if (json || own.getOptionValueSource('keep') !== 'default')
+        throw new Misuse(
+          '--keep and --json are for a folder of backups; - writes one backup to standard output',
+        )
+      return toStream()
+    })
   command
     .command('verify')
     .description('Read every backup of a folder again, and compare every file with its SHA-256.')
@@ -43,8 +51,6 @@ function positive(text: string): number {
     throw new InvalidArgumentError('give a whole number from 1 on.')
   return number
 }
-
-type Progress = (step: string, share: number) => void
 
 async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = showProgress()

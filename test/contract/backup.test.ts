@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { hash } from 'node:crypto'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -442,6 +444,8 @@ test('D8 a backup can be streamed, and restored from the stream or unpacked', as
       env: environmentWithNode(await storeSettings(dataFolder)),
       cwd: repository,
     })
+  for (const options of [['--keep', '3'], ['--json']])
+    assert.equal((await carrel(service.dataFolder, ['backup', '-', ...options])).code, 2)
   const made = await shell(service.dataFolder, 'node src/cli/carrel.ts backup - > "$1"')
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stderr, /Backup \S+: 5 files/)
@@ -462,6 +466,29 @@ test('D8 a backup can be streamed, and restored from the stream or unpacked', as
     const refused = emptyPlace(t, 'sqlite')
     assertRefused(await shell(refused, 'node src/cli/carrel.ts restore - < "$1"'), /ends early|not a backup/)
     assert.deepEqual(filesIn(refused), [])
+  }
+})
+
+test('D8 a streamed backup that ends early leaves nothing in the folder for temporary files', async t => {
+  const service = await usedService(t, 1)
+  const temporary = temporaryFolder(t, 'sqlite')
+  const env = environmentWithNode({ ...(await storeSettings(service.dataFolder)), TMPDIR: temporary })
+  const backup = 'node src/cli/carrel.ts backup -'
+  await run('sh', ['-c', `${backup} | true`], { env, cwd: repository })
+  assert.deepEqual(readdirSync(temporary), [])
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    // Nobody reads, so that it is still writing when the signal comes.
+    const child = spawn('sh', ['-c', `exec ${backup}`], {
+      env,
+      cwd: repository,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const ended = once(child, 'exit')
+    await once(child.stdout, 'readable')
+    assert.equal(readdirSync(temporary).length, 1)
+    child.kill(signal)
+    assert.equal((await ended)[1], signal)
+    assert.deepEqual(readdirSync(temporary), [])
   }
 })
 
