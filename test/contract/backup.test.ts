@@ -12,13 +12,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { readManifest } from '../../src/backup/manifest.ts'
 import { commandEvent } from '../../src/cli/store.ts'
 import { migrations } from '../../src/storage/sqlite/migrations.ts'
 import type { Client } from '../support/clients/client.ts'
 import { list, listPath } from '../support/clients/listings.ts'
 import { filesIn } from '../support/data/archives.ts'
+import { change, rowsOf } from '../support/data/attempts.ts'
 import {
   addLetters,
   assertDone,
@@ -33,7 +34,7 @@ import {
   verify,
 } from '../support/data/backups.ts'
 import { runSql } from '../support/service/databases.ts'
-import { engines, storeSettings, test, testOn } from '../support/service/engines.ts'
+import { engineIn, engines, storeSettings, test, testOn } from '../support/service/engines.ts'
 import { withTables } from '../support/service/exposed-tables.ts'
 import { carrel, environmentWithNode, repository, run, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
@@ -55,7 +56,8 @@ test('D8 a backup restores into either engine: records, items, files, accounts, 
   const service = await usedService(t)
   const before = service.client()
   await before.login('root@example.org')
-  const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
+  // Characters that mean something in a URI, as which SQLite takes some of the files.
+  const folder = join(temporaryFolder(t, 'sqlite'), 'backups #1?%41')
   const said = await backUp(service.dataFolder, folder)
   assert.deepEqual(said.lost, [])
   assert.equal(said.contents.count, 9)
@@ -100,11 +102,15 @@ test('D8 a backup restores into either engine: records, items, files, accounts, 
   }
 })
 
-test('D8 a restore ends all sessions unless it is told to keep them, because a logout may have come after the backup', async t => {
+test('D8 a restore ends all sessions unless it is told to keep them, because a logout may have come after the backup, and forgets wrong passwords', async t => {
   const service = await usedService(t, 1)
   const [root, ruth] = [service.client(), service.client()]
   await root.login('root@example.org')
   await ruth.login('ruth@example.org')
+  await service.client().tryLogin('none@example.org', 'wrong')
+  assert.equal((await rowsOf(service)).length > 0, true)
+  const mark = Date.now() + 60_000
+  await change(service.dataFolder, `UPDATE state SET mark = ${mark}`)
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
   await backUp(service.dataFolder, folder)
   await ruth.post('/api/authn/logout')
@@ -116,8 +122,10 @@ test('D8 a restore ends all sessions unless it is told to keep them, because a l
     const kept = emptyPlace(t, engine)
     assert.match(
       assertDone(await restore(kept, folder, '--keep-sessions')),
-      /also those that were logged out since/,
+      /including those that have been logged out since/,
     )
+    assert.equal(Number((await rowsOf({ dataFolder: kept }, 'state'))[0]?.mark), mark)
+    assert.deepEqual(await rowsOf({ dataFolder: kept }), [])
     const there = (await startService(t, { dataFolder: kept })).client()
     for (const client of [root, ruth]) assert.equal(await there.isLoggedIn(client.token), true)
   }
@@ -187,6 +195,15 @@ test('D8 the trail says when the last backup was completed', async t => {
 
 test('D8 backups during ingests, imports, logins and sweeps are whole, each of them', async t => {
   const service = await usedService(t, 1)
+  // What a restore that was killed when its store was complete has left.
+  const { dataFolder, filesFolder } = service.config
+  const left = ['restoring', 'restored'].map(name =>
+    join(engineIn(t) === 'sqlite' ? dataFolder : filesFolder, name, 'lock'),
+  )
+  for (const path of left) {
+    mkdirSync(dirname(path))
+    writeFileSync(path, '')
+  }
   const served = await serve(t, service.dataFolder)
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
   let over = false
@@ -217,6 +234,7 @@ test('D8 backups during ingests, imports, logins and sweeps are whole, each of t
     over = true
     await Promise.all(busy)
   }
+  for (const path of left) assert.equal(existsSync(dirname(path)), false, 'the service has removed it')
   assertDone(await verify(folder))
   for (const [at, name] of names.entries()) {
     const place = emptyPlace(t, engines[at % 2] ?? 'sqlite')
@@ -330,17 +348,18 @@ test('D8 restore refuses a place that is not empty, and changes nothing there', 
   assertRefused(await restore(service.dataFolder, folder), /not empty|has a store already/)
   assert.equal((await service.storage.accounts.listEpersons()).length, 3)
   assert.equal(filesIn(service.dataFolder).length, before)
-  for (const [path, says] of [
+  for (const [path, says, text = 'mine'] of [
     ['secret', /has secret/],
     ['carrel.db-wal', /has carrel.db-wal/],
     [`files/ab/cd/${'a'.repeat(64)}`, /folder of files is not empty/],
     ['files/store', /folder of files is not empty/],
+    ['files/store', /has files of a restore into elsewhere, which is not finished/, 'restoring elsewhere'],
   ] as const) {
     const place = emptyPlace(t, 'sqlite')
     mkdirSync(join(place, path, '..'), { recursive: true })
-    writeFileSync(join(place, path), 'mine')
+    writeFileSync(join(place, path), text)
     assertRefused(await restore(place, folder), says)
-    assert.equal(readFileSync(join(place, path), 'utf8'), 'mine')
+    assert.equal(readFileSync(join(place, path), 'utf8'), text)
     assert.equal(existsSync(join(place, 'carrel.db')), false)
   }
 })

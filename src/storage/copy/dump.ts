@@ -44,7 +44,10 @@ export interface DumpedEntity {
   close(): void
 }
 
-/** Every table of a store. A table comes after those that it refers to. */
+/**
+ * Every table of a store, but for counts of attempts and single-use tickets, which stay behind. A table comes after those
+ * that it refers to.
+ */
 export const tables = [
   {
     name: 'eperson',

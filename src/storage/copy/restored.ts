@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { OperatorError } from '../../model/errors.ts'
-import { endTokens } from '../sqlite/account-changes.ts'
+import { logoutAll } from '../sqlite/account-changes.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
 import { databaseFile, migrate } from '../sqlite/migrate.ts'
@@ -48,11 +48,10 @@ export function renewSnapshot(folder: string, endSessions: boolean, event: Audit
       db.run('UPDATE state SET store = ?', randomBytes(16).toString('hex'))
       // What is good for one use may have been used since the backup.
       db.run('DELETE FROM ticket')
-      if (endSessions) {
-        for (const { uuid } of db.all<{ uuid: string }>('SELECT uuid FROM eperson')) endTokens(db, uuid)
-        db.run('DELETE FROM provider_session')
-      }
-      recordEvent(db, event)
+      // What was counted against guessing is about another time.
+      db.run('DELETE FROM attempt')
+      if (endSessions) logoutAll(db, event, Date.now())
+      else recordEvent(db, event)
     })
     // One file, without a log beside it.
     db.exec('PRAGMA journal_mode = DELETE')

@@ -12,13 +12,12 @@ import { databaseFile, entitiesFolder, migrate } from '../sqlite/migrate.ts'
 import { writeRecordBatches } from '../sqlite/record-versions.ts'
 import { secretText } from '../sqlite/secrets.ts'
 import { type DumpedValue, tables } from './dump.ts'
+import { rowsAtOnce } from './rows-at-once.ts'
 import { type ExposedEntity, entityPath, openStaged, type TakeSnapshot } from './snapshot.ts'
 
-/** Rows that are read at a time. */
-const rowsAtOnce = 1_000
-/** Records that are read at a time have at most so many bytes, and there are at most so many. */
-const bytesAtOnce = 16e6
-const recordsAtOnce = 5_000
+/** The maximum number of rows and of records that are read at a time. */
+const maxRows = 1_000
+const maxRecords = 5_000
 
 /**
  * Snapshots of a store on PostgreSQL, written as an embedded store. One read-only transaction with one snapshot
@@ -97,13 +96,18 @@ async function copyTable(
   const insert = copy.prepare(
     `INSERT INTO ${name} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
   )
-  const [counted] = await db.rows<{ count: number }>(`SELECT count(*) AS count FROM carrel.${name}`)
+  // The length of a long text is known without reading it.
+  const size = names.map(column => `coalesce(octet_length(CAST(${column} AS TEXT)), 0)`).join(' + ')
+  const [{ count, largest } = { count: 0, largest: 0 }] = await db.rows<{ count: number; largest: number }>(
+    `SELECT count(*) AS count, coalesce(max(${size}), 0) AS largest FROM carrel.${name}`,
+  )
+  const step = rowsAtOnce(largest, maxRows)
   let done = 0
   await db.exec(
     `DECLARE saved NO SCROLL CURSOR FOR SELECT ${names.join(', ')} FROM carrel.${name} ORDER BY ${key.join(', ')}`,
   )
   for (;;) {
-    const rows = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${rowsAtOnce} FROM saved`)
+    const rows = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${step} FROM saved`)
     if (rows.length === 0) break
     transaction(copy, () => {
       for (const row of rows)
@@ -115,17 +119,18 @@ async function copyTable(
         )
     })
     done += rows.length
-    progress(name, done / (counted?.count ?? done))
+    progress(name, done / count)
   }
   await db.exec('CLOSE saved')
 }
 
-/** Which store it is, and where its stamps go on. */
+/** Which store it is, and where its stamps and its time go on. */
 async function copyState(db: Connection, copy: Database): Promise<void> {
-  const [state] = await db.rows<{ store: string; stamp: number }>(
-    'SELECT store, (SELECT last_value FROM carrel.stamp) AS stamp FROM carrel.state',
+  const [state] = await db.rows<{ store: string; stamp: number; mark: number }>(
+    'SELECT store, mark, (SELECT last_value FROM carrel.stamp) AS stamp FROM carrel.state',
   )
-  copy.run('UPDATE state SET store = ?, stamp = ?', state?.store ?? '', state?.stamp ?? 0)
+  const { store = '', stamp = 0, mark = 0 } = state ?? {}
+  copy.run('UPDATE state SET store = ?, stamp = ?, mark = ?', store, stamp, mark)
 }
 
 function addEntity(copy: Database, entity: RecordEntity, changed: string): void {
@@ -154,7 +159,7 @@ async function copyRecords(
   const { source, fields, name } = entity
   const slots =
     source.slots === undefined ? sortRecords(source.count, []) : await readColumn(db, source, slotsField)
-  const step = Math.max(1, Math.min(recordsAtOnce, Math.floor(bytesAtOnce / Math.max(1, source.largest))))
+  const step = rowsAtOnce(source.largest, maxRecords)
   async function* batches() {
     for (let from = 0; from < source.count; from += step) {
       yield await readRecords(db, source.version, slots.subarray(from, from + step))

@@ -7,6 +7,7 @@ import { recordEvent } from '../postgres/events.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
 import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './dump.ts'
+import { rowsAtOnce } from './rows-at-once.ts'
 
 /** A part that was copied and read back: its rows and their SHA-256, the same on both sides. */
 export interface Loaded {
@@ -18,8 +19,10 @@ export interface Loaded {
 /** @param part the part that is being copied @param share how much of it is done, 0 to 1 */
 export type LoadProgress = (part: string, share: number) => void
 
-/** Rows that are read back at a time. */
-const readStep = 10_000
+/** The maximum number of rows that are read back at a time. */
+const maxRows = 10_000
+/** How many rows are between two steps of the progress. */
+const progressStep = 10_000
 
 /**
  * Copies a whole embedded store to an empty database, in one transaction: after a failure the database is still empty.
@@ -90,24 +93,27 @@ async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgr
   const { name, columns, key, booleans, count } = table
   const sent = createHash('sha256')
   let rows = 0
+  let largest = 0
   const isBoolean = columns.map(column => booleans.includes(column))
   function* lines() {
     for (const row of table.rows()) {
       const line = `${row.map((value, at) => copyValue(value, isBoolean[at] === true)).join('\t')}\n`
       sent.update(line)
-      if (++rows % readStep === 0) progress(name, rows / count / 2)
+      largest = Math.max(largest, Buffer.byteLength(line))
+      if (++rows % progressStep === 0) progress(name, rows / count / 2)
       yield line
     }
   }
   await db.copyIn(`carrel.${name} (${columns.join(', ')})`, inChunks(lines()))
 
+  const step = rowsAtOnce(largest, maxRows)
   const arrived = createHash('sha256')
   let back = 0
   await db.run(
     `DECLARE copied NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM carrel.${name} ORDER BY ${key.join(', ')}`,
   )
   for (;;) {
-    const some = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${readStep} FROM copied`)
+    const some = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${step} FROM copied`)
     if (some.length === 0) break
     for (const row of some)
       arrived.update(
@@ -128,7 +134,7 @@ async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadPr
     let n = 0
     for (const json of entity.records()) {
       sent.update(json).update('\n')
-      if (++n % readStep === 0) progress(name, n / count / 2)
+      if (++n % progressStep === 0) progress(name, n / count / 2)
       yield json
     }
   }
@@ -147,7 +153,8 @@ async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadPr
       version,
       new Date().toISOString(),
     )
-    const arrived = await readBack(db, entity, version, progress)
+    const step = rowsAtOnce(written.largest, maxRows)
+    const arrived = await readBack(db, entity, version, step, progress)
     return same(name, { rows: count, sha256: sent.digest('hex') }, arrived)
   } finally {
     entity.close()
@@ -158,13 +165,14 @@ async function readBack(
   db: Connection,
   { name, fields, count }: DumpedEntity,
   version: string,
+  step: number,
   progress: LoadProgress,
 ): Promise<Omit<Loaded, 'part'>> {
   const arrived = createHash('sha256')
   const sql = `SELECT json FROM ${recordTable(version)} WHERE n >= $1 AND n < $2 ORDER BY n`
   let rows = 0
-  for (let from = 0; from < count; from += readStep) {
-    const some = await db.rows<{ json: string }>(sql, from, from + readStep)
+  for (let from = 0; from < count; from += step) {
+    const some = await db.rows<{ json: string }>(sql, from, from + step)
     for (const { json } of some) arrived.update(json).update('\n')
     rows += some.length
     progress(name, 0.5 + rows / count / 2)

@@ -3,7 +3,7 @@ import { openDatabase } from '../../../src/storage/sqlite/driver.ts'
 import { databaseOf, runSqlIn } from '../service/engines.ts'
 
 /** Runs a statement in the store of this folder while the service goes on. */
-async function change(dataFolder: string, sql: string): Promise<void> {
+export async function change(dataFolder: string, sql: string): Promise<void> {
   if ((await databaseOf(dataFolder)) !== undefined) {
     await runSqlIn(dataFolder, sql.replace(/(UPDATE|FROM) /, '$1 carrel.'))
     return
@@ -23,10 +23,10 @@ export async function letPass({ dataFolder }: { readonly dataFolder: string }, m
 export const forgetAttempts = ({ dataFolder }: { readonly dataFolder: string }): Promise<void> =>
   change(dataFolder, 'DELETE FROM attempt')
 
-/** What is in a table of the throttle. */
+/** What is in a table of the throttle, or the state of the store. */
 export async function rowsOf(
   { dataFolder }: { readonly dataFolder: string },
-  table: 'attempt' | 'familiar_network' = 'attempt',
+  table: 'attempt' | 'familiar_network' | 'state' = 'attempt',
 ): Promise<readonly Record<string, unknown>[]> {
   // What was counted and taken back is nothing.
   const sql = `SELECT * FROM ${table}${table === 'attempt' ? ' WHERE level > 0' : ''}`
