@@ -1,5 +1,6 @@
 import { chmodSync } from 'node:fs'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { RecentlyUsed } from './recently-used.ts'
 
 /** The only file that uses the SQLite driver. A connection keeps the statements that it has used most recently. */
@@ -68,13 +69,16 @@ const maxStatements = 100
 /** Gives the memory back at once. Before Node 26, that happens when the object is collected. */
 const finalize = (statement: StatementSync & { close?(): void }): void => statement.close?.()
 
+/** Names a file that nobody changes, so that it is read without locks (https://sqlite.org/uri.html#uriimmutable). */
+export const immutableUri = (path: string): string => `${pathToFileURL(path).href}?immutable=1`
+
 /**
  * @param unavailable makes the error for a file that can't be opened, is locked, or has no room
  */
 export function openSqlite(path: string, options: OpenOptions, unavailable: Unavailable): Database {
   const guard = <T>(work: () => T) => translateErrors(work, unavailable)
   const db = guard(() => {
-    const location = options.mode === 'immutable' ? `file:${encodeURI(path)}?immutable=1` : path
+    const location = options.mode === 'immutable' ? immutableUri(path) : path
     const opened = new sqlite.DatabaseSync(location, {
       readOnly: options.mode === 'immutable' || options.mode === 'inspect',
       timeout: 5_000,

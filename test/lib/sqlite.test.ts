@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openSqlite } from '../../src/lib/sqlite.ts'
+import { immutableUri, openSqlite } from '../../src/lib/sqlite.ts'
 import { repository, run } from '../support/service/process.ts'
 
 /** Older releases of Node behave differently here: `npm run test:oldest` runs these tests on the oldest one. */
@@ -66,4 +69,20 @@ test('Q17 a connection lets go of the statements that it has not used for long',
   prepare(1_000, 11_000)
   const grown = process.memoryUsage.rss() - before
   assert.ok(grown < 50e6, `10,000 statements cost ${Math.round(grown / 1e6)} MB`)
+})
+
+test('D2 a file that nobody changes can be in a folder of any name', t => {
+  const path = join(mkdtempSync(join(tmpdir(), 'carrel-#?%41 ä-')), 'some.db')
+  t.after(() => rmSync(dirname(path), { recursive: true }))
+  const unavailable = (why: string) => new Error(why)
+  const written = openSqlite(path, { mode: 'write' }, unavailable)
+  written.exec('CREATE TABLE one (n INTEGER); INSERT INTO one VALUES (4711)')
+  written.close()
+  const opened = openSqlite(path, { mode: 'immutable' }, unavailable)
+  t.after(() => opened.close())
+  opened.run('ATTACH ? AS again', immutableUri(path))
+  assert.deepEqual(
+    opened.all('SELECT one.n FROM main.one JOIN again.one AS other USING (n)').map(({ n }) => n),
+    [4711],
+  )
 })

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { OpenOptions } from '../../lib/sqlite.ts'
+import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
 import { sync } from '../../lib/sync.ts'
 import type { NewEntity, Revision } from '../entities.ts'
 import { unpackRecords } from '../shared/loaded-records.ts'
@@ -32,7 +32,7 @@ export function openRecords(
   const base = baseOf(version)
   if (base === undefined) return db
   try {
-    db.run('ATTACH ? AS base', `file:${encodeURI(fileOf(base))}?immutable=1`)
+    db.run('ATTACH ? AS base', immutableUri(fileOf(base)))
     revisions.add(db)
     return db
   } catch (error) {
@@ -82,7 +82,7 @@ export async function writeRevisionFile(
   await writeFile(fileOf(version), async db => {
     if (baseOf(of.source.version) !== undefined) {
       db.exec('COMMIT')
-      db.run('ATTACH ? AS earlier', `file:${encodeURI(fileOf(of.source.version))}?immutable=1`)
+      db.run('ATTACH ? AS earlier', immutableUri(fileOf(of.source.version)))
       db.exec('BEGIN')
       db.exec('INSERT INTO record SELECT n, json FROM earlier.record ORDER BY n')
     }
