@@ -26,7 +26,7 @@ export async function backUpTo(
   try {
     const made = await copyStore(source, await targetIn(folder), progress)
     const name = backupName(made.manifest)
-    await writeManifest(folder.manifestPath(name), made.manifest)
+    await writeManifest(folder.manifestPath(name), folder.staging, made.manifest)
     const pruned = await prune(folder, name, made.manifest.store, keep, share => progress('cleaning', share))
     const newest = (await folder.names()).at(-1) ?? name
     return { ...made, name, pruned, newest }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { sync } from '../lib/sync.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Content } from '../model/items.ts'
@@ -53,9 +53,9 @@ const sealed = (text: string): string => `${text}\n${hash('sha256', text)}\n`
 /** The manifest in JSON on one line, and the SHA-256 of that line on the next. */
 export const manifestText = (manifest: Manifest): string => sealed(JSON.stringify(manifest))
 
-/** Writes the manifest, which completes the backup. */
-export async function writeManifest(path: string, manifest: Manifest): Promise<void> {
-  const temporary = `${path}.writing`
+/** Writes the manifest, which completes the backup. @param staging a folder on the same file system */
+export async function writeManifest(path: string, staging: string, manifest: Manifest): Promise<void> {
+  const temporary = join(staging, 'manifest')
   await writeFile(temporary, manifestText(manifest), { mode: 0o600, flush: true })
   await rename(temporary, path)
   sync(dirname(path))

@@ -24,11 +24,20 @@ export async function holdContents(folder: string): Promise<() => Promise<void>>
   const { incoming } = layoutOf(folder)
   makeFolder(incoming)
   const hold = join(incoming, `${prefix}${randomUUID()}`)
-  await writeFile(hold, '', { flag: 'wx', mode: 0o600 })
-  const renewing = setInterval(() => void touch(hold).catch(() => {}), renewal)
+  const write = () => writeFile(hold, '', { mode: 0o600 })
+  // A sweep takes it for a leftover when this process has been stopped for an hour.
+  const renew = async () => {
+    if (!(await touch(hold))) await write()
+  }
+  await write()
+  let renewed: Promise<void> = Promise.resolve()
+  const renewing = setInterval(() => {
+    renewed = renew().catch(() => {})
+  }, renewal)
   renewing.unref()
   return async () => {
     clearInterval(renewing)
+    await renewed
     await rm(hold, { force: true })
   }
 }

@@ -1,8 +1,9 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { sync } from './sync.ts'
 
 /**
- * Makes a folder and the folders above it. Node's own `recursive` never returns where the system answers ENOENT below a
+ * Makes a folder and the folders above it, and syncs where they are, so that they outlast a power failure. Node's own `recursive` never returns where the system answers ENOENT below a
  * folder that exists, as in /proc.
  */
 export function makeFolder(folder: string): void {
@@ -21,5 +22,7 @@ function make(folder: string): void {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error
+    return
   }
+  sync(dirname(folder))
 }

@@ -18,6 +18,7 @@ import { claimFolder, OtherStore } from '../../src/files/owner.ts'
 import { sweep } from '../../src/files/sweep.ts'
 import type { Content } from '../../src/model/items.ts'
 import { filesIn } from '../support/data/archives.ts'
+import { until } from '../support/data/imports.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 const hour = graceMilliseconds + 1_000
@@ -206,6 +207,13 @@ test('D8 nothing is deleted while a backup reads the folder; one that was killed
   assert.deepEqual([await isThere(a ?? ''), await isThere(b ?? '')], [true, true])
   await release()
   assert.deepEqual(await run(0), { ...none, deleted: 2 })
-  await holdContents(files)
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const releaseLate = await holdContents(files)
   assert.deepEqual(await run(hour), { ...none, leftovers: 1 })
+  // It had only been stopped, and goes on.
+  t.mock.timers.tick(5 * 60 * 1000)
+  const incoming = join(files, 'incoming')
+  await until(() => readdirSync(incoming).length === 1)
+  await releaseLate()
+  assert.deepEqual(readdirSync(incoming), [])
 })
