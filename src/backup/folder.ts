@@ -30,7 +30,7 @@ const isFolderOfBackups = (names: readonly string[]) =>
   ['backups', 'contents'].every(part => names.includes(part))
 /** Nobody else has a file of this name, so a folder that has it holds backups. */
 const lockFile = 'carrel-backups.lock'
-/** What file systems put into every folder that is one. */
+/** What file systems put into their top folder. */
 const ignored = ['lost+found', '.snapshot', '.snapshots']
 
 /**

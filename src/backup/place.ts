@@ -1,9 +1,10 @@
-import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { unlessMissing } from '../files/layout.ts'
 import { clearRestored, markRestoring } from '../files/owner.ts'
 import { makeFolder } from '../lib/make-folder.ts'
-import { openSqlite } from '../lib/sqlite.ts'
+import { type Database, openSqlite } from '../lib/sqlite.ts'
+import { sync } from '../lib/sync.ts'
 import { OperatorError } from '../model/errors.ts'
 import { restoringFolder } from '../storage/copy/restored.ts'
 
@@ -16,85 +17,148 @@ export type Place = { readonly filesFolder: string } & (
 export interface ClaimedPlace {
   /** An empty folder on the same file system as the data folder. */
   readonly work: string
-  /** Removes what was needed in between. */
+  /** Removes what a killed restore has left. Only from here on, anything is changed that was there before. */
+  begin(): Promise<void>
+  /** Ends a restore whose store is complete. */
   finish(): Promise<void>
-  /** Removes everything that was restored. */
+  /** Removes everything that was restored. What a killed restore has left stays if this one had not begun. */
   abandon(): Promise<void>
 }
 
 /**
- * Makes sure that a place is empty, and marks it, so that nobody takes it for a store. What a killed restore has left is
- * removed.
+ * Makes sure that a place is empty, and marks it, so that nobody takes it for a store.
  * @throws OperatorError if it is not empty, or another restore is using it
  */
 export async function claimPlace(place: Place): Promise<ClaimedPlace> {
-  const mark = join(place.kind === 'embedded' ? place.dataFolder : place.filesFolder, restoringFolder)
-  const isMarked = (await unlessMissing(readdir(mark))) !== undefined
-  await requireEmpty(place, isMarked)
-  if (!(await markRestoring(place.filesFolder)))
-    throw new OperatorError(
-      `the folder of files is not empty: ${place.filesFolder}; move it away, or set CARREL_FILES to another folder`,
-    )
-  makeFolder(mark)
+  const mark = markOf(place)
+  await rm(endedMark(mark), { recursive: true, force: true })
+  const wasMarked = (await unlessMissing(readdir(mark))) !== undefined
+  // The database comes last. So a restore that was killed with one had only its mark left to remove.
+  const isComplete = wasMarked && (await holdsStore(place))
+  if (!isComplete) {
+    await requireEmpty(place, wasMarked)
+    await markRestoring(place.filesFolder, nameOf(place))
+    makeFolder(mark)
+  }
+  const lock = openLock(mark)
+  const work = join(mark, 'work')
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    // The restore that had the lock before may have removed the lock, or made a store.
+    if (!(await unlessMissing(stat(join(mark, 'lock')))))
+      throw new OperatorError('another restore has just ended')
+    if (isComplete) {
+      await removeMark(mark)
+      throw new OperatorError(
+        `an earlier restore into ${nameOf(place)} was complete already; nothing was done`,
+      )
+    }
+    await requireEmpty(place, true)
+    await rm(work, { recursive: true, force: true })
+    makeFolder(work)
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+  let begun = !wasMarked
+  const clear = async () => {
+    if (place.kind === 'embedded') await clearStore(place.dataFolder)
+  }
+  return {
+    work,
+    begin: async () => {
+      begun = true
+      await clear()
+    },
+    finish: () => removeMark(mark).finally(() => lock.close()),
+    abandon: async () => {
+      try {
+        // The connection may have been lost while the database committed. Then the files are needed.
+        if (place.kind === 'postgres' && (await holdsStore(place).catch(() => true))) return
+        await rm(work, { recursive: true, force: true })
+        if (!begun) return
+        await clear()
+        await clearRestored(place.filesFolder, nameOf(place))
+        await removeMark(mark)
+      } finally {
+        lock.close()
+      }
+    },
+  }
+}
+
+/** Removes what a restore that was killed after its last step has left beside the store. */
+export async function clearAfterRestore(place: Place): Promise<void> {
+  const mark = markOf(place)
+  await rm(endedMark(mark), { recursive: true, force: true })
+  if ((await unlessMissing(stat(join(mark, 'lock')))) === undefined) return
+  const lock = openLock(mark)
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    await removeMark(mark)
+  } finally {
+    lock.close()
+  }
+}
+
+const markOf = (place: Place): string =>
+  join(place.kind === 'embedded' ? place.dataFolder : place.filesFolder, restoringFolder)
+
+/** The mark of a restore that is complete, while it is removed. */
+const endedMark = (mark: string): string => join(dirname(mark), 'restored')
+
+/** What is restored into, without a password. */
+function nameOf(place: Place): string {
+  if (place.kind === 'embedded') return place.dataFolder
+  const { host, pathname } = new URL(place.url)
+  return `postgres://${host}${pathname}`
+}
+
+function openLock(mark: string): Database {
   const lock = openSqlite(
     join(mark, 'lock'),
     { mode: 'write' },
     (why, cause) =>
       new OperatorError(`${mark} can't be locked: ${why}; another restore may be running`, { cause }),
   )
-  const work = join(mark, 'work')
-  const removeWork = async () => {
-    lock.close()
-    await rm(mark, { recursive: true, force: true })
-  }
-  const clear = async () => {
-    await rm(work, { recursive: true, force: true })
-    if (place.kind === 'embedded')
-      for (const name of storeFiles) await rm(join(place.dataFolder, name), { recursive: true, force: true })
-  }
-  try {
-    lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
-    // The restore that had the lock before may have removed the lock, or made a store.
-    if (!(await unlessMissing(stat(join(mark, 'lock')))))
-      throw new OperatorError('another restore has just ended')
-    await requireEmpty(place, true)
-    await clear()
-    makeFolder(work)
-  } catch (error) {
-    lock.close()
-    throw error
-  }
-  return {
-    work,
-    finish: removeWork,
-    abandon: async () => {
-      // The connection may have been lost while the database committed. Then the files are needed.
-      if (place.kind === 'postgres' && !(await hasNoStore(place.url))) return lock.close()
-      await clear()
-      await clearRestored(place.filesFolder)
-      await removeWork()
-    },
+  lock.exec('PRAGMA busy_timeout = 0')
+  return lock
+}
+
+/** One rename decides, because removing may take long. The lock is held. */
+async function removeMark(mark: string): Promise<void> {
+  await rename(mark, endedMark(mark))
+  sync(dirname(mark))
+  await rm(endedMark(mark), { recursive: true, force: true })
+}
+
+/** What a restore puts into the data folder. */
+const storeFiles = ['carrel.db', 'entities', 'secret']
+
+/** The database goes first: with it, the others are a store. */
+async function clearStore(dataFolder: string): Promise<void> {
+  for (const name of storeFiles) {
+    await rm(join(dataFolder, name), { recursive: true, force: true })
+    sync(dataFolder)
   }
 }
 
-/** What a restore puts into the data folder before the database. */
-const storeFiles = ['entities', 'secret']
-
-/** The driver is loaded where there is a database for it. */
-async function requireNoStore(url: string): Promise<void> {
+async function holdsStore(place: Place): Promise<boolean> {
+  if (place.kind === 'embedded')
+    return (await unlessMissing(stat(join(place.dataFolder, 'carrel.db')))) !== undefined
+  // The driver is loaded where there is a database for it.
   const database = await import('../storage/copy/into-postgres.ts')
-  await database.requireNoStore(url)
+  return database.hasStore(place.url)
 }
-
-const hasNoStore = (url: string): Promise<boolean> =>
-  requireNoStore(url).then(
-    () => true,
-    () => false,
-  )
 
 /** @param isMarked whether a restore was interrupted here: then all but the database is its own */
 async function requireEmpty(place: Place, isMarked: boolean): Promise<void> {
-  if (place.kind === 'postgres') return requireNoStore(place.url)
+  if (place.kind === 'postgres') {
+    if (!(await holdsStore(place))) return
+    throw new OperatorError(
+      'the database has a store already; restore into a database without the schema `carrel`',
+    )
+  }
   const { dataFolder } = place
   const names = (await unlessMissing(readdir(dataFolder))) ?? []
   const found = names.filter(name => /^carrel\.db/.test(name))

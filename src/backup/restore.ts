@@ -11,7 +11,7 @@ import { contentsIn, countContents, forEachContent } from './contents.ts'
 import { type BackupFolder, openBackedUp } from './folder.ts'
 import type { Progress } from './make.ts'
 import { BadBackup, type Manifest } from './manifest.ts'
-import { claimPlace, type Place } from './place.ts'
+import { type ClaimedPlace, claimPlace, type Place } from './place.ts'
 import { problemOf } from './verify.ts'
 
 export interface RestoreOptions {
@@ -45,7 +45,7 @@ export async function restore(
   const staging = join(claimed.work, 'store')
   let report: RestoreReport
   try {
-    report = await stage(await openFolder(claimed.work), staging, place, wanted, progress)
+    report = await stage(await openFolder(claimed.work), staging, claimed, place, wanted, progress)
     const restored = { ...event, object: report.name }
     renewSnapshot(staging, endSessions, restored)
     if (place.kind === 'embedded') await moveInto(place.dataFolder, staging)
@@ -54,7 +54,8 @@ export async function restore(
       await loadIntoEmpty(place.url, staging, progress)
     }
   } catch (error) {
-    await claimed.abandon()
+    // What can't be cleared away stays marked, and the next restore clears it away. This error says why it is there.
+    await claimed.abandon().catch(() => {})
     throw error
   }
   await claimed.finish()
@@ -65,6 +66,7 @@ export async function restore(
 async function stage(
   folder: BackupFolder,
   staging: string,
+  claimed: ClaimedPlace,
   { filesFolder }: Place,
   wanted: string | undefined,
   progress: Progress,
@@ -73,6 +75,7 @@ async function stage(
     const name = wanted ?? (await newest(folder))
     const manifest = await choose(folder, name)
     await copyFiles(folder, manifest, staging, progress)
+    await claimed.begin()
     await copyContents(folder, manifest, filesFolder, progress)
     return { name, manifest }
   } finally {
@@ -170,7 +173,7 @@ async function copyContents(
         await file?.close()
       }
       done += content.size
-      progress('files', done / bytes)
+      progress('files', bytes === 0 ? 1 : done / bytes)
     })
   } finally {
     db.close()

@@ -1,15 +1,15 @@
 import { Command } from 'commander'
 import { openToRead } from '../backup/folder.ts'
-import type { Place } from '../backup/place.ts'
 import { type RestoreReport, restore } from '../backup/restore.ts'
 import { openStream } from '../backup/stream.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import { claimFolder } from '../files/owner.ts'
 import type { ExposedEntity } from '../storage/copy/snapshot.ts'
+import { Failure } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
 import { showProgress } from './progress.ts'
-import { commandEvent, placeOf, withStore } from './store.ts'
+import { commandEvent, placeOf, restorePlace, withStore } from './store.ts'
 
 interface Options extends Json {
   readonly backup?: string
@@ -24,7 +24,7 @@ export function restoreCommand(): Command {
     .option('--backup <name>', 'which backup of the folder (default: the newest)')
     .option(
       '--keep-sessions',
-      'let tokens from before the backup stay valid, also those that were logged out since (default: everyone logs in again)',
+      'let tokens from before the backup stay valid, including those that have been logged out since (default: everyone logs in again)',
     )
     .option(...jsonOption)
     .action(async (from: string, { backup, keepSessions, json }: Options) => {
@@ -33,26 +33,25 @@ export function restoreCommand(): Command {
       try {
         const report = await restore(
           work => (from === '-' ? openStream(process.stdin, work) : openToRead(givenPath(from))),
-          destination(config),
+          restorePlace(config),
           { name: backup, endSessions: keepSessions !== true, event: commandEvent('store.restore') },
           progress.update,
         )
         progress.stop()
         // The restored store opens, and owns the folder of files from now on.
-        await withStore(({ repository }) => claimFolder(config.filesFolder, repository))
+        const ownsFiles = await withStore(({ repository }) => claimFolder(config.filesFolder, repository))
         const { name, manifest } = report
         const { contents, lost, exposed } = manifest
         sayResult(json, { name, contents, lost, exposed }, describe(report, config, keepSessions === true))
+        if (!ownsFiles)
+          throw new Failure(
+            `the store was restored, but ${config.filesFolder} has got another owner meanwhile, so no files can be added`,
+          )
       } finally {
         progress.stop()
       }
     })
 }
-
-const destination = ({ database, dataFolder, filesFolder }: Config): Place =>
-  database.kind === 'embedded'
-    ? { kind: 'embedded', dataFolder, filesFolder }
-    : { kind: 'postgres', url: database.url, filesFolder }
 
 function describe({ name, manifest }: RestoreReport, config: Config, keptSessions: boolean): string {
   const { contents, lost, exposed } = manifest
@@ -67,7 +66,7 @@ function describe({ name, manifest }: RestoreReport, config: Config, keptSession
       : ['Tables of your own are not in a backup. Where they are in this database, expose them again:']),
     ...exposed.map(exposeAgain),
     keptSessions
-      ? 'Tokens from before the backup are valid, also those that were logged out since.'
+      ? 'Tokens from before the backup are valid, including those that have been logged out since.'
       : 'Everyone has to log in again.',
   ].join('\n')
 }

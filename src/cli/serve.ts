@@ -11,7 +11,7 @@ import { ownCommand } from './given-path.ts'
 import { keepHouse } from './housekeeping.ts'
 import { drain, listenFailure, reservePort } from './listen.ts'
 import { announce } from './output.ts'
-import { openStore, placeOf } from './store.ts'
+import { openStore, placeOf, restorePlace } from './store.ts'
 import { spawnWorker, startWorkers } from './workers.ts'
 
 /** `carrel serve`: the service itself. */
@@ -43,6 +43,9 @@ export function serveCommand(): Command {
           : undefined
         announceReady(config)
         await announceStore(config, storage)
+        // It removes a leftover: what it can't do now, the next start can.
+        const { clearAfterRestore } = await import('../backup/place.ts')
+        await clearAfterRestore(restorePlace(config)).catch(() => {})
         if (created) introduce(created, config)
         else if (demo)
           announce(

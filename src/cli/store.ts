@@ -1,3 +1,4 @@
+import type { Place } from '../backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { createShared, type Shared } from '../storage/shared/event-loops.ts'
@@ -52,6 +53,12 @@ export function placeOf({ database, dataFolder }: Pick<Config, 'database' | 'dat
   const { host, pathname } = new URL(database.url)
   return `the database ${host}${pathname}`
 }
+
+/** The same for a restore, and for what it leaves. */
+export const restorePlace = ({ database, dataFolder, filesFolder }: Config): Place =>
+  database.kind === 'embedded'
+    ? { kind: 'embedded', dataFolder, filesFolder }
+    : { kind: 'postgres', url: database.url, filesFolder }
 
 /** The audit event of something that was done by command line: no token was involved. */
 export const commandEvent = (event: AuditEvent['event'], object: string | null = null): AuditEvent => ({

@@ -44,10 +44,10 @@ type Store = Pick<Repository, 'storeId' | 'contents' | 'copiedFrom'>
 export async function claimFolder(folder: string, store: Store): Promise<boolean> {
   const layout = layoutOf(folder)
   const id = await store.storeId()
-  const owner = await unlessMissing(readFile(ownerFile(layout), 'utf8'))
-  if (owner !== undefined && owner.trim() !== restoring) {
-    if (owner.trim() === id) return true
-    if (owner.trim() === (await store.copiedFrom())) throw new UnfinishedCopy(folder)
+  const owner = await ownerIn(layout)
+  if (owner !== undefined && !owner.startsWith(restoring)) {
+    if (owner === id) return true
+    if (owner === (await store.copiedFrom())) throw new UnfinishedCopy(folder)
     return false
   }
   // The owner file may be missing after a restore, or removed on purpose. Then the store that knows the contents gets it.
@@ -79,26 +79,38 @@ export async function takeOver(folder: string, store: Store): Promise<boolean> {
   return true
 }
 
-/** Instead of an owner: the folder is being filled from a backup, or that was interrupted. */
-const restoring = 'restoring'
+/**
+ * Instead of an owner: the folder is being filled from a backup, or that was interrupted. What is restored into follows, so
+ * that two restores can't fill one folder, and clear away what the other one has put there.
+ */
+const restoring = 'restoring '
+const markOf = (into: string) => `${restoring}${into}`
 
 /**
  * Marks an empty folder before it is filled from a backup. A store that knows its contents may claim it afterwards.
- * @returns false where the folder has contents or an owner, and was not marked before
+ * @param into the place of the store, without a password
+ * @throws OperatorError where the folder has contents or an owner, unless this restore marked it before
  */
-export async function markRestoring(folder: string): Promise<boolean> {
+export async function markRestoring(folder: string, into: string): Promise<void> {
   const layout = layoutOf(folder)
-  const owner = await unlessMissing(readFile(ownerFile(layout), 'utf8'))
-  if (owner?.trim() === restoring) return true
-  if (owner !== undefined || (await holdsContents(layout))) return false
-  await writeOwner(layout, restoring)
-  return true
+  const owner = await ownerIn(layout)
+  if (owner === markOf(into)) return
+  if (owner?.startsWith(restoring))
+    throw new OperatorError(
+      `${folder} has files of a restore into ${owner.slice(restoring.length)}, which is not finished; run that one again, ` +
+        'or set CARREL_FILES to another folder',
+    )
+  if (owner !== undefined || (await holdsContents(layout)))
+    throw new OperatorError(
+      `the folder of files is not empty: ${folder}; move it away, or set CARREL_FILES to another folder`,
+    )
+  await writeOwner(layout, markOf(into))
 }
 
-/** Removes what was filled in from a backup, of a folder that is marked. */
-export async function clearRestored(folder: string): Promise<void> {
+/** Removes what was filled in from a backup, of a folder that is marked. @param into as it was marked */
+export async function clearRestored(folder: string, into: string): Promise<void> {
   const layout = layoutOf(folder)
-  if ((await unlessMissing(readFile(ownerFile(layout), 'utf8')))?.trim() !== restoring) return
+  if ((await ownerIn(layout)) !== markOf(into)) return
   for (const name of await readdir(folder))
     if (/^([0-9a-f]{2}|incoming|orphans)$/.test(name)) await rm(join(folder, name), { recursive: true })
   // The mark goes last, so that a repeated restore finishes this after a SIGKILL.
@@ -106,6 +118,9 @@ export async function clearRestored(folder: string): Promise<void> {
 }
 
 const ownerFile = ({ folder }: Layout) => join(folder, 'store')
+
+const ownerIn = async (layout: Layout): Promise<string | undefined> =>
+  (await unlessMissing(readFile(ownerFile(layout), 'utf8')))?.trim()
 
 async function writeOwner(layout: Layout, id: string): Promise<void> {
   makeFolder(layout.incoming)

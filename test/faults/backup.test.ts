@@ -6,6 +6,7 @@ import { filesIn } from '../support/data/archives.ts'
 import {
   addLetters,
   assertDone,
+  assertRefused,
   backUp,
   emptyPlace,
   restore,
@@ -132,11 +133,33 @@ test('D8 a restore that is killed between its last steps can be repeated', async
   // The entities and the secret are in their place, and the database is not.
   for (const path of ['restoring/work/store/carrel.db', 'entities/left.1.db', 'secret', 'files/store']) {
     mkdirSync(join(place, path, '..'), { recursive: true })
-    writeFileSync(join(place, path), path === 'files/store' ? 'restoring\n' : 'left by the other')
+    writeFileSync(join(place, path), path === 'files/store' ? `restoring ${place}\n` : 'left by the other')
   }
+  assert.match((await carrel(place, ['eperson', 'list'])).stderr, saysNoStore.sqlite)
+  assertRefused(await restore(place, join(folder, 'elsewhere')), /holds no backups/)
+  assert.ok(existsSync(join(place, 'secret')), 'a wrong path changes nothing')
+  assert.ok(existsSync(join(place, 'entities/left.1.db')))
   assert.match((await carrel(place, ['eperson', 'list'])).stderr, saysNoStore.sqlite)
   assertDone(await restore(place, folder))
   assert.match(assertDone(await carrel(place, ['files', 'verify'])), /^3 files read .*: all intact/)
   assert.equal(existsSync(join(place, 'restoring')), false)
   assert.equal(existsSync(join(place, 'entities/left.1.db')), false)
+})
+
+test('D8 a restore that was killed when its store was complete is complete', async t => {
+  const service = await usedService(t, 1)
+  const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
+  await backUp(service.dataFolder, folder)
+  const engine = engineIn(t)
+  const place = emptyPlace(t, engine)
+  assertDone(await restore(place, folder))
+  const mark = join(place, ...(engine === 'sqlite' ? [] : ['files']), 'restoring')
+  mkdirSync(join(mark, 'work'), { recursive: true })
+  assertRefused(await restore(place, folder), /an earlier restore into \S+ was complete already/)
+  assert.equal(existsSync(mark), false)
+  assertRefused(await restore(place, folder), /not empty|has a store already/)
+  assert.equal(
+    (JSON.parse((await carrel(place, ['eperson', 'list', '--json'])).stdout) as unknown[]).length,
+    3,
+  )
 })
