@@ -3,9 +3,11 @@ import { isIPv4, isIPv6 } from 'node:net'
 /**
  * The client's address in canonical form. IPv4 in IPv6 (::ffff:192.0.2.1, RFC 4291 §2.5.5.2) is IPv4: a listener on `::`
  * sees such addresses, and ranges are written in IPv4.
+ * @param sent a trusted proxy may add the port: Azure's Application Gateway does, and load balancers of AWS can
  * @returns null if a trusted proxy sent something that is not an address
  */
-export function clientAddress(ip: string): string | null {
+export function clientAddress(sent: string): string | null {
+  const ip = withoutPort(sent)
   if (isIPv4(ip)) return ip
   if (!isIPv6(ip)) return null
   // The URL parser knows every form of an address (https://url.spec.whatwg.org/#concept-ipv6-serializer).
@@ -16,12 +18,16 @@ export function clientAddress(ip: string): string | null {
   return [a >> 8, a & 255, b >> 8, b & 255].join('.')
 }
 
+/** An IPv6 address has brackets if a port follows (RFC 3986 §3.2.2). */
+const withoutPort = (sent: string) => sent.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
+
 /** Whether a host is this machine itself. @param host a name or an address, in canonical form */
 export const isLoopbackName = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host)
 
 /**
- * The network of a client: an IPv4 address, or 64 bits of an IPv6 address, as many as one customer gets (RFC 6177).
+ * The network of a client, for counts and familiarity: an IPv4 address, or 64 bits of an IPv6 address, one subnet
+ * (RFC 4291 §2.5.4).
  * @param address in canonical form; null if a trusted proxy sent something else
  */
 export function networkOf(address: string | null): string {

@@ -61,6 +61,15 @@ test('G1 IPv4 in IPv6 is the IPv4 address, in each spelling', async t => {
     assert.deepEqual(await client.specialGroups(from(outside)), [], outside)
 })
 
+test('G1 a proxy may send the port of the client with its address', async t => {
+  const env = withSpecialGroups(t, { ip: [{ group: 'Campus', ranges: ['10.0.0.0/8', '2001:db8::/32'] }] })
+  const client = (await startService(t, { env })).client()
+  for (const inside of ['10.1.2.3:5123', '[2001:db8::1]:5123', '[2001:db8::1]', '[::ffff:10.1.2.3]:5123'])
+    assert.deepEqual(await client.specialGroups(from(inside)), ['Campus'], inside)
+  for (const outside of ['192.0.2.1:5123', '[2001:db9::1]:5123'])
+    assert.deepEqual(await client.specialGroups(from(outside)), [], outside)
+})
+
 test('G1 X-Forwarded-For is ignored where no proxy is trusted', async t => {
   const env = { ...withSpecialGroups(t, campus), CARREL_TRUSTED_PROXIES: '' }
   const client = (await startService(t, { env })).client()
@@ -112,8 +121,10 @@ test('G1 a hop that is no address is nobody: no group, no error', async t => {
     '010.1.2.3',
     '0x0a010203',
     '2130706433',
-    '10.1.2.3:8080',
-    '[2001:db8::1]',
+    '10.1.2.3:',
+    '10.1.2.3:8080:1',
+    '[2001:db8::1',
+    '[10.1.2.300]:8080',
     '::ffff:10.1.2.300',
     '<script>',
     "' OR 1=1",
