@@ -37,7 +37,6 @@ import { problemPages } from './http/problem-pages.ts'
 import { createServer } from './http/server.ts'
 import { Tally } from './lib/tally.ts'
 import { countLogins } from './metrics/count-logins.ts'
-import { measured } from './metrics/queue.ts'
 import { metricsRoutes } from './metrics/route.ts'
 import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
@@ -67,7 +66,7 @@ export async function buildApp(
   const addresses = addressesOf(config)
   const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)
   const csrf = createCsrf(config, keyring)
-  const passwords = createPasswords(measured(limits.passwords, measures.queue('passwords')), passwordCost)
+  const passwords = createPasswords(limits.passwords, passwordCost)
   const throttle = createThrottle({ attempts: storage.attempts, keyring, measures, passwords })
   const specialGroups = await createSpecialGroups(config, accounts)
   const tokens = createTokens({
@@ -94,6 +93,7 @@ export async function buildApp(
     requireFolder: () => requireFolder(config.filesFolder, repository),
     loops: limits.loops,
   })
+  limits.passwords.measure(measures.queue('passwords'))
   storage.figures.countQueues(measures.queue)
   metricsRoutes(app, { config, limits, tally, figures: storage.figures })
   signpostingRoutes(app)

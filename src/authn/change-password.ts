@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { epersonBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { clientOf } from '../http/client.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { Problem, type ProblemCode } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
@@ -66,15 +67,16 @@ export function changePasswordRoutes(
       const { currentPassword, newPassword } = readPasswordPatch(request)
       const fault = await passwordFault(newPassword, email)
       if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
-      const { isRight, remark, turn } = await throttle.verify({
+      const { isRight, remark, client } = await throttle.verify({
         user: email,
         password: currentPassword,
         eperson: uuid,
         hash: known.passwordHash,
         address: clientAddress(request.ip),
+        client: clientOf(request),
       })
       if (!isRight) throw await refuse('wrong-password', 'The current password is wrong.', { reason: remark })
-      const hash = await passwords.hash(newPassword, turn)
+      const hash = await passwords.hash(newPassword, client)
       // Only if it is still the password that was verified: an operator may have set another one meanwhile.
       if ((await accounts.setPassword(email, hash, event('success'), known)) !== 'changed')
         throw await refuse('wrong-password', 'The password was changed by somebody else at the same time.')

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { clientOf } from '../http/client.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
 import { Problem } from '../http/problems.ts'
@@ -98,16 +99,17 @@ async function byPassword(
   const known = await accounts.credentials(user.toString())
   // Always one hash: for disabled accounts and those without a password, too (L5).
   const hash = known?.enabled ? known.passwordHash : null
-  const { isRight, remark, turn } = await throttle.verify({
+  const { isRight, remark, client } = await throttle.verify({
     user: user.toString(),
     password,
     eperson: known?.uuid ?? null,
     hash,
     address: clientAddress(request.ip),
+    client: clientOf(request),
   })
   let session: Verified['session'] | undefined
   if (isRight && known && hash !== null) {
-    const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, turn) : null
+    const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
     session = await accounts.recordLogin(
       { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash },
       loginEvent(request, known.uuid, passwordMethod, 'success'),

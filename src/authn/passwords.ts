@@ -1,6 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
-import { Problem } from '../http/problems.ts'
-import { QueueFull, type Semaphore, type Turn } from '../lib/semaphore.ts'
+import type { Client, FairQueue } from '../lib/fair-queue.ts'
 
 /**
  * Passwords: argon2id (RFC 9106) with the minimum parameters of OWASP's cheat sheet. Hashing runs in libuv's threads, never
@@ -11,8 +10,8 @@ const saltBytes = 16
 const tagBytes = 32
 
 export interface Passwords {
-  /** @returns a PHC string */
-  hash(password: Uint8Array, turn?: Turn): Promise<string>
+  /** @returns a PHC string, made when it is the client's turn */
+  hash(password: Uint8Array, client: Client): Promise<string>
   /**
    * Always costs one hash, so that the time doesn't reveal whether an account exists (L5).
    * @param phc null if there is no password to compare with: it is not right
@@ -21,7 +20,7 @@ export interface Passwords {
   verify<T>(
     password: Uint8Array,
     phc: string | null,
-    turn: Turn,
+    client: Client,
     admit: () => Promise<T>,
   ): Promise<{ readonly isRight: boolean; readonly admission: T }>
   /** How many ms a refusal is held back on average. */
@@ -43,40 +42,22 @@ export interface PasswordCost extends HashCost {
 }
 
 /**
- * @param semaphore limits how many are hashed at once
+ * @param queue limits how many are hashed at once
  * @param cost not a setting: only another wiring than the service's own, such as the tests', gives another cost
- * @throws Problem `busy` (from its methods) if too many are waiting already
+ * @throws Overloaded (from its methods) if too many are waiting already
  */
-export function createPasswords(
-  semaphore: Semaphore,
-  { refusal, ...cost }: PasswordCost = usualCost,
-): Passwords {
-  const limited: Semaphore = async (work, turn) => {
-    try {
-      return await semaphore(work, turn)
-    } catch (error) {
-      if (!(error instanceof QueueFull)) throw error
-      throw new Problem('busy', `${error.waiting} logins are waiting already. Try again in a moment.`, {
-        headers: { 'retry-after': '1' },
-      })
-    }
-  }
+export function createPasswords(queue: FairQueue, { refusal, ...cost }: PasswordCost = usualCost): Passwords {
   return {
-    hash: async (password, turn) => {
-      const salt = randomBytes(saltBytes)
-      const tag = await limited(() => derive(password, { ...cost, salt, tagLength: tagBytes }), turn)
-      const { memory, passes, parallelism } = cost
-      return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`
-    },
-    verify: async (password, phc, turn, admit) => {
+    hash: (password, client) => queue.run(client, () => hashPassword(password, cost)),
+    verify: async (password, phc, client, admit) => {
       const known = phc === null ? undefined : readPhc(phc)
       const parameters = known
         ? { ...known, tagLength: known.tag.length }
         : { ...cost, salt: dummySalt, tagLength: tagBytes }
-      const { admission, tag } = await limited(
-        async () => ({ admission: await admit(), tag: await derive(password, parameters) }),
-        turn,
-      )
+      const { admission, tag } = await queue.run(client, async () => ({
+        admission: await admit(),
+        tag: await derive(password, parameters),
+      }))
       return { isRight: known !== undefined && timingSafeEqual(tag, known.tag), admission }
     },
     refusal,
@@ -85,6 +66,14 @@ export function createPasswords(
       return known.memory < cost.memory || known.passes < cost.passes || known.parallelism < cost.parallelism
     },
   }
+}
+
+/** By itself, for a command. The service hashes in turn. @returns a PHC string */
+export async function hashPassword(password: Uint8Array, cost: HashCost = usualCost): Promise<string> {
+  const { memory, passes, parallelism } = cost
+  const salt = randomBytes(saltBytes)
+  const tag = await derive(password, { memory, passes, parallelism, salt, tagLength: tagBytes })
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`
 }
 
 const dummySalt = randomBytes(saltBytes)

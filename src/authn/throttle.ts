@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
 import { networkOf } from '../lib/addresses.ts'
+import { type Client, Overloaded } from '../lib/fair-queue.ts'
 import type { Mac } from '../lib/hmac.ts'
-import type { Turn } from '../lib/semaphore.ts'
 import { emailKey, passwordMethod } from '../model/accounts.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import type { Measures } from '../model/measures.ts'
@@ -21,21 +21,23 @@ export interface Guess {
   readonly hash: string | null
   /** In canonical form; null: unknown. */
   readonly address: string | null
+  /** Who waits for the answer. */
+  readonly client: Client
 }
 
 export interface Verdict {
   readonly isRight: boolean
   /** For the audit trail: that the next attempt has to wait; null: it hasn't. */
   readonly remark: string | null
-  /** Where in the queue of hashing whatever follows belongs. */
-  readonly turn: Turn
+  /** For the queue of hashing, if something else is to be hashed. */
+  readonly client: Client
 }
 
 /** Verifies passwords, and throttles guessing (L8, docs/decisions/0023). */
 export interface Throttle {
   /**
    * Costs one hash, unless it is refused, whether or not there is such an account (L5).
-   * @throws Problem `too-many-attempts` if it has to wait; `busy` if too many are waiting already
+   * @throws Problem `too-many-attempts` if it has to wait; Overloaded if too many are waiting already
    */
   verify(guess: Guess): Promise<Verdict>
 }
@@ -55,9 +57,9 @@ export function createThrottle({ attempts, keyring, measures, passwords }: Parts
   let held = 0
 
   async function hold(error: unknown): Promise<never> {
-    if (error instanceof Problem && error.code === 'too-many-attempts')
-      measures.loginThrottled(passwordMethod)
-    if (error instanceof Problem && held < maxHeld) {
+    const isThrottled = error instanceof Problem && error.code === 'too-many-attempts'
+    if (isThrottled) measures.loginThrottled(passwordMethod)
+    if ((isThrottled || error instanceof Overloaded) && held < maxHeld) {
       held++
       // Not all equally long: those who were refused together would come again together.
       await setTimeout(passwords.refusal * (0.5 + Math.random()))
@@ -66,15 +68,15 @@ export function createThrottle({ attempts, keyring, measures, passwords }: Parts
     throw error
   }
 
-  async function verify({ user, password, eperson, hash, address }: Guess): Promise<Verdict> {
+  async function verify({ user, password, eperson, hash, address, client: asking }: Guess): Promise<Verdict> {
     const network = networkOf(address)
     const attempt: Attempt = { keys: keysOf(user, network), eperson, network }
     // First without counting: most of a flood ends here, and costs no write.
     const { wait, isFamiliar } = await attempts.look(attempt)
     if (wait > 0) throw refusal(wait)
-    const turn = { line: network, first: isFamiliar }
+    const client = { ...asking, first: isFamiliar }
     // Not before its turn: what waits, and what the queue has no room for, is no guess yet.
-    const begun = await passwords.verify(password, hash, turn, async () => {
+    const begun = await passwords.verify(password, hash, client, async () => {
       const one = await attempts.begin(attempt)
       if (one.wait > 0) throw refusal(one.wait)
       return one
@@ -82,7 +84,7 @@ export function createThrottle({ attempts, keyring, measures, passwords }: Parts
     if (begun.isRight) await attempts.takeBack(attempt, begun.admission)
     const { pause } = begun.admission
     const remark = begun.isRight || pause === 0 ? null : `the next attempt has to wait ${seconds(pause)} s`
-    return { isRight: begun.isRight, remark, turn }
+    return { isRight: begun.isRight, remark, client }
   }
 
   return { verify: guess => verify(guess).catch(hold) }

@@ -1,7 +1,6 @@
-import { createPasswords } from '../authn/passwords.ts'
+import { hashPassword } from '../authn/passwords.ts'
 import { importRecords } from '../import/import-entity.ts'
 import type { ReadRecord } from '../import/json-lines.ts'
-import { createSemaphore } from '../lib/semaphore.ts'
 import type { Storage } from '../storage/storage.ts'
 import { addDemoItems } from './demo-items.ts'
 import { generatePassword } from './eperson.ts'
@@ -34,11 +33,10 @@ interface Told {
 export async function createDemo(storage: Storage, filesFolder: string): Promise<Demo | undefined> {
   const { accounts, entities } = storage
   if ((await accounts.listEpersons()).length > 0) return undefined
-  const passwords = createPasswords(createSemaphore(2))
   const credentials = await Promise.all(
     people.map(async person => {
       const password = generatePassword()
-      return { ...person, password, passwordHash: await passwords.hash(Buffer.from(password)) }
+      return { ...person, password, passwordHash: await hashPassword(Buffer.from(password)) }
     }),
   )
   for (const { group, password: _, ...person } of credentials) {

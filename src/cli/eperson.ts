@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { passwordFault } from '../authn/password-rules.ts'
-import { createPasswords } from '../authn/passwords.ts'
-import { createSemaphore } from '../lib/semaphore.ts'
+import { hashPassword } from '../authn/passwords.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
@@ -32,7 +31,7 @@ export function epersonCommand(): Command {
             email,
             firstName: options.firstName ?? null,
             lastName: options.lastName ?? null,
-            passwordHash: password && (await hash(password)),
+            passwordHash: password && (await hashPassword(password)),
             administrator: options.admin === true,
           },
           commandEvent('eperson.add'),
@@ -134,7 +133,7 @@ export function epersonCommand(): Command {
       const { password, generated } = await choosePassword(email, options)
       await withStore(async ({ accounts }) => {
         const event = commandEvent('eperson.password')
-        const changed = await accounts.setPassword(email, await hash(password), event)
+        const changed = await accounts.setPassword(email, await hashPassword(password), event)
         if (changed === 'no-eperson') throw noEperson(email)
         sayResult(
           options.json,
@@ -178,8 +177,6 @@ const noEperson = (email: string) =>
 /** A generated password is shown once; one that was given is never shown. */
 const withPassword = (generated: string | null) => (generated === null ? {} : { password: generated })
 const inWords = (generated: string | null) => (generated === null ? '' : `\nPassword: ${generated}`)
-
-const hash = (password: Uint8Array) => createPasswords(createSemaphore(1)).hash(password)
 
 /** 120 random bits, without characters that shells treat specially or that are easily misread. */
 export const generatePassword = (): string =>

@@ -8,7 +8,7 @@ import type { Limits } from '../model/limits.ts'
 import { joinShared, type Loop, type SharedHandlers } from '../storage/shared/event-loops.ts'
 import type { Storage } from '../storage/storage.ts'
 import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
-import { remoteSemaphore, type SemaphoreHandlers } from '../threads/semaphore.ts'
+import { type QueueHandlers, remoteQueue } from '../threads/queue.ts'
 import { codeOf, drain } from './listen.ts'
 import { openStore } from './store.ts'
 
@@ -38,7 +38,7 @@ export interface Start {
 }
 
 /** What a loop calls in the main thread. */
-export interface MainHandlers extends SharedHandlers, SemaphoreHandlers {}
+export interface MainHandlers extends SharedHandlers, QueueHandlers {}
 
 let app: FastifyInstance | undefined
 let storage: Storage | undefined
@@ -55,7 +55,7 @@ const handlers = {
     drop = shared.drop
     storage = await openStore(config, { create: false }, shared)
     const limits: Limits = {
-      passwords: remoteSemaphore(main),
+      passwords: remoteQueue(main),
       transfers: createCounter(numbers.transfers, loop.at),
       largePieces: createCounter(numbers.largePieces, loop.at),
       loops: () => ({

@@ -1,11 +1,12 @@
 import { extname } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
-import { createSemaphore, type Semaphore } from '../lib/semaphore.ts'
+import type { FairQueue } from '../lib/fair-queue.ts'
 import { createRows } from '../lib/tally.ts'
+import { createPasswordQueue } from '../model/limits.ts'
 import type { OwnShared } from '../storage/shared/event-loops.ts'
 import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
-import { shareSemaphore } from '../threads/semaphore.ts'
+import { shareQueue } from '../threads/queue.ts'
 import { loaderOf } from '../threads/thread.ts'
 import { listenFailure } from './listen.ts'
 import { announce } from './output.ts'
@@ -60,7 +61,7 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     rows: createRows(count),
     usage: shared.usage,
   }
-  const passwords = createSemaphore(config.passwordConcurrency, config.passwordQueue)
+  const passwords = createPasswordQueue(config)
   const running: RunningWorker[] = []
   let ends: number[] = []
   let isClosing = false
@@ -119,7 +120,7 @@ interface RunningWorker {
 
 interface WorkerParts extends Start {
   readonly shared: OwnShared
-  readonly passwords: Semaphore
+  readonly passwords: FairQueue
 }
 
 /** Tells a worker what to listen on, and answers its calls. */
@@ -128,8 +129,8 @@ function startWorker(worker: Worker, { shared, passwords, ...start }: WorkerPart
   const calls = callsOver<WorkerHandlers>(worker)
   const { port1, port2 } = new MessageChannel()
   const joined = shared.join(key => void calls.call('drop', key).catch(() => {}))
-  const semaphore = shareSemaphore(passwords)
-  answerOver(port1, handlerIn({ ...joined.handlers, ...semaphore.handlers }))
+  const queue = shareQueue(passwords)
+  answerOver(port1, handlerIn({ ...joined.handlers, ...queue.handlers }))
 
   let reason: Error | undefined
   let isListening = false
@@ -141,7 +142,7 @@ function startWorker(worker: Worker, { shared, passwords, ...start }: WorkerPart
   const ended = exited.then(() => {
     calls.end(reason ?? new Error('a worker has ended'))
     joined.leave()
-    semaphore.leave()
+    queue.leave()
     port1.close()
     if (isListening) Atomics.sub(numbers.running, 0, 1)
     for (const rows of [numbers.transfers, numbers.largePieces, numbers.listings])

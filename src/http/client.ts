@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientAddress, networkOf } from '../lib/addresses.ts'
+import { clientAddress, siteOf } from '../lib/addresses.ts'
 import type { Client } from '../lib/fair-queue.ts'
 
 /** For whom the store works (Q10, Q18). Most requests need neither. */
 export function clientOf(request: FastifyRequest): Client {
   return {
     get network() {
-      return networkOf(clientAddress(request.ip))
+      return siteOf(clientAddress(request.ip))
     },
     signal: () => signalOf(request),
   }

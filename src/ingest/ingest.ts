@@ -1,5 +1,5 @@
 import type { FileStore } from '../files/file-store.ts'
-import { createSemaphore } from '../lib/semaphore.ts'
+import { createFairQueue, nobody } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Content, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
@@ -83,7 +83,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   const access = { kept: 0, source: 0, read: 0, default: 0 }
   /** Of this run, some 100 bytes for each item. */
   const identifiers = new Set<string>()
-  const limited = createSemaphore(maxCopies)
+  const copies = createFairQueue({ max: maxCopies, maxOfOne: maxCopies })
 
   function fail(item: string, reason: string): void {
     counts.failed++
@@ -137,7 +137,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
       const kept = new Map<FoundFile, Content>()
       await Promise.all(
         item.files.map(async file => {
-          kept.set(file, await limited(() => keepFile(files, file)))
+          kept.set(file, await copies.run(nobody, () => keepFile(files, file)))
         }),
       )
       return { where, item: toNewItem(item, read, kept), access: accessOf(item), kept }

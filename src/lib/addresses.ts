@@ -30,12 +30,21 @@ export const isLoopbackName = (host: string): boolean =>
  * (RFC 4291 §2.5.4).
  * @param address in canonical form; null if a trusted proxy sent something else
  */
-export function networkOf(address: string | null): string {
+export const networkOf = (address: string | null): string => prefixOf(address, 4)
+
+/**
+ * The site of a client, for turns: an IPv4 address, or 48 bits of an IPv6 address. One customer often gets that many, and
+ * so has up to 65,536 networks (RFC 6177 §2), each of which would have its turn.
+ */
+export const siteOf = (address: string | null): string => prefixOf(address, 3)
+
+/** @param groups of 16 bits */
+function prefixOf(address: string | null, groups: number): string {
   if (address === null) return 'unknown'
   if (!isIPv6(address)) return address
   const [head = '', tail] = address.split('::')
-  const groups = (text: string) => (text === '' ? [] : text.split(':'))
-  const [before, after] = [groups(head), groups(tail ?? '')]
+  const groupsIn = (text: string) => (text === '' ? [] : text.split(':'))
+  const [before, after] = [groupsIn(head), groupsIn(tail ?? '')]
   const middle = tail === undefined ? [] : Array<string>(8 - before.length - after.length).fill('0')
-  return `${[...before, ...middle, ...after].slice(0, 4).join(':')}::/64`
+  return `${[...before, ...middle, ...after].slice(0, groups).join(':')}::/${16 * groups}`
 }

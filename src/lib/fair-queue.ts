@@ -4,9 +4,14 @@ import type { QueueMeasures } from './tally.ts'
 export interface Client {
   /** Clients of the same network share its turns. */
   readonly network: string
+  /** Such clients have three turns of four, and three quarters of the places, if others wait too. */
+  readonly first?: boolean
   /** @returns a signal that aborts when the client disconnects, so that work for it stops (Q10) */
   signal(): AbortSignal
 }
+
+/** For work that no client has asked for. */
+export const nobody: Client = { network: '', signal: () => new AbortController().signal }
 
 /** Too much is asked for: at a time, or by one request. The message says what, to the client. */
 export class Overloaded extends Error {}
@@ -24,120 +29,170 @@ export interface FairQueue {
   measure(measures: QueueMeasures): void
 }
 
-interface Limits {
-  /** How much work runs at a time. */
-  readonly max: number
-  /** How much of it may be for one network. Without it, one network leaves room for another, unless that is all. */
-  readonly maxOfOne?: number
-  /** How much may wait. One network may have half of it. */
-  readonly maxWaiting: number
-  /** For how long it may wait, in ms. */
-  readonly maxWait: number
-}
-
-/** Limits how much work runs at a time. Networks take turns, so that one that asks for much waits for itself. */
-export function createFairQueue({
-  max,
-  maxOfOne = Math.max(1, max - 1),
-  maxWaiting,
-  maxWait,
-}: Limits): FairQueue {
-  const maxWaitingOfOne = Math.ceil(maxWaiting / 2)
-  let running = 0
-  let waiting = 0
-  let measures: QueueMeasures | undefined
-  const runningOf = new Map<string, number>()
-  /** What waits, by network, in the order of their turns. */
-  const lines = new Map<string, (() => void)[]>()
-
-  const hasRoom = (network: string) => running < max && (runningOf.get(network) ?? 0) < maxOfOne
-
-  function count(network: string, change: 1 | -1): void {
-    running += change
-    measures?.running.change(change)
-    const own = (runningOf.get(network) ?? 0) + change
-    if (own === 0) runningOf.delete(network)
-    else runningOf.set(network, own)
-  }
-
-  function countWaiting(change: 1 | -1): void {
-    waiting += change
-    measures?.waiting.change(change)
-  }
-
-  function refusal(message: string): Overloaded {
-    measures?.refused.add()
-    return new Overloaded(message)
-  }
-
-  function beginNext(): void {
-    for (const [network, line] of lines) {
-      if (!hasRoom(network)) continue
-      lines.delete(network)
-      const begin = line.shift()
-      if (line.length > 0) lines.set(network, line)
-      countWaiting(-1)
-      // Counted here, so that newer work can't take its place.
-      count(network, 1)
-      begin?.()
-      return
-    }
-  }
-
-  function wait(network: string, signal: AbortSignal): Promise<void> {
-    const line = lines.get(network) ?? []
-    if (waiting >= maxWaiting || line.length >= maxWaitingOfOne)
-      throw refusal(`${waiting} requests are waiting already. Retry in a moment.`)
-    signal.throwIfAborted()
-    const since = performance.now()
-    return new Promise((resolve, reject) => {
-      const begin = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', leave)
-        measures?.waited.observe((performance.now() - since) / 1000)
-        resolve()
-      }
-      const giveUp = (reason: unknown) => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', leave)
-        line.splice(line.indexOf(begin), 1)
-        if (line.length === 0) lines.delete(network)
-        countWaiting(-1)
-        reject(reason)
-      }
-      const leave = () => giveUp(signal.reason)
-      const timer = setTimeout(() => giveUp(refusal('It was not begun in time. Retry in a moment.')), maxWait)
-      signal.addEventListener('abort', leave)
-      line.push(begin)
-      lines.set(network, line)
-      countWaiting(1)
-    })
-  }
-
-  async function enter(client: Client): Promise<() => void> {
-    const { network } = client
-    if (hasRoom(network)) {
-      count(network, 1)
-      measures?.waited.observe(0)
-    } else await wait(network, client.signal())
-    return () => {
-      count(network, -1)
-      beginNext()
-    }
-  }
-
+/** @returns a queue with this way in */
+export function queueWith(enter: FairQueue['enter']): FairQueue {
+  let way = enter
   return {
-    enter,
+    enter: client => way(client),
     run: async (client, work) => {
-      const leave = await enter(client)
+      const leave = await way(client)
       try {
         return await work()
       } finally {
         leave()
       }
     },
-    measure: given => {
-      measures = given
+    measure: measures => {
+      way = measured(enter, measures)
     },
   }
+}
+
+/** The same way in, with what waits and runs counted. */
+const measured =
+  (enter: FairQueue['enter'], { running, waiting, waited, refused }: QueueMeasures): FairQueue['enter'] =>
+  async client => {
+    const begin = performance.now()
+    waiting.change(1)
+    try {
+      const leave = await enter(client)
+      waited.observe((performance.now() - begin) / 1000)
+      running.change(1)
+      return () => {
+        running.change(-1)
+        leave()
+      }
+    } catch (error) {
+      if (error instanceof Overloaded) refused.add()
+      throw error
+    } finally {
+      waiting.change(-1)
+    }
+  }
+
+interface Limits {
+  /** How much work runs at a time. */
+  readonly max: number
+  /** How much of it may be for one network. Without it, one network leaves room for another, unless that is all. */
+  readonly maxOfOne?: number
+  /** How much may wait. */
+  readonly maxWaiting?: number
+  /** For how long it may wait, in ms. */
+  readonly maxWait?: number
+}
+
+interface Waiting {
+  begin(): void
+  giveUp(reason: unknown): void
+}
+
+/** What waits, by network, in the order of their turns. */
+interface Rank {
+  readonly lines: Map<string, Waiting[]>
+  waiting: number
+}
+
+/**
+ * Limits how much work runs at a time. Networks take turns, so that one that asks for much waits for itself. When the queue
+ * is full, the last of the longest line gives way to a newcomer whose line is shorter.
+ */
+export function createFairQueue({
+  max,
+  maxOfOne = Math.max(1, max - 1),
+  maxWaiting = Number.POSITIVE_INFINITY,
+  maxWait,
+}: Limits): FairQueue {
+  const first: Rank = { lines: new Map(), waiting: 0 }
+  const rest: Rank = { lines: new Map(), waiting: 0 }
+  const partOfRest = Math.floor(maxWaiting / (maxFirstInRow + 1))
+  let firstInRow = 0
+  let running = 0
+  const runningOf = new Map<string, number>()
+
+  const hasRoom = (network: string) => running < max && (runningOf.get(network) ?? 0) < maxOfOne
+
+  function count(network: string, change: 1 | -1): void {
+    running += change
+    const own = (runningOf.get(network) ?? 0) + change
+    if (own === 0) runningOf.delete(network)
+    else runningOf.set(network, own)
+  }
+
+  function beginNext(): void {
+    for (const rank of firstInRow < maxFirstInRow ? [first, rest] : [rest, first])
+      for (const [network, line] of rank.lines) {
+        if (!hasRoom(network)) continue
+        firstInRow = rank === first ? firstInRow + 1 : 0
+        // It is the last to have its turn again.
+        rank.lines.delete(network)
+        rank.lines.set(network, line)
+        // Counted here, so that newer work can't take its place.
+        count(network, 1)
+        line[0]?.begin()
+        return
+      }
+  }
+
+  function makeRoom(rank: Rank, network: string): void {
+    const waiting = first.waiting + rest.waiting
+    if (waiting < maxWaiting) return
+    const busy = new Overloaded(`${waiting} requests are waiting already. Retry in a moment.`)
+    const fuller = rest.waiting + (rank === rest ? 1 : 0) > partOfRest ? rest : first
+    const longest = longestOf(fuller)
+    const own = rank === fuller ? (rank.lines.get(network)?.length ?? 0) + 1 : 0
+    if (longest.length <= own) throw busy
+    longest.at(-1)?.giveUp(busy)
+  }
+
+  function wait(rank: Rank, network: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    makeRoom(rank, network)
+    const line = rank.lines.get(network) ?? []
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', leave)
+        line.splice(line.indexOf(one), 1)
+        if (line.length === 0) rank.lines.delete(network)
+        rank.waiting--
+      }
+      const one: Waiting = {
+        begin: () => {
+          stop()
+          resolve()
+        },
+        giveUp: reason => {
+          stop()
+          reject(reason)
+        },
+      }
+      const leave = () => one.giveUp(signal.reason)
+      const tooLate = () => one.giveUp(new Overloaded('It was not begun in time. Retry in a moment.'))
+      const timer = maxWait === undefined ? undefined : setTimeout(tooLate, maxWait)
+      signal.addEventListener('abort', leave)
+      line.push(one)
+      rank.lines.set(network, line)
+      rank.waiting++
+    })
+  }
+
+  return queueWith(async client => {
+    const { network } = client
+    if (hasRoom(network)) count(network, 1)
+    else await wait(client.first ? first : rest, network, client.signal())
+    return () => {
+      count(network, -1)
+      beginNext()
+    }
+  })
+}
+
+/** So many turns in a row are of those that are first, if others wait too. */
+const maxFirstInRow = 3
+
+/** Of lines that are equally long, the one that has waited the least for its turn. */
+function longestOf({ lines }: Rank): readonly Waiting[] {
+  let longest: readonly Waiting[] = []
+  for (const line of lines.values()) if (line.length >= longest.length) longest = line
+  return longest
 }

@@ -1,11 +1,11 @@
 import { type Counter, createCounter } from '../lib/counter.ts'
-import { createSemaphore, type Semaphore } from '../lib/semaphore.ts'
+import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
 import { createRows, type Rows } from '../lib/tally.ts'
 
 /** What a service does at the same time, counted over all its event loops. */
 export interface Limits {
-  /** Passwords that are hashed. Rejects with `QueueFull`. */
-  readonly passwords: Semaphore
+  /** Passwords that are hashed. */
+  readonly passwords: FairQueue
   /** Files that are being sent. */
   readonly transfers: Counter
   /** Large pieces of files in memory. */
@@ -28,9 +28,13 @@ interface PasswordLimits {
   readonly passwordQueue: number
 }
 
+/** For passwords that are hashed. One network may have all turns, as long as no other waits. */
+export const createPasswordQueue = ({ passwordConcurrency, passwordQueue }: PasswordLimits): FairQueue =>
+  createFairQueue({ max: passwordConcurrency, maxOfOne: passwordConcurrency, maxWaiting: passwordQueue })
+
 /** The limits of a service with one event loop. */
-export const ownLimits = ({ passwordConcurrency, passwordQueue }: PasswordLimits): Limits => ({
-  passwords: createSemaphore(passwordConcurrency, passwordQueue),
+export const ownLimits = (config: PasswordLimits): Limits => ({
+  passwords: createPasswordQueue(config),
   transfers: createCounter(),
   largePieces: createCounter(),
   loops: () => ({ running: 1, wanted: 1, replaced: 0 }),

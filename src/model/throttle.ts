@@ -35,7 +35,7 @@ const limits: Readonly<Record<Scope, Limit>> = {
   account: { free: 20, longest: minute },
   network: { free: 50, longest: minute },
 }
-/** From one where it has, nobody else's guesses count: an owner is never locked out there. */
+/** From one where it has, no guesses from elsewhere count: they never lock an owner out there. */
 const familiarLimits: Partial<typeof limits> = { 'account-and-network': { free: 20, longest: minute } }
 
 /** How long a network stays familiar after a login from it, in ms. */

@@ -98,7 +98,7 @@ test('L8 the owner logs in at once from where they have within 90 days, however 
   assert.equal((await guess(home, ruthEmail, right)).status, 429)
 })
 
-test('L8 from a familiar network nobody waits for more than a minute', async t => {
+test('L8 from a familiar network no pause is longer than a minute', async t => {
   const { service, guess } = await started(t)
   await guess(home, ruthEmail, right)
   assert.deepEqual(await statusesOf(21, () => guess(home, ruthEmail)), [...all(20, 401), 429])

@@ -5,9 +5,9 @@ import { type Client, createFairQueue, Overloaded } from '../../src/lib/fair-que
 const limits = { max: 1, maxWaiting: 8, maxWait: 60_000 }
 
 /** A client that can disconnect. */
-function clientOf(network: string): Client & { leave(): void } {
+function clientOf(network: string, first = false): Client & { leave(): void } {
   const gone = new AbortController()
-  return { network, signal: () => gone.signal, leave: () => gone.abort(new Error('gone')) }
+  return { network, first, signal: () => gone.signal, leave: () => gone.abort(new Error('gone')) }
 }
 
 /** Work that lasts until it is ended. */
@@ -52,23 +52,126 @@ test('Q18 what waits for a client that has disconnected is never begun, and make
   assert.deepEqual(order, ['first', 'next'])
 })
 
-test('Q18 more than may wait is refused, for one network and for all', async () => {
-  const queue = createFairQueue(limits)
-  const [one, other, third] = [clientOf('one'), clientOf('other'), clientOf('third')]
-  // One runs, and half of what may wait is waiting.
-  const works = Array.from({ length: 5 }, (_, at) => begin(queue, one, String(at), []))
-  await assert.rejects(
-    queue.run(one, async () => {}),
-    Overloaded,
+/** A queue for one at a time, whose work ends when the test says so. */
+function oneAtATime(maxWaiting: number) {
+  const queue = createFairQueue({ max: 1, maxWaiting })
+  const order: string[] = []
+  let end = () => {}
+  const enter = (name: string, client: Client) =>
+    queue
+      .run(
+        client,
+        () =>
+          new Promise<void>(resolve => {
+            order.push(name)
+            end = resolve
+          }),
+      )
+      .then(
+        () => 'done',
+        error => {
+          assert.ok(error instanceof Overloaded, String(error))
+          return 'refused'
+        },
+      )
+  void enter('running', clientOf('somewhere'))
+  /** Ends what runs, and whatever follows it. */
+  const finish = async () => {
+    for (let ended = 0; ended <= order.length; ended++) {
+      await new Promise(resolve => setImmediate(resolve))
+      end()
+    }
+    return order.slice(1)
+  }
+  return { enter, finish }
+}
+
+test('L7 L8 Q18 in a full queue the last of the longest line gives way to a shorter one', async () => {
+  const { enter, finish } = oneAtATime(4)
+  const [greedy, modest] = [clientOf('greedy'), clientOf('modest')]
+  const works = ['a', 'b', 'c', 'd'].map(name => enter(name, greedy))
+  assert.equal(await enter('e', greedy), 'refused')
+  void enter('1', modest)
+  assert.equal(await works[3], 'refused')
+  void enter('2', modest)
+  assert.equal(await works[2], 'refused')
+  assert.equal(await enter('3', modest), 'refused', 'the lines are as long as each other')
+  assert.deepEqual(await finish(), ['a', '1', 'b', '2'])
+})
+
+test('Q18 however many of those before fill the queue, a third network finds a place', async () => {
+  const { enter, finish } = oneAtATime(8)
+  const works = ['one', 'other'].flatMap(network =>
+    [0, 1, 2, 3].map(at => enter(`${network} ${at}`, clientOf(network))),
   )
-  for (const client of [other, other, third, third]) works.push(begin(queue, client, client.network, []))
-  await assert.rejects(
-    queue.run(other, async () => {}),
-    Overloaded,
-  )
-  for (const { end } of works) end()
-  await Promise.all(works.map(({ done }) => done))
-  await queue.run(one, async () => {})
+  void enter('third', clientOf('third'))
+  assert.equal(await works[7], 'refused')
+  const order = await finish()
+  assert.equal(order[2], 'third')
+  assert.equal(order.length, 8)
+})
+
+test('Q18 what gives way comes from the line that is the last to have its turn', async () => {
+  const { enter, finish } = oneAtATime(4)
+  const works = [clientOf('one'), clientOf('other')].flatMap(client => [0, 1].map(() => enter('', client)))
+  void enter('third', clientOf('third'))
+  assert.equal(await works[3], 'refused')
+  await finish()
+  assert.equal(await works[1], 'done')
+})
+
+test('L8 what is first has three turns of four, and the rest is never left out', async () => {
+  const { enter, finish } = oneAtATime(100)
+  for (let at = 0; at < 2; at++) void enter(`rest ${at}`, clientOf('elsewhere'))
+  for (let at = 0; at < 5; at++) void enter(`first ${at}`, clientOf('home', true))
+  assert.deepEqual(await finish(), [
+    'first 0',
+    'first 1',
+    'first 2',
+    'rest 0',
+    'first 3',
+    'first 4',
+    'rest 1',
+  ])
+})
+
+test('L8 what is first can fill three quarters of the places for long, and the rest has a quarter', async () => {
+  const { enter, finish } = oneAtATime(8)
+  const works = Array.from({ length: 8 }, (_, at) => enter(`first ${at}`, clientOf('home', true)))
+  void enter('rest 0', clientOf('elsewhere'))
+  assert.equal(await works[7], 'refused')
+  void enter('rest 1', clientOf('third'))
+  assert.equal(await works[6], 'refused')
+  assert.equal(await enter('rest 2', clientOf('fourth')), 'refused', 'the rest has its part')
+  assert.equal(await enter('first 8', clientOf('home', true)), 'refused', 'so has what is first')
+  void enter('office', clientOf('office', true))
+  assert.equal(await works[5], 'refused', 'the longest line')
+  assert.deepEqual(await finish(), [
+    'first 0',
+    'office',
+    'first 1',
+    'rest 0',
+    'first 2',
+    'first 3',
+    'first 4',
+    'rest 1',
+  ])
+})
+
+test('L7 L8 in a full queue the rest gives way to what is first, down to its part', async () => {
+  const { enter, finish } = oneAtATime(4)
+  const rest = [0, 1, 2, 3].map(at => enter(`rest ${at}`, clientOf(`network ${at}`)))
+  for (const name of ['ruth', 'max', 'eva']) void enter(name, clientOf('home', true))
+  assert.deepEqual(await Promise.all(rest.slice(1)), ['refused', 'refused', 'refused'])
+  assert.equal(await enter('tom', clientOf('home', true)), 'refused')
+  assert.deepEqual(await finish(), ['ruth', 'max', 'eva', 'rest 0'])
+})
+
+test('L7 without a queue what finds no room is refused at once', async () => {
+  const { enter, finish } = oneAtATime(0)
+  assert.equal(await enter('ruth', clientOf('home', true)), 'refused')
+  assert.equal(await enter('max', clientOf('elsewhere')), 'refused')
+  assert.deepEqual(await finish(), [])
 })
 
 test('Q18 work that fails passes its turn on', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { networkOf } from '../../src/lib/addresses.ts'
+import { networkOf, siteOf } from '../../src/lib/addresses.ts'
 import { type Count, type Scope, waitFor, withFailure } from '../../src/model/throttle.ts'
 
 test('L8 a network is an IPv4 address, or 64 bits of an IPv6 address', () => {
@@ -15,6 +15,18 @@ test('L8 a network is an IPv4 address, or 64 bits of an IPv6 address', () => {
     [null, 'unknown'],
   ] as const)
     assert.equal(networkOf(address), network)
+})
+
+test('L8 Q18 a site is an IPv4 address, or 48 bits of an IPv6 address', () => {
+  for (const [address, site] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+    ['2001:db8:1:ffff::6', '2001:db8:1::/48'],
+    ['2001:db8:2::6', '2001:db8:2::/48'],
+    ['::1', '0:0:0::/48'],
+    [null, 'unknown'],
+  ] as const)
+    assert.equal(siteOf(address), site)
 })
 
 const hour = 3_600_000

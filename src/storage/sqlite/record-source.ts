@@ -1,4 +1,4 @@
-import type { Client } from '../../lib/fair-queue.ts'
+import { nobody } from '../../lib/fair-queue.ts'
 import { type RecordSource, slotsOf } from '../shared/record-listings.ts'
 import type { Database } from './driver.ts'
 import type { ReaderThreads } from './reader-threads.ts'
@@ -6,9 +6,6 @@ import { openRecords, recordsBetween, recordsNumbered } from './record-versions.
 
 /** How many bytes of a file are memory-mapped for short pages. The operating system can reclaim them at any time. */
 const mappedBytes = 256 * 1024 * 1024
-
-/** Records are loaded for all clients to come. */
-const service: Client = { network: '', signal: () => new AbortController().signal }
 
 interface Parts {
   readonly readerThreads: ReaderThreads
@@ -36,7 +33,8 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
     sort: ({ source }, fields, client) =>
       readerThreads.long(client, reader => reader.call('sort', fileOf(source.version), source.count, fields)),
     load: entity =>
-      readerThreads.long(service, reader =>
+      // Records are loaded for all clients to come.
+      readerThreads.long(nobody, reader =>
         reader.call('load', fileOf(entity.source.version), slotsOf(entity), entity.source.bytes),
       ),
     readShort: ({ source }, numbers, separator) =>

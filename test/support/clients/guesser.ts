@@ -17,16 +17,17 @@ export interface Guessed {
 
 /** Sends passwords from any address, to a service that trusts the proxy that it says it is. */
 export interface Guesser {
-  guess(from: string, user: string, password?: string): Promise<Guessed>
+  guess(from: string, user: string, password?: string, signal?: AbortSignal): Promise<Guessed>
 }
 
 export async function guesserOf({ address }: Pick<Service, 'address'>): Promise<Guesser> {
   const { cookie, value } = await new Client(address).csrfPair()
   return {
-    guess: async (from, user, password = 'a wrong guess') => {
+    guess: async (from, user, password = 'a wrong guess', signal) => {
       const body = new URLSearchParams({ user, password }).toString()
       const sent = request(`${address}/api/authn/login`, {
         method: 'POST',
+        ...(signal && { signal }),
         headers: {
           cookie,
           'x-xsrf-token': value,

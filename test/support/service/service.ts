@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from '../../../src/app.ts'
-import { createPasswords, type PasswordCost } from '../../../src/authn/passwords.ts'
+import { hashPassword, type PasswordCost } from '../../../src/authn/passwords.ts'
 import { commandEvent, openStore } from '../../../src/cli/store.ts'
 import { type Config, toConfig } from '../../../src/config/config.ts'
 import { importRecords } from '../../../src/import/import-entity.ts'
-import { createSemaphore } from '../../../src/lib/semaphore.ts'
 import type { Eperson } from '../../../src/model/accounts.ts'
 import type { ReadRule } from '../../../src/model/entities.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
@@ -121,8 +120,6 @@ export async function startService(t: TestContext, options: Options = {}): Promi
 
 /** The least that argon2id can be asked for. */
 const cheap: PasswordCost = { memory: 8, passes: 1, parallelism: 1, refusal: 0 }
-const limits = createSemaphore(2)
-const passwords = { cheap: createPasswords(limits, cheap), real: createPasswords(limits) }
 const hashes = new Map<string, Promise<string>>()
 
 /** Of the same password, the same hash within a test file: a real one takes its time. */
@@ -130,7 +127,7 @@ export function hashOf(password: Uint8Array | string, real = false): Promise<str
   const bytes = Buffer.from(password)
   const kind = real ? 'real' : 'cheap'
   const name = `${kind} ${bytes.toString('hex')}`
-  const known = hashes.get(name) ?? passwords[kind].hash(bytes)
+  const known = hashes.get(name) ?? hashPassword(bytes, real ? undefined : cheap)
   hashes.set(name, known)
   return known
 }

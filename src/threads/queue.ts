@@ -1,0 +1,61 @@
+import { type FairQueue, queueWith } from '../lib/fair-queue.ts'
+import type { Calls, Handlers } from './calls.ts'
+
+/** A queue of the main thread that other threads use too. */
+export interface QueueHandlers extends Handlers {
+  /** Resolves when it is the client's turn. @throws Overloaded if too much is waiting */
+  enter(id: number, network: string, first: boolean): Promise<void>
+  /** Ends the turn, or the waiting for it. */
+  leave(id: number): void
+}
+
+/** @returns what one thread may call, and `leave`, to call when the thread has ended, which takes back what it held */
+export function shareQueue(queue: FairQueue): { readonly handlers: QueueHandlers; leave(): void } {
+  /** What ends each turn, or the waiting for it. */
+  const ends = new Map<number, () => void>()
+  const leave = (id: number) => {
+    const end = ends.get(id)
+    ends.delete(id)
+    end?.()
+  }
+  return {
+    handlers: {
+      enter: async (id, network, first) => {
+        const gone = new AbortController()
+        ends.set(id, () => gone.abort())
+        try {
+          const end = await queue.enter({ network, first, signal: () => gone.signal })
+          // It may have left when its turn had just come.
+          if (gone.signal.aborted) end()
+          else ends.set(id, end)
+        } catch (error) {
+          ends.delete(id)
+          throw error
+        }
+      },
+      leave,
+    },
+    leave: () => {
+      for (const id of ends.keys()) leave(id)
+    },
+  }
+}
+
+/** @param main the calls to the main thread */
+export function remoteQueue(main: Calls<QueueHandlers>): FairQueue {
+  let next = 0
+  return queueWith(async ({ network, first = false, signal }) => {
+    const id = next++
+    const leave = () => void main.call('leave', id).catch(() => {})
+    const gone = signal()
+    gone.throwIfAborted()
+    gone.addEventListener('abort', leave)
+    try {
+      await main.call('enter', id, network, first)
+    } finally {
+      gone.removeEventListener('abort', leave)
+      gone.throwIfAborted()
+    }
+    return leave
+  })
+}
