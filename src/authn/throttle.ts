@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
-import { networkOf } from '../lib/addresses.ts'
+import { networkOf, siteOf } from '../lib/addresses.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 import type { Mac } from '../lib/hmac.ts'
 import { emailKey, passwordMethod } from '../model/accounts.ts'
@@ -70,7 +70,7 @@ export function createThrottle({ attempts, keyring, measures, passwords }: Parts
 
   async function verify({ user, password, eperson, hash, address, client: asking }: Guess): Promise<Verdict> {
     const network = networkOf(address)
-    const attempt: Attempt = { keys: keysOf(user, network), eperson, network }
+    const attempt: Attempt = { keys: keysOf(user, network, siteOf(address)), eperson, network }
     // First without counting: most of a flood ends here, and costs no write.
     const { wait, isFamiliar } = await attempts.look(attempt)
     if (wait > 0) throw refusal(wait)
@@ -102,7 +102,7 @@ const refusal = (wait: number) =>
  * Names typed by anybody are kept only as keyed hashes: some type their password where the name belongs. After a rotation
  * of the secret, counting starts again.
  */
-function createKeys(keyring: Keyring): (user: string, network: string) => Keys {
+function createKeys(keyring: Keyring): (user: string, network: string, site: string) => Keys {
   let secret: Uint8Array | undefined
   let mac: Mac | undefined
   const currentMac = () => {
@@ -112,7 +112,7 @@ function createKeys(keyring: Keyring): (user: string, network: string) => Keys {
     secret = newest
     return mac
   }
-  return (user, network) => {
+  return (user, network, site) => {
     const key = (...parts: readonly string[]) =>
       currentMac()(Buffer.from(parts.join('\0'))).toString('base64url', 0, keyLength)
     const account = emailKey(user)
@@ -120,6 +120,7 @@ function createKeys(keyring: Keyring): (user: string, network: string) => Keys {
       'account-and-network': key('account-and-network', network, account),
       account: key('account', account),
       network: key('network', network),
+      site: key('site', site),
     }
   }
 }

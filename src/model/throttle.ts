@@ -4,7 +4,7 @@
  */
 
 /** What is counted. A count by itself says nothing of whether there is such an account. */
-export const scopes = ['account-and-network', 'account', 'network'] as const
+export const scopes = ['account-and-network', 'account', 'network', 'site'] as const
 export type Scope = (typeof scopes)[number]
 
 /** The keys of the counts that an attempt belongs to. */
@@ -23,6 +23,8 @@ interface Limit {
   readonly free: number
   /** The next ones cost a pause of 1, 2, 4, 8, … s, but never more than this, in ms. */
   readonly longest: number
+  /** What a failure counts; by itself, 1. */
+  readonly weight?: number
 }
 
 /** One attempt in so many ms is forgotten. */
@@ -34,6 +36,8 @@ const limits: Readonly<Record<Scope, Limit>> = {
   'account-and-network': { free: 10, longest: 10 * minute },
   account: { free: 20, longest: minute },
   network: { free: 50, longest: minute },
+  // Of all the networks of one customer. It may be a university, where many mistype their passwords.
+  site: { free: 50, longest: minute, weight: 1 / 8 },
 }
 /** From one where it has, no guesses from elsewhere count: they never lock an owner out there. */
 const familiarLimits: Partial<typeof limits> = { 'account-and-network': { free: 20, longest: minute } }
@@ -49,7 +53,7 @@ export function waitFor(counts: ReadonlyMap<Scope, Count>, isFamiliar: boolean, 
     const count = counts.get(scope)
     // What counted in the future was counted before a clock was set back. One attempt counts it again as of now.
     if (!count || count.at > now) return 0
-    return decayed(count, now) > limit.free - 1 ? count.at + pause(count.level, limit) - now : 0
+    return decayed(count, now) > limit.free - weightOf(scope) ? count.at + pause(count.level, limit) - now : 0
   })
   return Math.max(0, ...waits)
 }
@@ -65,10 +69,13 @@ export function withFailure(
       const count = counts.get(scope)
       // More would only take longer to forget when the guessing has ended.
       const most = limit.free + Math.log2(limit.longest / 1000) + 1
-      return [scope, { level: Math.min(most, (count ? decayed(count, now) : 0) + 1), at: now }]
+      return [scope, { level: Math.min(most, (count ? decayed(count, now) : 0) + weightOf(scope)), at: now }]
     }),
   )
 }
+
+/** What one failure adds to a count. */
+export const weightOf = (scope: Scope): number => limits[scope].weight ?? 1
 
 /** @returns when nothing is left of a count */
 export const forgottenAt = ({ level, at }: Count): number => Math.ceil(at + level * forgetsOneIn)

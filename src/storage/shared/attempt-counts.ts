@@ -1,4 +1,4 @@
-import { type Count, type Scope, scopes, waitFor, withFailure } from '../../model/throttle.ts'
+import { type Count, type Scope, scopes, waitFor, weightOf, withFailure } from '../../model/throttle.ts'
 import type { Attempt, Begun, Counted, Standing } from '../attempts.ts'
 
 /** What both engines do with the counts of an attempt (docs/decisions/0023). */
@@ -43,7 +43,7 @@ export function begunIn(state: State): Begun {
 export function leftOf({ scope, before, after }: Counted, counts: ReadonlyMap<Scope, Count>): Count {
   const { level, at } = counts.get(scope) ?? nothing
   if (level === after.level && at === after.at) return before ?? nothing
-  return { level: Math.max(0, level - 1), at }
+  return { level: Math.max(0, level - weightOf(scope)), at }
 }
 
 const nothing: Count = { level: 0, at: 0 }

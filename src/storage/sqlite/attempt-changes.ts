@@ -9,8 +9,8 @@ import type { Database } from './driver.ts'
 export function stateOf(db: Database, attempt: Attempt): State {
   const now = Date.now()
   const rows = db.all<CountRow>(
-    'SELECT key, level, at FROM attempt WHERE key IN (?, ?, ?)',
-    ...keysOf(attempt),
+    'SELECT key, level, at FROM attempt WHERE key IN (SELECT value FROM json_each(?))',
+    JSON.stringify(keysOf(attempt)),
   )
   const familiar = db.get(
     'SELECT 1 FROM familiar_network WHERE eperson = ? AND network = ? AND at > ?',
