@@ -27,12 +27,10 @@ import {
 
 /** What there is too much of is refused, with a word when to come again, and nothing else suffers from it. */
 const small = { CARREL_DATABASE_POOL_SIZE: '1', CARREL_DATABASE_QUEUE: '2' }
-/** One network may have half of the queue for pages. */
-const smallForPages = { ...small, CARREL_DATABASE_QUEUE: '4' }
 const page = listPath('events', { limit: 5 })
 
 test('E2 D5 pages beyond the connections and the queue are 503 at once and counted, authentication goes on, and all recovers', async t => {
-  const { node, url } = await startNode(t, { ...smallForPages, ...scraper.env })
+  const { node, url } = await startNode(t, { ...small, ...scraper.env })
   const countOf = async (what: string) =>
     (await figuresOf(node.address)).of(`carrel_queue_${what}`, { queue: 'pages' })
   const token = await adminOf(node)
