@@ -16,13 +16,13 @@ export interface Tickets {
 
 type Purpose = 'acting' | 'trade' | 'logout' | 'state' | 'logout-request' | `logout-token/${string}`
 
-export function createTickets(store: Identities, { now }: Clock): Tickets {
+export function createTickets(store: Identities, { now, certain }: Clock): Tickets {
   const idOf = (purpose: Purpose, name: string) => hash('sha256', `${purpose}\n${name}`, 'base64url')
   const expiry = (seconds: number) => now() + seconds * 1000
   const parse = <T>(content: string | undefined) =>
     content === undefined ? undefined : (JSON.parse(content) as T)
   const keep: Tickets['keep'] = async (purpose, name, content, seconds) => {
-    await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds), now())
+    await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds), certain())
   }
   return {
     keep,
@@ -33,6 +33,7 @@ export function createTickets(store: Identities, { now }: Clock): Tickets {
     },
     read: async (purpose, name) => parse(await store.readTicket(idOf(purpose, name), now())),
     take: async (purpose, name) => parse(await store.takeTicket(idOf(purpose, name), now())),
-    isFirst: (purpose, name, seconds) => store.keepTicket(idOf(purpose, name), '', expiry(seconds), now()),
+    isFirst: (purpose, name, seconds) =>
+      store.keepTicket(idOf(purpose, name), '', expiry(seconds), certain()),
   }
 }

@@ -20,7 +20,7 @@ export async function keepHouse(
     wasBehind = behind > maxBehind
     await clock.advance()
     if (sessionLifetime !== null)
-      await identities.forgetSessions(new Date(Math.max(0, clock.now() - sessionLifetime * 1000)))
+      await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
   }
   // Whatever the store can't do now, it is asked for again a minute later; requests say that it fails.
   const attempt = () => work().catch(() => {})

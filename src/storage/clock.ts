@@ -5,6 +5,12 @@
 export interface Clock {
   /** @returns milliseconds since 1970 */
   now(): number
+  /**
+   * A time that has certainly been, by which to remove what has expired: the clock of the machine may be far ahead for a
+   * moment.
+   * @returns milliseconds since 1970; little after the start of a store that has no mark yet
+   */
+  certain(): number
   /** In ms, how far the clock of the machine is behind; at most some milliseconds unless it was set back. */
   behind(): number
   /** Keeps the time in the store, so that it holds after a restart too. To be called about once a minute. */

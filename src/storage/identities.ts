@@ -35,10 +35,14 @@ export interface Identities {
   /** Removes the sessions at providers that began by then, as their sessions here have ended (T11). */
   forgetSessions(begunBy: Date): Promise<void>
 
-  /** @param now and @param expires milliseconds since 1970 @returns false if a ticket with this id exists already */
-  keepTicket(id: string, content: string, expires: number, now: number): Promise<boolean>
+  /**
+   * Removes old ones, too. All times are milliseconds since 1970.
+   * @param certain by when others have certainly expired
+   * @returns false if a ticket with this id exists already
+   */
+  keepTicket(id: string, content: string, expires: number, certain: number): Promise<boolean>
   /** @returns its content; undefined if there is no such ticket or it has expired */
   readTicket(id: string, now: number): Awaitable<string | undefined>
-  /** Reads and removes a ticket. Of any number of callers on any number of nodes, only one receives it. */
+  /** Reads and removes a ticket that has not expired. Of any number of callers on any number of nodes, only one receives it. */
   takeTicket(id: string, now: number): Promise<string | undefined>
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { createTickets } from '../../src/authn/tickets.ts'
 import { keepHouse } from '../../src/cli/housekeeping.ts'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
@@ -186,6 +187,33 @@ test('T11 sessions at providers are forgotten when theirs has ended', async t =>
   to(10_000 * hour)
   await (await keepHouse(service.storage, { sessionLifetime: null }))()
   assert.equal(await ended(), 1)
+})
+
+test('T11 a clock that is far ahead for a moment removes neither sessions at providers nor tickets', async t => {
+  const to = shiftable(t)
+  const { service, uuid } = await start(t, { CARREL_SESSION_LIFETIME: String(hour) })
+  const { accounts, clock, identities } = service.storage
+  const tickets = createTickets(identities, clock)
+  const session = { provider: 'company', name: 'ruth', sid: null, detail: {} }
+  const { sessionKey = new Uint8Array() } = (await accounts.session(uuid)) ?? {}
+  assert.ok(await identities.begin({ uuid, sessionKey, session }, commandEvent('login')))
+  const stop = await keepHouse(service.storage, service.config)
+  await tickets.keep('acting', 'read', { of: 'ruth' }, 60)
+  await tickets.keep('trade', 'taken', { of: 'ruth' }, 60)
+  assert.equal(await tickets.isFirst('state', 'used', 60), true)
+
+  to(100 * 24 * hour)
+  assert.equal(await tickets.read('acting', 'read'), undefined)
+  assert.equal(await tickets.take('trade', 'taken'), undefined)
+  await tickets.isFirst('state', 'another', 60)
+  await stop()
+
+  to(1)
+  assert.deepEqual(await tickets.read('acting', 'read'), { of: 'ruth' })
+  assert.deepEqual(await tickets.take('trade', 'taken'), { of: 'ruth' })
+  assert.equal(await tickets.take('trade', 'taken'), undefined)
+  assert.equal(await tickets.isFirst('state', 'used', 60), false)
+  assert.equal(await identities.endAtProvider(session, commandEvent('logout')), 1)
 })
 
 test('T11 a token of the command line has an age, too', async t => {

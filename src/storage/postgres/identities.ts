@@ -27,7 +27,7 @@ export function postgresIdentities(pool: Pool): Identities {
       ),
     unlink: (email, provider, event) => unlink(pool, email, provider, event),
     forgetSessions: begunBy => forgetSessions(pool, begunBy.toISOString()),
-    keepTicket: (id, content, expires, now) => keepTicket(pool, id, content, expires, now),
+    keepTicket: (id, content, expires, certain) => keepTicket(pool, id, content, expires, certain),
     readTicket: (id, now) => readTicket(pool, id, now),
     takeTicket: (id, now) => takeTicket(pool, id, now),
   }

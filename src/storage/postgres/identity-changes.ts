@@ -126,9 +126,9 @@ export async function keepTicket(
   id: string,
   content: string,
   expires: number,
-  now: number,
+  certain: number,
 ): Promise<boolean> {
-  await pool.run('DELETE FROM carrel.ticket WHERE expires <= $1', now)
+  await pool.run('DELETE FROM carrel.ticket WHERE expires <= $1', certain)
   const sql = 'INSERT INTO carrel.ticket VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING'
   return (await pool.run(sql, id, content, expires)) === 1
 }
@@ -139,9 +139,8 @@ export async function readTicket(pool: Pool, id: string, now: number): Promise<s
 }
 
 export async function takeTicket(pool: Pool, id: string, now: number): Promise<string | undefined> {
-  const sql = 'DELETE FROM carrel.ticket WHERE id = $1 RETURNING content, expires'
-  const [taken] = await pool.rows<{ content: string; expires: number }>(sql, id)
-  return taken && taken.expires > now ? taken.content : undefined
+  const sql = 'DELETE FROM carrel.ticket WHERE id = $1 AND expires > $2 RETURNING content'
+  return (await pool.rows<{ content: string }>(sql, id, now))[0]?.content
 }
 
 export async function whoIs(db: Queries, identity: Identity, matching: Matching): Promise<Recognized> {

@@ -56,12 +56,13 @@ export function createClock({ read, raise }: Mark): Clock {
 
   return {
     now: () => Math.max(Date.now(), marked()),
+    certain: marked,
     behind: () => Math.max(0, marked() - Date.now()),
     advance: async () => {
       const time = marked()
       const reading = { wall: Date.now(), at: performance.now() }
       // There is nothing to compare the first one with.
-      const next = stored === 0 ? { mark: reading.wall, suspect } : nextMark(time, reading, suspect)
+      const next = anchor.wall === 0 ? { mark: reading.wall, suspect } : nextMark(time, reading, suspect)
       suspect = next.suspect
       anchor = { wall: next.mark, at: reading.at }
       await raise(Math.floor(next.mark), stored)

@@ -19,7 +19,7 @@ export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }):
       .map(row => ({ ...row })),
   unlink: (email, provider, event) => write('unlink', email, provider, event),
   forgetSessions: begunBy => write('forgetSessions', begunBy.toISOString()),
-  keepTicket: (id, content, expires, now) => write('keepTicket', id, content, expires, now),
+  keepTicket: (id, content, expires, certain) => write('keepTicket', id, content, expires, certain),
   readTicket: (id, now) => readTicket(db, id, now),
   takeTicket: (id, now) => write('takeTicket', id, now),
 })

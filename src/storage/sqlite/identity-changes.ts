@@ -127,14 +127,20 @@ export function forgetSessions(db: Database, begunBy: string): void {
   db.run('DELETE FROM provider_session WHERE begun <= ?', begunBy)
 }
 
-export function keepTicket(db: Database, id: string, content: string, expires: number, now: number): boolean {
-  db.run('DELETE FROM ticket WHERE expires <= ?', now)
+export function keepTicket(
+  db: Database,
+  id: string,
+  content: string,
+  expires: number,
+  certain: number,
+): boolean {
+  db.run('DELETE FROM ticket WHERE expires <= ?', certain)
   return db.run('INSERT OR IGNORE INTO ticket VALUES (?, ?, ?)', id, content, expires) === 1
 }
 
 export function takeTicket(db: Database, id: string, now: number): string | undefined {
   const content = readTicket(db, id, now)
-  db.run('DELETE FROM ticket WHERE id = ?', id)
+  if (content !== undefined) db.run('DELETE FROM ticket WHERE id = ?', id)
   return content
 }
 
