@@ -5,7 +5,7 @@ import { type Config, toConfig } from '../config/config.ts'
 import { Failure } from './failures.ts'
 
 /** Requests under way have this long to finish after SIGTERM, in ms (D4). */
-const graceToFinish = 10_000
+export const graceToFinish = 10_000
 
 export const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined

@@ -1,4 +1,5 @@
 import { extname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
 import type { FairQueue } from '../lib/fair-queue.ts'
@@ -8,13 +9,15 @@ import type { OwnShared } from '../storage/shared/event-loops.ts'
 import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
 import { shareQueue } from '../threads/queue.ts'
 import { loaderOf } from '../threads/thread.ts'
-import { listenFailure } from './listen.ts'
+import { graceToFinish, listenFailure } from './listen.ts'
 import { announce } from './output.ts'
 import type { SharedNumbers, Start, WorkerHandlers } from './worker.ts'
 
 /** So many ends of workers within so many ms end the service. */
 const maxEnds = 3
 const endsWithin = 60_000
+/** In ms, for closing the store after the requests under way. */
+const graceToClose = 1_000
 /** Most of what a request makes is garbage when it has been answered. More would take 4 MB of each idle worker. */
 const maxYoungGenerationSizeMb = 4
 
@@ -165,7 +168,11 @@ function startWorker(worker: Worker, { shared, passwords, ...start }: WorkerPart
     listening,
     ended,
     close: async () => {
-      await calls.call('close').catch(() => {})
+      const closed = calls.call('close').catch(() => {})
+      // A worker whose event loop is blocked doesn't notice that its time is over.
+      const given = new AbortController()
+      await Promise.race([closed, delay(graceToFinish + graceToClose, undefined, { signal: given.signal })])
+      given.abort()
       await worker.terminate()
       await ended
     },
