@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { Overloaded } from '../../lib/fair-queue.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
 import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './driver.ts'
@@ -51,11 +52,9 @@ export function choose(db: Database, plan: TablePlan) {
 const reading = new Set<{ readonly file: string; asked: number; spill(): void; breakOff(): void }>()
 let spilled = 0
 const tooMuchChange = 'The store changes too much to keep the state of so long a listing.'
-let watch: NodeJS.Timeout | undefined
+let isWatching = false
 
-/**
- * @param toPiece makes a piece of the JSON of some rows
- */
+/** @param toPiece makes a piece of the JSON of some rows */
 export function openCursor(
   { file, folder }: StoreFile,
   plan: TablePlan,
@@ -124,7 +123,10 @@ function cursorOver(
     db.close()
   }
   reading.add(snapshot)
-  watch ??= setInterval(relieve, watchInterval).unref()
+  if (!isWatching) {
+    isWatching = true
+    setTimeout(relieve, watchInterval).unref()
+  }
 
   return {
     next: stop => {
@@ -143,17 +145,17 @@ function cursorOver(
 
 /** One piece of each cursor in turn, so that other calls are answered in between. */
 function relieve(): void {
-  if (reading.size === 0) {
-    clearInterval(watch)
-    watch = undefined
-    return
-  }
-  const pressing = [...reading].filter(({ file }) => sizeOf(`${file}-wal`) >= largeLog)
-  for (const cursor of pressing)
-    if (sizeOf(`${cursor.file}-wal`) >= tooLargeLog && performance.now() - cursor.asked > unreadAfter)
-      cursor.breakOff()
+  let isLarge = false
+  for (const cursor of [...reading]) {
+    const size = sizeOf(`${cursor.file}-wal`)
+    if (size < largeLog) continue
+    isLarge = true
+    if (size >= tooLargeLog && performance.now() - cursor.asked > unreadAfter) cursor.breakOff()
     else cursor.spill()
-  if (pressing.length > 0) setImmediate(relieve)
+  }
+  if (reading.size === 0) isWatching = false
+  else if (isLarge) setImmediate(relieve)
+  else setTimeout(relieve, watchInterval).unref()
 }
 
 const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
@@ -176,7 +178,8 @@ function createSpillFile(folder: string): SpillFile {
   return {
     add: piece => {
       if (spilled + piece.length > maxSpilled) throw new Overloaded(tooMuchChange)
-      writeSync(descriptor, piece, 0, piece.length, written)
+      if (writeSync(descriptor, piece, 0, piece.length, written) < piece.length)
+        throw new StoreUnavailable(`${folder}: the disk is full`)
       lengths.push(piece.length)
       written += piece.length
       spilled += piece.length
@@ -185,7 +188,8 @@ function createSpillFile(folder: string): SpillFile {
       const length = lengths.shift()
       if (length === undefined) return undefined
       const piece = new Uint8Array(length)
-      readSync(descriptor, piece, 0, length, read)
+      if (readSync(descriptor, piece, 0, length, read) < length)
+        throw new StoreUnavailable(`${folder}: a file of a listing can't be read`)
       read += length
       return piece
     },
