@@ -3,11 +3,12 @@ import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf, turnOf } from '../http/client.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
+import type { Entity, Page } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import { isShortPage } from '../model/short-pages.ts'
 import { viewerOf } from '../model/viewer.ts'
-import type { Entities } from '../storage/entities.ts'
+import type { Entities, Listing } from '../storage/entities.ts'
 import { createLongListings } from './long-listings.ts'
 import { parsePage } from './parse.ts'
 import { chooseFormat, present } from './present.ts'
@@ -19,6 +20,11 @@ interface Parts {
   readonly config: Config
   readonly limits: Limits
   readonly measures: Pick<Measures, 'queue'>
+}
+
+interface Parsed {
+  readonly entity: Entity
+  readonly page: Page
 }
 
 /** `GET {query_base}` and `GET {query_base}/<entity>` (contract section 6). */
@@ -38,17 +44,35 @@ export function queryRoutes(
   })
 
   app.get<{ Params: { entity: string } }>('/:entity', async (request, reply) => {
-    const entity = readable(await entities.all(), request.params.entity, request.caller)
-    const page = parsePage(request.query as Query, entity)
-    const format = chooseFormat(request.headers.accept)
     const client = clientOf(request)
-    const answer = async () => {
-      const listing = await entities.list(entity, page, viewerOf(request.caller), format, client)
-      const address = `${addresses.query}/${entity.name}`
-      return present(reply, { entity, page, format, listing, address, timeLimits })
+    const parse = async (): Promise<Parsed> => {
+      const entity = readable(await entities.all(), request.params.entity, request.caller)
+      return { entity, page: parsePage(request.query as Query, entity) }
     }
-    if (isShortPage(page, format)) return answer()
+    const parsed = await parse()
+    const format = chooseFormat(request.headers.accept)
+    const list = ({ entity, page }: Parsed) =>
+      entities.list(entity, page, viewerOf(request.caller), format, client)
+    const send = ({ entity, page }: Parsed, listing: Listing) =>
+      present(reply, {
+        entity,
+        page,
+        format,
+        listing,
+        address: `${addresses.query}/${entity.name}`,
+        timeLimits,
+      })
+
+    if (isShortPage(parsed.page, format)) {
+      const listing = await list(parsed)
+      if (listing.body instanceof Uint8Array) return send(parsed, listing)
+      // Its records are large, so that it is sent in pieces. None of them has been read yet.
+    }
     await turnOf(reply)
-    return longListings.run(client, answer)
+    return longListings.run(client, async () => {
+      // The entity may have changed while the request waited.
+      const current = await parse()
+      return send(current, await list(current))
+    })
   })
 }

@@ -4,7 +4,7 @@ import { joinPieces, separators } from '../../model/record-format.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { RecordEntity } from '../entities.ts'
 import { unpackRecords } from '../shared/loaded-records.ts'
-import { type RecordNumbers, type RecordSource, slotsOf } from '../shared/record-listings.ts'
+import { type RecordNumbers, type RecordSource, type SortField, slotsOf } from '../shared/record-listings.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import { toSlots } from '../shared/sort-records.ts'
 import type { Pool } from './driver.ts'
@@ -47,16 +47,17 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
   const columnOf = ({ source }: RecordEntity, field: number) =>
     withReplicaFallback(pools, pool => readColumn(pool, source, field))
 
+  async function sort(entity: RecordEntity, fields: readonly SortField[]) {
+    const ranks: (readonly [Uint32Array, boolean])[] = []
+    for (const [field, descending] of fields) ranks.push([await columnOf(entity, field), descending])
+    const sorted = await worker().call('sort', entity.source.count, ranks)
+    if (entity.source.slots !== undefined) toSlots(sorted, await columnOf(entity, slotsField))
+    return sorted
+  }
+
   return {
     openVersions,
-    sort: (entity, fields, client) =>
-      queue.run(client, async () => {
-        const ranks: (readonly [Uint32Array, boolean])[] = []
-        for (const [field, descending] of fields) ranks.push([await columnOf(entity, field), descending])
-        const sorted = await worker().call('sort', entity.source.count, ranks)
-        if (entity.source.slots !== undefined) toSlots(sorted, await columnOf(entity, slotsField))
-        return sorted
-      }),
+    inTurn: (client, work) => queue.run(client, () => work(sort)),
     load: async entity => {
       const { bytes } = entity.source
       const count = slotsOf(entity)

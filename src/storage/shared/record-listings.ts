@@ -22,14 +22,16 @@ export type RecordNumbers = Uint32Array | readonly [from: number, end: number]
 /** A field to sort by, as its index in the entity's list of fields. */
 export type SortField = readonly [field: number, descending: boolean]
 
+/** @returns the slots of all records, sorted by these fields; the first is the most significant, and the key decides last */
+export type SortRecords = (
+  entity: RecordEntity,
+  fields: readonly SortField[],
+) => Promise<Uint32Array<SharedArrayBuffer>>
+
 /** How an engine reads records. A version of an entity never changes, and its records are numbered in the order of its key. */
 export interface RecordSource {
-  /** The slots of all records, sorted by these fields; the first is the most significant, and the key decides last. */
-  sort(
-    entity: RecordEntity,
-    fields: readonly SortField[],
-    client: Client,
-  ): Promise<Uint32Array<SharedArrayBuffer>>
+  /** Runs work that sorts, when it is the turn of the client. @throws Overloaded if too much is waiting */
+  inTurn<T>(client: Client, work: (sort: SortRecords) => Promise<T>): Promise<T>
   /** All records, as `unpackRecords` takes them. */
   load(entity: RecordEntity): Promise<Uint8Array<SharedArrayBuffer>>
   /** A few records, joined by the separator. */
@@ -55,13 +57,17 @@ export interface RecordListings {
  */
 export function createRecordListings(source: RecordSource, cache: RecordCache): RecordListings {
   /** The slots of all records in the order of the page; undefined: the order of the key, which is that of the slots. */
-  function order(entity: RecordEntity, page: Page, client: Client) {
+  function order(entity: RecordEntity, page: Page, client: Client): Awaitable<Uint32Array | undefined> {
     const { version, count, slots } = entity.source
     const sort = sortOf(entity, page.order) ?? (slots === undefined ? null : orderOfKey)
     if (sort === null) return undefined
-    const make = () => source.sort(entity, sort.fields, sortingFor(client))
+    const known = cache.peek<Uint32Array>(version, sort.name)
+    if (known) return known
     const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
-    return cache.get(version, sort.name, bytes, make, asIs)
+    // Asked for in turn: who waits for what another makes must not wait in the line of the other's network.
+    return source.inTurn(client, async sortRecords =>
+      cache.get(version, sort.name, bytes, () => sortRecords(entity, sort.fields), asIs),
+    )
   }
 
   /** All records, if the cache has room for them and they are already loaded. Otherwise it may start loading them. */
@@ -124,21 +130,18 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
       const counts = { total: count, more: end < count }
       // An empty page needs no sorting.
       if (from === end) return { ...counts, body: new Uint8Array() }
-      const ordered = order(entity, page, client)
-      const sorted = ordered instanceof Promise ? await ordered : ordered
       const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
-      // Longer pages, and CSV, which is converted record by record, are read in pieces.
+      // Longer pages, and CSV, which is converted record by record, are read in pieces. It holds nothing until it is begun.
       if (end - from > Math.min(step, shortPage) || format === 'csv')
         return { ...counts, body: longBody(entity, page, from, end, step, format, client) }
+      const ordered = order(entity, page, client)
+      const sorted = ordered instanceof Promise ? await ordered : ordered
       const body = shortBody(entity, sorted?.subarray(from, end) ?? [from, end], separators[format])
       return { ...counts, body: body instanceof Promise ? await body : body }
     },
     keepOnly: versions => cache.keepOnly(versions),
   }
 }
-
-/** Others may wait for the same order, so it is made even when the client that wanted it first has disconnected. */
-const sortingFor = ({ network }: Client): Client => ({ network, signal: () => new AbortController().signal })
 
 const asIs = <T>(value: T): T => value
 

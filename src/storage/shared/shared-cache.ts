@@ -150,6 +150,13 @@ export function joinCache(
 
   return {
     hasRoomFor: bytes => bytes <= maxBytes / 2,
+    peek: <T>(version: string, what: string) => {
+      const key = cacheKey(version, what)
+      const found = known.get(key)
+      if (!found || found.value instanceof Promise) return undefined
+      noteUse(key)
+      return found.value as T
+    },
     get: <C extends Cacheable, T>(
       version: string,
       what: string,

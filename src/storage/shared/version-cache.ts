@@ -7,6 +7,8 @@ export type Cacheable = Uint32Array<SharedArrayBuffer> | Uint8Array<SharedArrayB
 export interface RecordCache {
   /** Whether an entry of this size is worth caching: it must not evict everything else. */
   hasRoomFor(bytes: number): boolean
+  /** @returns the value if it is at hand; undefined if it has to be computed or is on its way */
+  peek<T>(version: string, what: string): T | undefined
   /**
    * @param what names the value within the version
    * @param bytes the size of the value
@@ -57,6 +59,13 @@ export class VersionCache implements RecordCache {
 
   hasRoomFor(bytes: number): boolean {
     return bytes <= this.#maxBytes / 2
+  }
+
+  peek<T>(version: string, what: string): T | undefined {
+    const cached = this.#entries.get(cacheKey(version, what))
+    if (!cached || cached.value instanceof Promise) return undefined
+    cached.used = ++this.#uses
+    return cached.value as T
   }
 
   get<C extends Cacheable, T>(

@@ -30,8 +30,10 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
   }
 
   return {
-    sort: ({ source }, fields, client) =>
-      readerThreads.long(client, reader => reader.call('sort', fileOf(source.version), source.count, fields)),
+    inTurn: (client, work) =>
+      readerThreads.long(client, reader =>
+        work(({ source }, fields) => reader.call('sort', fileOf(source.version), source.count, fields)),
+      ),
     load: entity =>
       // Records are loaded for all clients to come.
       readerThreads.long(nobody, reader =>
