@@ -1,5 +1,6 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { clientOf } from '../http/client.ts'
 import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -78,33 +79,37 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
 
   /** @param parameters those that select who is on the page */
   async function page(
-    query: Query,
+    request: FastifyRequest,
     membership: EpersonSearch['membership'],
     self: string,
     parameters: readonly string[],
   ) {
+    const query = request.query as Query
     const asked = readPage(query)
     const text = parameters.includes('query') ? searchText(query) : ''
-    const { rows, total } = await accounts.findEpersons({ text, membership }, windowOf(asked))
+    const { rows, total } = await accounts.findEpersons(
+      { text, membership },
+      windowOf(asked),
+      clientOf(request),
+    )
     const bodies = rows.map(one => epersonBody(one, addresses))
     return halPart('epersons', bodies, total, asked, withParameters(self, query, parameters))
   }
 
   app.get(path, async request => {
     requireAdministrator(request.caller)
-    return page(request.query as Query, null, all, [])
+    return page(request, null, all, [])
   })
   // The page for people searches with an empty query; "Impersonate" begins there.
   app.get(`${path}/search/byMetadata`, async request => {
     requireAdministrator(request.caller)
-    return page(request.query as Query, null, `${all}/search/byMetadata`, ['query'])
+    return page(request, null, `${all}/search/byMetadata`, ['query'])
   })
   // The page of a group offers these as new members.
   app.get(`${path}/search/isNotMemberOf`, async request => {
     requireAdministrator(request.caller)
-    const query = request.query as Query
-    const group = (single(query, 'group') ?? '').toLowerCase()
-    return page(query, { group, is: false }, `${all}/search/isNotMemberOf`, ['query', 'group'])
+    const group = (single(request.query as Query, 'group') ?? '').toLowerCase()
+    return page(request, { group, is: false }, `${all}/search/isNotMemberOf`, ['query', 'group'])
   })
   app.get(`${path}/search/byEmail`, async (request, reply) => {
     requireAdministrator(request.caller)

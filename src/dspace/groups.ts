@@ -1,5 +1,6 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { clientOf } from '../http/client.ts'
 import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -39,21 +40,21 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
         )
   }
 
-  async function page(text: string, query: Query, self: string) {
-    const asked = readPage(query)
-    const { rows, total } = await accounts.findGroups(text, windowOf(asked))
+  async function page(request: FastifyRequest, text: string, self: string) {
+    const asked = readPage(request.query as Query)
+    const { rows, total } = await accounts.findGroups(text, windowOf(asked), clientOf(request))
     const bodies = rows.map(one => groupBody(one, addresses))
     return halPart('groups', bodies, total, asked, self)
   }
 
   app.get(path, async request => {
     requireAdministrator(request.caller)
-    return page('', request.query as Query, all)
+    return page(request, '', all)
   })
   app.get(`${path}/search/byMetadata`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    return page(searchText(query), query, withParameters(`${all}/search/byMetadata`, query, ['query']))
+    return page(request, searchText(query), withParameters(`${all}/search/byMetadata`, query, ['query']))
   })
   // The page of a group offers these as subgroups. Groups in Carrel have epersons only.
   app.get(`${path}/search/isNotMemberOf`, async request => {
@@ -71,7 +72,7 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
     const { uuid } = await readable(request.caller, request.params.uuid)
     const asked = readPage(request.query as Query)
     const members = { text: '', membership: { group: uuid, is: true } }
-    const { rows, total } = await accounts.findEpersons(members, windowOf(asked))
+    const { rows, total } = await accounts.findEpersons(members, windowOf(asked), clientOf(request))
     const bodies = rows.map(one => epersonBody(one, addresses))
     return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
   })

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../lib/awaitable.ts'
+import type { Client } from '../lib/fair-queue.ts'
 import type { Eperson, Group, Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ProviderSession } from '../model/identities.ts'
@@ -56,9 +57,9 @@ export interface Accounts {
   join(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
   leave(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
   /** The epersons that a search finds, by e-mail address. */
-  findEpersons(search: EpersonSearch, window: Window): Awaitable<Part<Eperson>>
+  findEpersons(search: EpersonSearch, window: Window, client: Client): Awaitable<Part<Eperson>>
   /** The groups that a search finds, by name. @param text part of a name, or a whole uuid, in lower case; '' for all */
-  findGroups(text: string, window: Window): Awaitable<Part<Group>>
+  findGroups(text: string, window: Window, client: Client): Awaitable<Part<Group>>
   /** All of them, for commands: no request reads them. */
   listEpersons(): Awaitable<readonly ListedEperson[]>
   listGroups(): Awaitable<readonly ListedGroup[]>

@@ -160,6 +160,7 @@ test('the engines have the same files for the same jobs', () => {
     'cursor.ts',
     'files-in-place.ts',
     'group-commit.ts',
+    'pages.ts',
     'reader-threads.ts',
     'reader.ts',
     'shared-snapshot.ts',

@@ -9,6 +9,7 @@ import { version } from '../../src/lib/version.ts'
 import { StoreUnavailable } from '../../src/model/errors.ts'
 import { migrations as postgresMigrations } from '../../src/storage/postgres/migrations.ts'
 import { migrations as sqliteMigrations } from '../../src/storage/sqlite/migrations.ts'
+import { storeClient } from '../support/clients/store-client.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { engines } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
@@ -82,10 +83,10 @@ for (const engine of engines)
     try {
       const window = { offset: 0, limit: 10 }
       assert.equal(
-        (await accounts.findEpersons({ text: 'åsa', membership: null }, window)).rows[0]?.uuid,
+        (await accounts.findEpersons({ text: 'åsa', membership: null }, window, storeClient)).rows[0]?.uuid,
         'u',
       )
-      assert.equal((await accounts.findGroups('ärz', window)).rows[0]?.uuid, 'g')
+      assert.equal((await accounts.findGroups('ärz', window, storeClient)).rows[0]?.uuid, 'g')
     } finally {
       await close()
     }

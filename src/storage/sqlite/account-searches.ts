@@ -1,11 +1,13 @@
+import type { Client } from '../../lib/fair-queue.ts'
 import type { Eperson, Group } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { Part, Window } from '../window.ts'
 import type { TablePlan } from './compile.ts'
+import { readPage } from './pages.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 import { type EpersonRow, toEperson } from './rows.ts'
 
-/** Pages of epersons and groups, read on a reader thread: a search passes everybody. */
+/** Pages of epersons and groups, read on a reader thread. */
 interface Parts {
   readonly file: string
   readonly readerThreads: ReaderThreads
@@ -19,8 +21,9 @@ export async function findEpersons(
   parts: Parts,
   search: EpersonSearch,
   window: Window,
+  client: Client,
 ): Promise<Part<Eperson>> {
-  const { rows, total } = await read<EpersonRow>(parts, planOf(search, window))
+  const { rows, total } = await read<EpersonRow>(parts, planOf(search, window), search.text !== '', client)
   return { rows: rows.map(toEperson), total }
 }
 
@@ -57,12 +60,17 @@ function planOf({ text, membership }: EpersonSearch, { offset, limit }: Window):
   }
 }
 
-export function findGroups(parts: Parts, text: string, { offset, limit }: Window): Promise<Part<Group>> {
+export function findGroups(
+  parts: Parts,
+  text: string,
+  { offset, limit }: Window,
+  client: Client,
+): Promise<Part<Group>> {
   const [from, values] =
     text === ''
       ? ['epersongroup', []]
       : ['epersongroup WHERE uuid = ? OR instr(name_key, ?) > 0', [text, text]]
-  return read<Group>(parts, {
+  const plan: TablePlan = {
     counts: { sql: `SELECT count(*) AS seen, 0 AS "all" FROM ${from}`, values },
     page: {
       sql: `${json('uuid', 'name')} FROM ${from} ORDER BY name LIMIT ? OFFSET ?`,
@@ -70,10 +78,17 @@ export function findGroups(parts: Parts, text: string, { offset, limit }: Window
     },
     collectedPage: null,
     end: offset + limit,
-  })
+  }
+  return read<Group>(parts, plan, text !== '', client)
 }
 
-async function read<Row>({ file, readerThreads }: Parts, plan: TablePlan): Promise<Part<Row>> {
-  const { total, body } = await readerThreads.quick().call('page', file, plan, ',', null)
+/** @param isLong whether it passes everybody, because it looks for a part of a name */
+async function read<Row>(
+  { file, readerThreads }: Parts,
+  plan: TablePlan,
+  isLong: boolean,
+  client: Client,
+): Promise<Part<Row>> {
+  const { total, body } = await readPage(readerThreads, { file, plan, separator: ',', isLong }, client)
   return { rows: JSON.parse(`[${Buffer.from(body).toString()}]`) as Row[], total: total ?? 0 }
 }

@@ -85,8 +85,8 @@ export function sqliteAccounts({ db, snapshot, write, ...searches }: Parts): Acc
     join: (group, email, event) => write('join', group, email, event),
     leave: (group, email, event) => write('leave', group, email, event),
 
-    findEpersons: (search, window) => findEpersons(searches, search, window),
-    findGroups: (text, window) => findGroups(searches, text, window),
+    findEpersons: (search, window, client) => findEpersons(searches, search, window, client),
+    findGroups: (text, window, client) => findGroups(searches, text, window, client),
     listEpersons: () =>
       db
         .all<EpersonRow & { groups: string }>(

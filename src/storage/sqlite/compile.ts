@@ -84,15 +84,15 @@ export function compileTable(
   }
 }
 
-/** @param visible and @param total the result of `counts` */
-export const choosePage = (
-  { page, collectedPage, end }: TablePlan,
-  visible: number,
-  total: number,
-): Statement =>
-  collectedPage !== null && isCollectingCheaper(visible, total, Math.min(end ?? total, total))
-    ? collectedPage
-    : page
+/** @param visible and @param total the result of `counts` @returns the statement, and about how many rows it reads */
+export function choosePage({ page, collectedPage, end }: TablePlan, visible: number, total: number) {
+  // Unless all rows were counted, every row that it reads is visible.
+  if (total === 0) return { statement: page, reads: end ?? Number.POSITIVE_INFINITY }
+  const last = Math.min(end ?? total, total)
+  if (collectedPage !== null && isCollectingCheaper(visible, total, last))
+    return { statement: collectedPage, reads: visible }
+  return { statement: page, reads: last >= visible ? total : (last * total) / visible }
+}
 
 /**
  * Nulls last ascending and first descending (Q6), written as in the indexes. For a column without nulls, that expression

@@ -45,7 +45,7 @@ type Counts = { seen: number | null; all: number | null }
 export function choose(db: Database, plan: TablePlan) {
   const { counts } = plan
   const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }
-  return { total: counts && (seen ?? 0), statement: choosePage(plan, seen ?? 0, all ?? 0) }
+  return { total: counts && (seen ?? 0), ...choosePage(plan, seen ?? 0, all ?? 0) }
 }
 
 /** Those of this thread that read a snapshot. */

@@ -34,6 +34,27 @@ function pageConnection(file: string): Database {
   return db
 }
 
+function inSnapshot<T>(file: string, stop: Stop, work: (db: Database) => T): T {
+  const db = pageConnection(file)
+  db.exec('BEGIN')
+  try {
+    return limited(stop, () => work(db))
+  } finally {
+    db.exec('COMMIT')
+  }
+}
+
+function pageOf(db: Database, { total, statement }: ReturnType<typeof choose>, separator: string) {
+  const rows = db.all<{ json: string }>(statement.sql, ...statement.values)
+  return {
+    total,
+    body: joinPieces(
+      rows.map(({ json }) => json),
+      separator,
+    ),
+  }
+}
+
 /** Opens the file of a version. */
 function openFile(file: string, options: Parameters<typeof openRecords>[2] = {}): Database {
   const folder = dirname(file)
@@ -100,25 +121,15 @@ function createReader() {
     },
 
     /** Reads a whole short page. */
-    page(file: string, plan: TablePlan, separator: string, stop: Stop | null) {
-      const db = pageConnection(file)
-      db.exec('BEGIN')
-      try {
-        return limited(stop, () => {
-          const { total, statement } = choose(db, plan)
-          const rows = db.all<{ json: string }>(statement.sql, ...statement.values)
-          return {
-            total,
-            body: joinPieces(
-              rows.map(({ json }) => json),
-              separator,
-            ),
-          }
-        })
-      } finally {
-        db.exec('COMMIT')
-      }
-    },
+    page: (file: string, plan: TablePlan, separator: string, stop: Stop) =>
+      inSnapshot(file, stop, db => pageOf(db, choose(db, plan), separator)),
+
+    /** The same. @returns null if it would read more rows than that */
+    quickPage: (file: string, plan: TablePlan, separator: string, maxRows: number, stop: Stop) =>
+      inSnapshot(file, stop, db => {
+        const chosen = choose(db, plan)
+        return chosen.reads > maxRows ? null : pageOf(db, chosen, separator)
+      }),
 
     /** @returns the number of the cursor, and the total if it was requested */
     open(store: StoreFile, plan: TablePlan, format: RecordFormat, fields: readonly Field[], stop: Stop) {

@@ -9,8 +9,8 @@ import type { VisibleRows } from '../shared/row-visibility.ts'
 import { compileTable, type TablePlan } from './compile.ts'
 import type { StoreFile } from './cursor.ts'
 import type { Database } from './driver.ts'
+import { nearby, readPage, whilePresent } from './pages.ts'
 import type { Reader, ReaderThreads } from './reader-threads.ts'
-import type { Stop } from './statement-limits.ts'
 
 interface Parts {
   readonly store: StoreFile
@@ -19,9 +19,6 @@ interface Parts {
   /** Counts the long ones. */
   readonly listings: Counter
 }
-
-/** A page that begins after so many rows may take long, because they are read, too. */
-const nearOffset = 10_000
 
 /**
  * Lists entities that are tables, always on reader threads. A long listing uses a cursor, which advances as fast as the
@@ -67,12 +64,9 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
       body,
     })
     if (isShortPage(page, format)) {
-      const isQuick = page.offset <= nearOffset && !hasToSort(page, entity, rows.kind, plan.page)
-      const { total, body } = isQuick
-        ? await readerThreads.quick().call('page', store.file, plan, separators[format], null)
-        : await readerThreads.long(client, reader =>
-            whilePresent(client, stop => reader.call('page', store.file, plan, separators[format], stop)),
-          )
+      const isLong = page.offset > nearby || hasToSort(page, entity, rows.kind, plan.page)
+      const wanted = { file: store.file, plan, separator: separators[format], isLong }
+      const { total, body } = await readPage(readerThreads, wanted, client)
       return listing(total, body)
     }
 
@@ -100,21 +94,5 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
       // If the thread has ended, its cursors are closed already.
       await reader.call('close', cursor).catch(() => {})
     }
-  }
-}
-
-/** Tells the thread when the client disconnects. */
-async function whilePresent<T>({ signal }: Client, work: (stop: Stop) => Promise<T>): Promise<T> {
-  const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
-  const gone = signal()
-  gone.throwIfAborted()
-  const leave = () => Atomics.store(stop, 0, 1)
-  gone.addEventListener('abort', leave, { once: true })
-  try {
-    return await work(stop)
-  } catch (error) {
-    throw gone.aborted ? gone.reason : error
-  } finally {
-    gone.removeEventListener('abort', leave)
   }
 }

@@ -91,8 +91,24 @@ test('Q11 the rows of a viewer who sees a small share are collected and sorted; 
     [0, 1, true],
   ] as const) {
     const compiled = plan(limit)
-    const chosen = choosePage(compiled, visible, 1_000_000)
+    const { statement: chosen } = choosePage(compiled, visible, 1_000_000)
     assert.equal(chosen, collects ? compiled.collectedPage : compiled.page, `${visible} ${limit}`)
     assert.deepEqual(chosen.values, ['[1,7]', limit ?? -1, 0])
+  }
+})
+
+test('Q18 how many rows a page reads is estimated, with those that it sorts or skips', () => {
+  const audiences: TableSource = { kind: 'table', table: 'items', rows: 'audience' }
+  const rows = { kind: 'audiences', ids: [1] } as const
+  for (const [visible, total, offset, reads] of [
+    [44_000, 200_000, 10_000, 44_000],
+    [44_000, 200_000, 0, 454],
+    [200_000, 200_000, 900, 1_000],
+    [50, 200_000, 0, 50],
+    [100, 100, 0, 100],
+    [0, 0, 0, 100],
+  ] as const) {
+    const plan = compileTable(entity, audiences, { ...everything, limit: 100, offset }, rows)
+    assert.equal(Math.floor(choosePage(plan, visible, total).reads), reads, `${visible} of ${total}`)
   }
 })

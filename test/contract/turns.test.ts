@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { commandEvent } from '../../src/cli/store.ts'
+import { listPath } from '../support/clients/listings.ts'
+import { everybody, titled } from '../support/data/repository.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
+
+/** Q18: what may take long waits for its turn, and nobody else waits with it. */
+interface Asking {
+  readonly path: string
+  readonly token?: string
+  /** The client's: a network of its own. */
+  readonly localAddress?: string
+}
+
+/** Asks all of it at once. @returns the names, in the order in which they were answered */
+async function inOrder(service: Service, asked: readonly (readonly [name: string, Asking])[]) {
+  const answered: string[] = []
+  const ask = async ([name, { path, token, localAddress = '127.0.0.1' }]: (typeof asked)[number]) => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const sent = get(service.address + path, { agent: false, localAddress, headers })
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    const body = await text(response)
+    assert.equal(response.statusCode, 200, body)
+    answered.push(name)
+  }
+  await Promise.all(asked.map(ask))
+  return answered
+}
+
+const times = <T>(count: number, make: (at: number) => T) =>
+  Array.from({ length: count }, (_, at) => make(at))
+
+test('Q18 who wants an order that another network waits for does not wait in the line of that network', async t => {
+  const service = await startService(t, { env: { CARREL_DATABASE_POOL_SIZE: '2' } })
+  const fields = times(6, at => `f${at}`)
+  await service.addRecords(
+    'letters',
+    'id',
+    times(20_000, id => ({ id, ...Object.fromEntries(fields.map(field => [field, Math.random()])) })),
+  )
+  const orders = fields.flatMap(a => fields.filter(b => b !== a).map(b => [{ field: a }, { field: b }]))
+  const wanted = (at: number) => listPath('letters', { order_by: orders[at] ?? [], limit: 1 })
+  const answered = await inOrder(service, [
+    ...orders.map((_, at) => ['theirs', { path: wanted(at) }] as const),
+    ['ours', { path: wanted(orders.length - 1), localAddress: '127.0.0.2' }],
+  ])
+  assert.ok(answered.indexOf('ours') < orders.length / 2, answered.join())
+})
+
+testOn('sqlite', 'Q18 a page does not wait for searches for a part of a name', async t => {
+  const service = await startService(t)
+  await service.addEperson('root@example.org', { admin: true })
+  const token = await service.client().login('root@example.org')
+  await Promise.all(
+    times(3_000, at =>
+      service.storage.accounts.addEperson(
+        {
+          email: `p${at}@example.org`,
+          firstName: 'P',
+          lastName: 'x'.repeat(5_000),
+          passwordHash: null,
+          administrator: false,
+        },
+        commandEvent('eperson.add'),
+      ),
+    ),
+  )
+  const search = '/api/eperson/epersons/search/byMetadata?query=nowhere'
+  const answered = await inOrder(service, [
+    ...times(40, at => ['search', { path: `${search}${at}`, token }] as const),
+    ['page', { path: listPath('epersons', { limit: 1 }), token }],
+  ])
+  assert.ok(answered.indexOf('page') < 20, answered.join())
+})
+
+testOn('sqlite', 'Q18 a page does not wait for those that collect many items', async t => {
+  const service = await startService(t)
+  await service.addEperson('root@example.org', { admin: true })
+  const token = await service.client().login('root@example.org')
+  await service.storage.repository.putItems(
+    times(11_500, at => ({
+      identifier: `a/${at}`,
+      metadata: titled('T'),
+      collections: [],
+      readers: at < 10_500 ? everybody : [],
+      bitstreams: [],
+      fingerprint: '',
+    })),
+    commandEvent('item.add'),
+  )
+  const answered = await inOrder(service, [
+    ...times(20, at => ['collected', { path: listPath('items', { limit: 1, offset: 9_950 + at }) }] as const),
+    ['page', { path: listPath('epersons', { limit: 1 }), token }],
+  ])
+  assert.ok(answered.indexOf('page') < 10, answered.join())
+})
