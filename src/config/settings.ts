@@ -189,7 +189,7 @@ export const settings = {
     wholeNumber(1, 10_000),
   ),
   CARREL_LISTING_PATIENCE: setting(
-    'after how many seconds a client that accepts none of a listing is disconnected, 1 to 3600',
+    'after how many seconds a client that accepts none of a listing, or of any other response but a file, is disconnected, 1 to 3600',
     '60',
     wholeNumber(1, 3_600),
   ),

@@ -5,6 +5,7 @@ import { Overloaded } from '../lib/fair-queue.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { type Addresses, pathOf } from './addresses.ts'
+import { responseOn } from './client.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
 
@@ -87,12 +88,18 @@ interface ClientErrorParts {
 
 /**
  * Answers what Node's parser can't read as a request: it hands over the bare connection. The problem has the same shape as
- * any other; its path is empty, because none could be read.
+ * any other; its path is empty, because none could be read. In the middle of another response, the connection is reset.
  */
 export function answerClientErrors({ addresses, headers, requestTimeout }: ClientErrorParts) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
+      return
+    }
+    const current = responseOn(socket)
+    if (current?.headersSent && !current.writableEnded) {
+      // The answer would become a part of the response that is being sent.
+      socket.resetAndDestroy()
       return
     }
     const problem = clientProblem(error.code, requestTimeout)

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientAddress, siteOf } from '../lib/addresses.ts'
-import type { Client } from '../lib/fair-queue.ts'
+import { type Client, Overloaded } from '../lib/fair-queue.ts'
 
 /** For whom the store works (Q10, Q18). Most requests need neither. */
 export function clientOf(request: FastifyRequest): Client {
@@ -32,11 +33,43 @@ export function signalOf({ raw: { socket } }: FastifyRequest): AbortSignal {
 }
 
 /**
+ * How many requests of one connection may wait for their turn. Node reads no more of a connection while responses of some
+ * size are to be sent on it, but those that wait have none yet.
+ */
+const maxWaiting = 100
+const waiting = new WeakMap<Socket, number>()
+
+/**
  * Waits until the responses to all earlier requests of the connection are sent (RFC 9112 §9.3.2); Node gives a response its
  * socket then. A client may send a thousand requests at once, and each would hold what it needs until its turn comes.
  * They must not wait for each other in any other order, such as that in which their tokens have been verified.
- * @throws an AbortError if the client disconnects
+ * @throws Overloaded if too many wait already; an AbortError if the client disconnects
  */
 export async function turnOf({ request, raw }: FastifyReply): Promise<void> {
-  if (raw.socket === null) await once(raw, 'socket', { signal: signalOf(request) })
+  if (raw.socket !== null) return
+  const { socket } = request.raw
+  const others = waiting.get(socket) ?? 0
+  if (others >= maxWaiting)
+    throw new Overloaded(
+      `${others} requests of this connection are waiting already. Read their responses first.`,
+    )
+  waiting.set(socket, others + 1)
+  try {
+    await once(raw, 'socket', { signal: signalOf(request) })
+  } finally {
+    waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
+  }
+}
+
+/** @returns the response that the connection is for now: Node has no public name for it */
+export const responseOn = (socket: Socket): ServerResponse | null =>
+  (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? null
+
+/**
+ * For the `timeout` of a server. Ends a connection on which nothing has moved for too long, unless its client waits for a
+ * response. With a listener, Node ends none itself, not even one that is kept open for requests that don't come.
+ */
+export function endIdle(socket: Socket): void {
+  if (socket.writableLength > 0) socket.resetAndDestroy()
+  else if (responseOn(socket) === null) socket.destroy()
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import { signalOf, turnOf } from './client.ts'
+import { signalOf } from './client.ts'
 
 /** A body in pieces, each in its own memory. */
 export interface Pieces {
@@ -25,6 +25,7 @@ export interface TimeLimits {
  * Sends a body of any size at the client's pace (Q10): the next piece is read when the connection has taken the last. If
  * the client disconnects, no more pieces are read. If a piece fails, the connection is reset, because a response that
  * merely ended would look complete.
+ * @param reply whose turn it is (`turnOf`)
  */
 export async function sendPieces(
   reply: FastifyReply,
@@ -35,7 +36,6 @@ export async function sendPieces(
   const { raw } = reply
   const gone = signalOf(reply.request)
   try {
-    await turnOf(reply)
     // It may have disconnected while the first piece was read. Nothing would end a time limit that began now.
     gone.throwIfAborted()
     limitTime(raw, limits)
@@ -69,12 +69,13 @@ export async function sendPieces(
 /** @param response which has its socket */
 function limitTime(response: ServerResponse, { idle, total }: TimeLimits): void {
   const disconnect = () => response.socket?.resetAndDestroy()
+  const before = response.socket?.timeout ?? 0
   response.setTimeout(idle, () => {
     // While the next piece is prepared, the client has nothing to accept.
     if (response.writableLength > 0) disconnect()
   })
-  // Before Node's own listener: the connection goes on to the next response, or to its own time limit for the next request.
-  response.prependOnceListener('finish', () => response.setTimeout(0))
+  // Before Node's own listener: the connection goes on to the next response, or to its time limit for the next request.
+  response.prependOnceListener('finish', () => response.setTimeout(before))
   if (total === undefined) return
   const timer = setTimeout(disconnect, total)
   response.once('close', () => clearTimeout(timer))

@@ -4,6 +4,7 @@ import type { Measures } from '../model/measures.ts'
 import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
+import { endIdle } from './client.ts'
 import { countRequests } from './count-requests.ts'
 import type { Csrf } from './csrf.ts'
 import { emptyHeads } from './head-answers.ts'
@@ -44,6 +45,8 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
 
   const app = Fastify({
     bodyLimit,
+    // Nothing moves on a connection for so long. A request that arrives too slowly gets its 408 before.
+    connectionTimeout: Math.max(config.listingPatience, patience),
     requestTimeout,
     http: {
       maxHeaderSize: headerLimit,
@@ -80,6 +83,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
       }
     },
   })
+  app.server.on('timeout', endIdle)
   const refuse = refuseUnrouted(app, addresses)
   const count = countRequests(app, measures)
   emptyHeads(app)
