@@ -19,6 +19,8 @@ export interface RestoreOptions {
   readonly name: string | undefined
   /** Whether everyone has to log in again. */
   readonly endSessions: boolean
+  /** CARREL_TOKEN_SECRET, newest first: they open the keys of the audit trail. */
+  readonly tokenSecrets: readonly string[]
   /** A template for the event in the restored store's trail; `object` is filled in. */
   readonly event: AuditEvent
 }
@@ -38,7 +40,7 @@ export interface RestoreReport {
 export async function restore(
   openFolder: (work: string) => Promise<BackupFolder>,
   place: Place,
-  { name: wanted, endSessions, event }: RestoreOptions,
+  { name: wanted, event, ...options }: RestoreOptions,
   progress: Progress,
 ): Promise<RestoreReport> {
   const claimed = await claimPlace(place)
@@ -46,8 +48,7 @@ export async function restore(
   let report: RestoreReport
   try {
     report = await stage(await openFolder(claimed.work), staging, claimed, place, wanted, progress)
-    const restored = { ...event, object: report.name }
-    renewSnapshot(staging, endSessions, restored)
+    renewSnapshot(staging, { ...options, event: { ...event, object: report.name } })
     if (place.kind === 'embedded') await moveInto(place.dataFolder, staging)
     else {
       const { loadIntoEmpty } = await import('../storage/copy/into-postgres.ts')

@@ -66,7 +66,13 @@ async function copyTo(url: string, config: Config, json: boolean | undefined): P
   const dump = openDump(config.dataFolder)
   const progress = showProgress()
   try {
-    const parts = await copyToPostgres(url, dump, commandEvent('store.copy'), progress.update)
+    const parts = await copyToPostgres(
+      url,
+      dump,
+      config.tokenSecrets,
+      commandEvent('store.copy'),
+      progress.update,
+    )
     progress.stop()
     sayResult(
       json,

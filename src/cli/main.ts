@@ -34,6 +34,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     copy: async () => (await import('./copy.ts')).copyCommand(),
     backup: async () => (await import('./backup.ts')).backupCommand(),
     restore: async () => (await import('./restore.ts')).restoreCommand(),
+    events: async () => (await import('./events.ts')).eventsCommand(),
     sso: async () => (await import('./sso.ts')).ssoCommand(),
     doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   }),

@@ -34,7 +34,12 @@ export function restoreCommand(): Command {
         const report = await restore(
           work => (from === '-' ? openStream(process.stdin, work) : openToRead(givenPath(from))),
           restorePlace(config),
-          { name: backup, endSessions: keepSessions !== true, event: commandEvent('store.restore') },
+          {
+            name: backup,
+            endSessions: keepSessions !== true,
+            tokenSecrets: config.tokenSecrets,
+            event: commandEvent('store.restore'),
+          },
           progress.update,
         )
         progress.stop()

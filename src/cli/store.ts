@@ -7,7 +7,13 @@ import type { ReportLoss, Storage } from '../storage/storage.ts'
 
 type StoreSettings = Pick<
   Config,
-  'database' | 'dataFolder' | 'cacheSize' | 'hiddenMetadata' | 'statementTimeout'
+  | 'database'
+  | 'dataFolder'
+  | 'cacheSize'
+  | 'hiddenMetadata'
+  | 'statementTimeout'
+  | 'tokenSecrets'
+  | 'eventsRetention'
 >
 type Work<T> = (storage: Storage, config: Config) => Promise<T>
 
@@ -35,12 +41,20 @@ async function use<T>(options: { readonly create: boolean }, work: Work<T>): Pro
  * @param report is told when the store has lost files
  */
 export async function openStore(
-  { database, dataFolder, cacheSize, hiddenMetadata, statementTimeout }: StoreSettings,
+  {
+    database,
+    dataFolder,
+    cacheSize,
+    hiddenMetadata,
+    statementTimeout,
+    tokenSecrets,
+    eventsRetention,
+  }: StoreSettings,
   { create }: { readonly create: boolean },
   shared: Shared = createShared(cacheSize),
   report: ReportLoss = () => {},
 ): Promise<Storage> {
-  const common = { create, hiddenMetadata, shared, statementTimeout }
+  const common = { create, hiddenMetadata, shared, statementTimeout, tokenSecrets, eventsRetention }
   if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report })
   // Its driver is loaded where there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')

@@ -64,6 +64,8 @@ export type Config = Readonly<{
   listingTimeLimit: number
   /** Of a statement of a query endpoint, in ms. */
   statementTimeout: number
+  /** How long the events of the audit trail are kept, in days; null: for ever (D9). */
+  eventsRetention: number | null
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
@@ -162,6 +164,7 @@ export function toConfig(env: Environment): Config {
     listingTimeLimit: required('CARREL_LISTING_TIME_LIMIT') * 1000,
     statementTimeout: required('CARREL_STATEMENT_TIMEOUT') * 1000,
     cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
+    eventsRetention: value('CARREL_EVENTS_RETENTION'),
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,
     loginMethods: methods,

@@ -208,6 +208,11 @@ export const settings = {
     '128',
     wholeNumber(1, 100_000),
   ),
+  CARREL_EVENTS_RETENTION: setting(
+    'how many days the events of the audit trail are kept, 1 to 36500 (not set: for ever)',
+    null,
+    wholeNumber(1, 36_500),
+  ),
   CARREL_LOG_LEVEL: setting('silent, error, warn or info', 'warn', oneOf('silent', 'error', 'warn', 'info')),
   CARREL_CONFIG: setting('the path of a JSON file with these keys and the structured ones', null, textOf),
 } satisfies Record<`CARREL_${string}`, Setting<unknown>>

@@ -18,6 +18,8 @@ export interface Database {
   prepare(sql: string): Prepared
   /** Rows one at a time, as arrays. Each call prepares its own statement, so several can be open at once. */
   iterate(sql: string, ...values: Value[]): IterableIterator<unknown[]>
+  /** The same, as objects. */
+  iterateObjects(sql: string, ...values: Value[]): IterableIterator<Row>
   close(): void
 }
 
@@ -122,6 +124,8 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
       prepared.setReturnArrays(true)
       return rowsOnce(guard(() => prepared.iterate(...values) as unknown as Iterable<unknown[]>))
     },
+    iterateObjects: (sql, ...values) =>
+      rowsOnce(guard(() => db.prepare(sql).iterate(...values) as Iterable<Row>)),
     close: () => db.close(),
   }
 }
@@ -133,7 +137,7 @@ const bindable = (value: Value): Value =>
   ArrayBuffer.isView(value) && value.byteLength === 0 ? emptyBlob : value
 
 /** Node 24.7's iterator runs the statement again if `next` is called after the last row. A generator stays done. */
-function* rowsOnce(rows: Iterable<unknown[]>): IterableIterator<unknown[]> {
+function* rowsOnce<T>(rows: Iterable<T>): IterableIterator<T> {
   yield* rows
 }
 

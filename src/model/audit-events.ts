@@ -1,6 +1,6 @@
 import type { LoginMethod } from './accounts.ts'
 
-/** The events of the audit trail. Events are only ever added to it, never changed or removed. */
+/** The events of the audit trail. They are only ever added to it, and removed when they are old (D9). */
 export const eventNames = [
   'login',
   'refresh',
@@ -32,6 +32,7 @@ export const eventNames = [
   'store.backup',
   'store.copy',
   'store.restore',
+  'events.prune',
 ] as const
 
 /** One line of the audit trail. It never contains a login name or a password that somebody typed. */
@@ -51,6 +52,8 @@ export interface AuditEvent {
   readonly object: string | null
   /** The value of X-On-Behalf-Of-Reason. */
   readonly reason: string | null
+  /** How many identical failures it stands for; not given: 1. */
+  readonly count?: number
 }
 
 /** A login that failed after all because the eperson was changed in the meantime. A failed login has no actor. */

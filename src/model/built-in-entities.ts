@@ -3,7 +3,7 @@ import type { Entity, Field, FieldType, ReadRule, RowRule } from './entities.ts'
 type FieldSpec = FieldType | `!${FieldType}`
 
 /**
- * The built-in entities (Q13). Each reads the view of the same name, whose columns are the fields: a column that is not
+ * The built-in entities (Q13). Each reads a view, whose columns are the fields: a column that is not
  * listed here is not shown. A type that starts with `!` is never null.
  */
 const table = (
@@ -11,6 +11,7 @@ const table = (
   key: string,
   [read, rows]: readonly [ReadRule, RowRule],
   fields: Readonly<Record<string, FieldSpec>>,
+  view = name,
 ): Entity => ({
   name,
   key,
@@ -22,7 +23,7 @@ const table = (
       nullable: !type.startsWith('!'),
     }),
   ),
-  source: { kind: 'table', table: name, rows },
+  source: { kind: 'table', table: view, rows },
 })
 
 export const builtInEntities: readonly Entity[] = [
@@ -44,19 +45,26 @@ export const builtInEntities: readonly Entity[] = [
     created: '!date-time',
   }),
   // Epersons see who acted on their behalf, when and why (B4).
-  table('events', 'id', ['eperson', 'own'], {
-    id: '!integer',
-    time: '!date-time',
-    event: '!text',
-    outcome: '!text',
-    eperson: 'text',
-    actor: 'text',
-    actor_email: 'text',
-    client_ip: 'text',
-    method: 'text',
-    object: 'text',
-    reason: 'text',
-  }),
+  table(
+    'audit-events',
+    'id',
+    ['eperson', 'own'],
+    {
+      id: '!integer',
+      time: '!date-time',
+      event: '!text',
+      outcome: '!text',
+      eperson: 'text',
+      actor: 'text',
+      actor_email: 'text',
+      client_ip: 'text',
+      method: 'text',
+      object: 'text',
+      reason: 'text',
+      count: '!integer',
+    },
+    'events',
+  ),
   table('items', 'uuid', ['anonymous', 'audience'], {
     uuid: '!text',
     identifier: '!text',
@@ -87,3 +95,6 @@ export const builtInEntities: readonly Entity[] = [
 
 /** Names that an import can't use. */
 export const reservedEntities: ReadonlySet<string> = new Set(builtInEntities.map(entity => entity.name))
+
+/** Names that built-in entities had before. Each answers as long as nobody imports an entity of that name. */
+export const formerNames: ReadonlyMap<string, string> = new Map([['events', 'audit-events']])

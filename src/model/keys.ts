@@ -9,7 +9,7 @@ export function keyringOf(configured: readonly string[], kept: Keyring): Keyring
   return secrets.length > 0 ? () => secrets : kept
 }
 
-export type Purpose = 'csrf' | 'sign-on' | 'throttle' | `${'acting/' | ''}${TokenPurpose}/${string}`
+export type Purpose = 'csrf' | 'sign-on' | 'throttle' | 'trail' | `${'acting/' | ''}${TokenPurpose}/${string}`
 
 /** What a token grants: the API, one request, or one file for some minutes (F3). */
 export type TokenPurpose = 'login' | 'short-lived' | `lease/${string}`

@@ -1,5 +1,6 @@
 import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import { formerNames } from '../model/built-in-entities.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
 
@@ -15,7 +16,7 @@ export function mayReadEntity(caller: Caller, rule: ReadRule): boolean {
  * @throws Problem 404 for an unknown entity; 401 or 403 for one that the caller may not read
  */
 export function readable(entities: ReadonlyMap<string, Entity>, name: string, caller: Caller): Entity {
-  const entity = entities.get(name)
+  const entity = entities.get(name) ?? entities.get(formerNames.get(name) ?? '')
   if (!entity) {
     const legal = [...entities.values()].filter(one => mayReadEntity(caller, one.read)).map(one => one.name)
     const { hint, members } = suggestion(name, legal)

@@ -59,7 +59,7 @@ export function queryRoutes(
         page,
         format,
         listing,
-        address: `${addresses.query}/${entity.name}`,
+        address: `${addresses.query}/${request.params.entity}`,
         timeLimits,
       })
 

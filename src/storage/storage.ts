@@ -7,6 +7,7 @@ import type { StoreFigures } from './figures.ts'
 import type { Identities } from './identities.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
+import type { Trail } from './trail.ts'
 
 /** Is called when the store has lost files, with what to do, and with null when they are back. */
 export type ReportLoss = (message: string | null) => void
@@ -25,6 +26,7 @@ export interface Storage {
   readonly repository: Repository
   readonly secrets: Secrets
   readonly identities: Identities
+  readonly trail: Trail
   readonly figures: StoreFigures
   readonly clock: Clock
   /** Rejects with `StoreUnavailable` if the store does not answer, or its files are not those that were opened. */

@@ -11,14 +11,14 @@ import { type Service, startService } from '../support/service/service.ts'
 const rules = { open: 'anonymous', shared: 'eperson', readers: 'group:Readers', closed: 'admin' } as const
 /** Everybody may read these, and sees in them what is there for them. */
 const byRow = ['items', 'bitstreams']
-const builtIn = ['epersons', 'groups', 'events', ...byRow]
+const builtIn = ['epersons', 'groups', 'audit-events', ...byRow]
 const entities = [...Object.keys(rules), ...builtIn]
 
 /** Who may read what; everybody else is refused. */
 const mayRead = {
   anonymous: ['open', ...byRow],
-  eperson: ['open', 'shared', 'events', ...byRow],
-  reader: ['open', 'shared', 'readers', 'events', ...byRow],
+  eperson: ['open', 'shared', 'audit-events', ...byRow],
+  reader: ['open', 'shared', 'readers', 'audit-events', ...byRow],
   administrator: entities,
 } as const
 

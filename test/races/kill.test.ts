@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { bearerOf, Client } from '../support/clients/client.ts'
 import { repeats } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
-import { type Served, serve } from '../support/service/process.ts'
+import { carrel, type Served, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** SIGKILL at any moment loses nothing that was acknowledged (D4, T4). */
@@ -65,7 +65,7 @@ interface TrailEvent {
   readonly eperson: string
 }
 
-test('D4 SIGKILL during logins, refreshes and logouts loses nothing that was acknowledged', async t => {
+test('D4 D9 SIGKILL during logins, refreshes and logouts loses nothing that was acknowledged, and the trail verifies', async t => {
   const dataFolder = temporaryFolder(t)
   const uuids = new Map<string, string>()
   await t.test('prepare', async prepare => {
@@ -121,4 +121,6 @@ test('D4 SIGKILL during logins, refreshes and logouts loses nothing that was ack
     for (const told of all) told.ended = told.ended.slice(-20)
   }
   assert.equal(await served.stop(), 0)
+  const verified = await carrel(dataFolder, ['events', 'verify'])
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr)
 })

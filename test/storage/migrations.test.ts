@@ -32,6 +32,7 @@ const older = {
     )
     for (const sql of postgresMigrations.slice(0, 2)) await runSql(url, sql)
     await runSql(url, 'INSERT INTO carrel.schema_version VALUES (1, 2)')
+    await runSql(url, `INSERT INTO carrel.secret (secret, made) VALUES ('\\\\x${'ab'.repeat(32)}', now())`)
     return { CARREL_DATA: temporaryFolder(t), CARREL_DATABASE_URL: url }
   },
 }
@@ -103,6 +104,7 @@ const released = {
     '4d58c0f46b46fd93fa2bf6ffaf0457229b90bdf69ca82744dd7ed66c9821a04d',
     'd78ebc23ec23d15ef57efd3aff008a94ff269288ff34f98b0ec4d7db9dd7728f',
     '196793fce0d355b7da8c2b6dad53b92584e239fa8c6bd7efa5c99e394004f0d2',
+    '7f026674f7cb6cf4ed4112c06b4dfed59c3c00ddc6f8f85aa8d64bf38738c5b9',
   ],
   postgres: [
     '7fe7de4a5dc297483b31ef8467b19eda178ef8a37967d04bff0e7dd90a5a3127',
@@ -111,6 +113,7 @@ const released = {
     '97c6d1dd2dda4c324406a7ea36099734242eab7111305cc0fe7929cbe8711fed',
     'c9ba0fb4e6fd4c9bfd0c04343058decb3574215eea46bf0e8da4cf40f6fb4717',
     '12ec0dcc31ab2a572a2fb8fb1eb6ebfd9defaaa943c27f7140f3f70e896560dc',
+    '1d445088978541cae3d469bb6ef743eeeb991dae253fd517a8f400dce8d2a4ae',
   ],
 }
 const migrations = { sqlite: sqliteMigrations, postgres: postgresMigrations }

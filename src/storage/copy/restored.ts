@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { OperatorError } from '../../model/errors.ts'
+import { keyringOf } from '../../model/keys.ts'
 import { logoutAll } from '../sqlite/account-changes.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
 import { databaseFile, migrate } from '../sqlite/migrate.ts'
 import { migrations } from '../sqlite/migrations.ts'
 import { baseOf } from '../sqlite/record-versions.ts'
+import { readSecrets } from '../sqlite/secrets.ts'
+import { openTrail } from '../sqlite/trail-changes.ts'
 import { entityPath } from './snapshot.ts'
 
 export { restoringFolder } from '../sqlite/migrate.ts'
@@ -35,15 +38,24 @@ export function checkSnapshot(db: Database, schema: number, paths: readonly stri
         )
 }
 
+interface Renewal {
+  /** Whether everyone has to log in again. */
+  readonly endSessions: boolean
+  /** CARREL_TOKEN_SECRET, newest first. */
+  readonly tokenSecrets: readonly string[]
+  readonly event: AuditEvent
+}
+
 /**
  * Makes a store of the snapshot in this folder: brings it to this version's schema, and gives it an id of its own, so that
  * it removes nothing from the folder of files of the store that was backed up.
- * @param endSessions whether everyone has to log in again
  */
-export function renewSnapshot(folder: string, endSessions: boolean, event: AuditEvent): void {
+export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event }: Renewal): void {
   migrate(folder, false)
+  const keyring = keyringOf(tokenSecrets, () => readSecrets(folder).map(({ secret }) => secret))
   const db = openDatabase(databaseFile(folder), { mode: 'write' })
   try {
+    openTrail(db, keyring())
     transaction(db, () => {
       db.run('UPDATE state SET store = ?', randomBytes(16).toString('hex'))
       // What is good for one use may have been used since the backup.

@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { keyringOf } from '../../model/keys.ts'
 import { raiseMark } from '../postgres/clock-changes.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
+import { keepKeys } from '../postgres/trail-keys.ts'
 import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './dump.ts'
 import { rowsAtOnce } from './rows-at-once.ts'
 
@@ -26,27 +28,33 @@ const progressStep = 10_000
 
 /**
  * Copies a whole embedded store to an empty database, in one transaction: after a failure the database is still empty.
+ * @param tokenSecrets CARREL_TOKEN_SECRET, newest first
  * @throws CopyError when the database is not empty, when what arrived is not what was sent, or when the store changed
  *   during the copy
  */
 export async function copyToPostgres(
   url: string,
   dump: Dump,
+  tokenSecrets: readonly string[],
   event: AuditEvent,
   progress: LoadProgress,
 ): Promise<readonly Loaded[]> {
-  const options = { url, statementTimeout: 0, queryTimeout: 0, setup: '' }
+  const keyring = keyringOf(tokenSecrets, () => dump.secrets.map(({ secret }) => secret).toReversed())
+  const keys = keepKeys(keyring)
+  const options = { url, statementTimeout: 0, queryTimeout: 0, setup: '', key: keys.current }
   await migrate(options, true)
   const db = await connect(options)
   try {
     await db.exec('BEGIN')
     await refuseUsed(db)
     // A new store has these; the copy brings its own.
-    await db.exec('DELETE FROM carrel.epersongroup; DELETE FROM carrel.secret')
+    await db.exec(`DELETE FROM carrel.epersongroup; DELETE FROM carrel.secret; DELETE FROM carrel.trail_key;
+      DELETE FROM carrel.trail_checkpoint; DELETE FROM carrel.trail_head`)
     const loaded = await loadDump(db, dump, progress)
     if (dump.hasChanged())
       throw new CopyError('the store changed while it was being copied; stop the service and copy again')
     // The trail says which store this is a copy of; until the copy is finished, that one owns the folder of files.
+    await keys.load(db)
     await recordEvent(db, { ...event, object: dump.storeId })
     await db.exec('COMMIT')
     return loaded
@@ -201,6 +209,8 @@ async function continueSequences(db: Connection): Promise<void> {
     SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));
     SELECT setval(pg_get_serial_sequence('carrel.provider_session', 'id'),
       greatest((SELECT max(id) FROM carrel.provider_session), 1));
+    SELECT setval(pg_get_serial_sequence('carrel.trail_key', 'id'),
+      greatest((SELECT max(id) FROM carrel.trail_key), 1));
     SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event), 1))`)
 }
 

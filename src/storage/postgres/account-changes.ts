@@ -5,8 +5,8 @@ import { type ProviderSession, type SessionColumns, toProviderSession } from '..
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
 import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
-import type { Pool, Queries, Value } from './driver.ts'
-import { eventValues, insertEvent, nineValues, now, recordEvent } from './events.ts'
+import type { Connection, Pool } from './driver.ts'
+import { eventValues, insertEvent, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
 import { changeMembership, lockEperson } from './group-changes.ts'
 import {
   type EpersonRow,
@@ -23,61 +23,40 @@ import {
  * is a transaction. Every change of an eperson gives them a new stamp, so that no node keeps using what it cached.
  */
 
-/**
- * Records the event of a login, in a statement whose CTE `changed` has a row if the login succeeds.
- * @param next the number of the placeholder for the first of `failedLoginValues`
- */
-export const insertLoginEvent = (next: number): string =>
-  `${insertEvent('')} SELECT $1, $2, CASE WHEN found THEN $3 ELSE $${next} END, $4,
-         CASE WHEN found THEN $5 ELSE $${next + 1} END, $6, $7, $8, $9
-       FROM (SELECT EXISTS (SELECT 1 FROM changed) AS found) one`
-
-export function failedLoginValues(event: AuditEvent): readonly Value[] {
-  const { outcome, actor } = failedLogin(event)
-  return [outcome, actor]
-}
-
 /** @returns undefined if the eperson has changed since their password was looked up */
-export async function recordLogin(
-  db: Queries,
-  login: Login,
-  event: AuditEvent,
-): Promise<Session | undefined> {
-  const [row] = await db.rows<SessionRow>(
-    `WITH changed AS (
-       UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($10, password_hash)
-       WHERE uuid = $11 AND password_stamp = $12 AND enabled RETURNING ${sessionColumns}
+export async function recordLogin(pool: Pool, login: Login, event: AuditEvent): Promise<Session | undefined> {
+  const sql = `WITH changed AS (
+       UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($15, password_hash)
+       WHERE uuid = $16 AND password_stamp = $17 AND enabled RETURNING ${sessionColumns}
      ), noted AS (
-       ${insertLoginEvent(13)}
-     ), ${rememberNetwork(15)}
-     SELECT * FROM changed`,
-    ...eventValues(event),
-    login.renewedHash,
-    login.uuid,
-    login.passwordStamp,
-    ...failedLoginValues(event),
-    ...networkValues(event),
+       ${insertLoginEvent(eventValues + 7)}
+     ), ${rememberNetwork(eventValues + 4)}
+     SELECT * FROM noted LEFT JOIN changed ON true`
+  const values = [login.renewedHash, login.uuid, login.passwordStamp, ...networkValues(event)]
+  const [row] = await pool.statement(db =>
+    runRecording<SessionRow | NoSession>(db, sql, event, values, failedLogin(event)),
   )
-  return row && toSession(row)
+  return row && row.uuid !== null ? toSession(row) : undefined
 }
+
+/** The row of a statement that has recorded a failed login. */
+export type NoSession = { uuid: null }
 
 export const replaceSessionKey = "session_key = $1, stamp = nextval('carrel.stamp')"
 
 export async function logout(
-  db: Queries,
+  pool: Pool,
   uuid: string,
   event: AuditEvent,
 ): Promise<ProviderSession | undefined> {
-  const [last] = await db.rows<SessionColumns>(
-    `WITH ended AS (UPDATE carrel.eperson SET session_key = $10, stamp = nextval('carrel.stamp') WHERE uuid = $11),
-       noted AS (${insertEvent(nineValues)}),
-       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $11 RETURNING id, provider, name, sid, detail)
-     SELECT provider, name, sid, detail FROM sessions ORDER BY id DESC LIMIT 1`,
-    ...eventValues(event),
-    randomBytes(32),
-    uuid,
+  const sql = `WITH ended AS (UPDATE carrel.eperson SET session_key = $15, stamp = nextval('carrel.stamp') WHERE uuid = $16),
+       noted AS (${insertEvent}),
+       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $16 RETURNING id, provider, name, sid, detail)
+     SELECT event_hash, provider, name, sid, detail FROM noted LEFT JOIN sessions ON true ORDER BY id DESC LIMIT 1`
+  const [last] = await pool.statement(db =>
+    runRecording<SessionColumns | { provider: null }>(db, sql, event, [randomBytes(32), uuid]),
   )
-  return last && toProviderSession(last)
+  return last && last.provider !== null ? toProviderSession(last) : undefined
 }
 
 /** Each gets another key: a hash of the old one and of a random value. */
@@ -104,7 +83,7 @@ export const addEperson = (pool: Pool, eperson: NewEperson, event: AuditEvent) =
   })
 
 export async function insertEperson(
-  db: Queries,
+  db: Connection,
   eperson: Omit<NewEperson, 'administrator'>,
   event: AuditEvent,
 ): Promise<Eperson | 'exists'> {
@@ -168,7 +147,7 @@ export const changeEperson = (
   pool: Pool,
   email: string,
   event: AuditEvent,
-  change: (db: Queries, eperson: EpersonRow) => Promise<Changed>,
+  change: (db: Connection, eperson: EpersonRow) => Promise<Changed>,
 ): Promise<Changed> =>
   pool.transaction(async db => {
     const eperson = await lockEperson(db, email)

@@ -2,6 +2,7 @@ import type { Group, Session } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
+import { countFailures } from '../shared/repeated-failures.ts'
 import {
   addEperson,
   deleteEperson,
@@ -37,7 +38,12 @@ interface Parts {
 }
 
 /** Accounts in PostgreSQL. */
-export function postgresAccounts({ pool, lookup, patientPool }: Parts): Accounts {
+export function postgresAccounts({
+  pool,
+  lookup,
+  patientPool,
+}: Parts): Accounts & { close(): Promise<void> } {
+  const failures = countFailures(event => recordEvent(pool, event))
   const sessions = new Map<string, Session>()
 
   const stampOf = async (uuid: string) =>
@@ -107,7 +113,8 @@ export function postgresAccounts({ pool, lookup, patientPool }: Parts): Accounts
         await patient.close()
       }
     },
-    recordEvent: event => recordEvent(pool, event),
+    recordEvent: failures.record,
+    close: failures.close,
     addEperson: (eperson, event) => addEperson(pool, eperson, event),
     setEnabled: (email, enabled, event) => setEnabled(pool, email, enabled, event),
     setPassword: (email, hash, event, checked) => setPassword(pool, email, hash, event, checked),

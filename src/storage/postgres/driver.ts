@@ -5,7 +5,9 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import type { TrailKey } from '../../model/trail.ts'
 import type { PoolFigures } from '../figures.ts'
+import { type Chain, chainWith } from './chain.ts'
 import { retryOnConflict, translateErrors } from './errors.ts'
 
 /** The only file that uses the PostgreSQL driver. */
@@ -21,6 +23,7 @@ export interface Queries {
 }
 
 export interface Connection extends Queries {
+  readonly chain: Chain
   /** The id of the server process, with which its current statement can be cancelled. */
   readonly processId: number
   /**
@@ -47,6 +50,8 @@ export interface ConnectionOptions {
   readonly setup: string
   /** A further statement, whose failure is ignored because not every server supports it. */
   readonly optionalSetup?: string
+  /** What events are sealed with, where any are recorded. */
+  readonly key?: () => TrailKey
 }
 
 /** How long to wait for a new or pooled connection, in ms: a client must have its 503 within 5 s. */
@@ -79,7 +84,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   // Pending statements fail with the same error. Without a listener, this event would end the process.
   client.on('error', ignore)
   await translateErrors(() => client.connect())
-  const connection = connectionOf(client, () => client.end())
+  const connection = connectionOf(client, chainWith(options.key), () => client.end())
   try {
     await prepare(connection, options)
   } catch (error) {
@@ -106,6 +111,8 @@ export interface PoolOptions extends ConnectionOptions {
 export interface Pool extends Queries {
   /** Runs work on one connection, which is not reused if `work` destroys it or fails. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /** Runs work that is a single statement on one connection, and retries it after a conflict. */
+  statement<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Runs work in a transaction, and retries it after a conflict. `work` must be safe to repeat. */
   transaction<T>(work: (queries: Connection) => Promise<T>): Promise<T>
   usage(): Omit<PoolFigures, 'name'>
@@ -120,10 +127,16 @@ export function createPool(options: PoolOptions): Pool {
     maxLifetimeSeconds: lifetime,
     onConnect: client =>
       prepare(
-        connectionOf(client, async () => {}),
+        connectionOf(client, chainWith(options.key), async () => {}),
         options,
       ),
   })
+  const chains = new WeakMap<pg.PoolClient, Chain>()
+  function chainOf(client: pg.PoolClient): Chain {
+    const known = chains.get(client) ?? chainWith(options.key)
+    chains.set(client, known)
+    return known
+  }
   // An idle connection was lost. The pool has already removed it.
   pool.on('error', ignore)
 
@@ -140,7 +153,7 @@ export function createPool(options: PoolOptions): Pool {
     // The pool doesn't listen while the connection is in use; without a listener, losing it would end the process.
     client.on('error', ignore)
     let destroyed = false
-    const connection = connectionOf(client, async () => {})
+    const connection = connectionOf(client, chainOf(client), async () => {})
     const pooled = {
       ...connection,
       destroy: () => {
@@ -178,6 +191,7 @@ export function createPool(options: PoolOptions): Pool {
       (await query(sql, values)).rows as T[],
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     use,
+    statement: work => retryOnConflict(() => use(work)),
     transaction,
     usage: () => ({
       max: options.size,
@@ -191,11 +205,13 @@ export function createPool(options: PoolOptions): Pool {
 
 function connectionOf(
   client: pg.ClientBase & { processID?: number | null },
+  chain: Chain,
   close: () => Promise<void>,
 ): Connection {
   const query = (sql: string, values: readonly Value[]) =>
     translateErrors(() => client.query(prepared(sql, values)))
   return {
+    chain,
     processId: client.processID ?? 0,
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
       (await query(sql, values)).rows as T[],

@@ -1,7 +1,9 @@
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import type { Entity } from '../../model/entities.ts'
+import { keyringOf } from '../../model/keys.ts'
 import type { Thread } from '../../threads/thread.ts'
 import { partFor, type Shared } from '../shared/event-loops.ts'
+import { type KeptTrail, keepTrail } from '../shared/keep-trail.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import type { Storage } from '../storage.ts'
 import { postgresAccounts } from './accounts.ts'
@@ -19,6 +21,9 @@ import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
 import { createTableListings, type TableDatabase } from './table-listings.ts'
+import { postgresTrail } from './trail.ts'
+import { openTrail } from './trail-changes.ts'
+import { keepKeys } from './trail-keys.ts'
 
 interface PostgresOptions {
   readonly url: string
@@ -34,6 +39,10 @@ interface PostgresOptions {
   readonly statementTimeout: number
   /** Metadata fields that only administrators see (Q19). */
   readonly hiddenMetadata: readonly string[]
+  /** CARREL_TOKEN_SECRET, newest first. */
+  readonly tokenSecrets: readonly string[]
+  /** How long events are kept, in days; null: for ever. */
+  readonly eventsRetention: number | null
   /** What the event loops of this process share. */
   readonly shared: Shared
 }
@@ -53,15 +62,18 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const { url, statementTimeout, shared } = options
   const poolSize = partFor(shared.loop, options.poolSize)
   const queue = partFor(shared.loop, options.queue)
-  const unlimited: ConnectionOptions = { url, statementTimeout: 0, queryTimeout: 0, setup: '' }
+  const keyring = keyringOf(options.tokenSecrets, () => secrets.current())
+  const keys = keepKeys(keyring)
+  const unlimited: ConnectionOptions = {
+    url,
+    statementTimeout: 0,
+    queryTimeout: 0,
+    setup: '',
+    key: keys.current,
+  }
   const isNew = shared.loop === null && (await migrate(unlimited, options.create))
 
-  const short: ConnectionOptions = {
-    url,
-    statementTimeout: shortTimeout,
-    queryTimeout: shortTimeout,
-    setup: '',
-  }
+  const short = { ...unlimited, statementTimeout: shortTimeout, queryTimeout: shortTimeout }
   const accountPool = createPool({ ...short, size: poolSize, queue })
   const worker = lazyWorker(shared)
 
@@ -141,6 +153,13 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval)
   polling.unref()
+  const trail = postgresTrail({ pool: accountPool, keys, keyring, connect: () => connect(unlimited) })
+  const accounts = postgresAccounts({
+    pool: accountPool,
+    lookup,
+    patientPool: () => createPool({ ...unlimited, size: 1, queue: 1 }),
+  })
+  let kept: KeptTrail | undefined
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= closeAll()
@@ -148,6 +167,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   }
   const closeAll = async () => {
     clearInterval(polling)
+    await accounts.close()
+    await kept?.close()
     entities.close()
     await lookup.close()
     await Promise.all(Object.values(poolsByName).map(pool => pool.close()))
@@ -155,17 +176,22 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   }
   try {
     await lookup.ask()
+    if (shared.loop === null) await openTrail(accountPool, keys)
+    else await keys.read(accountPool)
   } catch (error) {
     await close()
     throw error
   }
+  const isMain = shared.loop === null
+  // The other loops only look whether there is a new key.
+  const readKeys = () => keys.read(accountPool)
+  kept = keepTrail(
+    isMain ? trail : { ...trail, checkpoint: readKeys },
+    isMain ? options.eventsRetention : null,
+  )
   return {
     isNew,
-    accounts: postgresAccounts({
-      pool: accountPool,
-      lookup,
-      patientPool: () => createPool({ ...unlimited, size: 1, queue: 1 }),
-    }),
+    accounts,
     attempts: postgresAttempts(accountPool),
     entities,
     repository: postgresRepository(accountPool, lookup, audiences),
@@ -173,6 +199,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     identities: postgresIdentities(accountPool),
     figures: postgresFigures(poolsByName, { pages: turns, listings: places }, shared),
     clock,
+    trail,
     ping: async () => {
       await lookup.ask()
     },

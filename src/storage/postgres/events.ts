@@ -1,27 +1,88 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Queries, Value } from './driver.ts'
+import { eventRow, newChain, nothingBefore } from '../../model/trail.ts'
+import type { Connection, Pool, Row, Value } from './driver.ts'
 import { replaceNul } from './rows.ts'
 
-/** The audit trail. */
+/** The audit trail. Each connection has a chain of its own, so that none waits for another (docs/decisions/0027). */
 export const now = () => new Date().toISOString()
 
-export const insertEvent = (values: string) =>
-  `INSERT INTO carrel.event (time, event, outcome, eperson, actor, client_ip, method, object, reason) ${values}`
+/** How many values a statement with an event has before its own, of which the first is the time. */
+export const eventValues = 14
 
-export const eventValues = (event: AuditEvent): readonly Value[] => [
-  now(),
-  event.event,
-  event.outcome,
-  event.eperson,
-  event.actor,
-  event.clientIp,
-  event.method,
-  replaceNul(event.object),
-  replaceNul(event.reason),
-]
+/**
+ * Inserts the event of the first `eventValues` values, and returns its hash. Its id is given here, so it is hashed here.
+ */
+export const insertEvent = insert({ outcome: '$3', actor: '$5', seal: '$14', from: '' })
 
-export const nineValues = 'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)'
+/**
+ * The same for a login, in a statement whose CTE `changed` has a row if the login succeeds.
+ * @param next the number of the placeholder for the first of three values: what is sealed if it fails
+ */
+export const insertLoginEvent = (next: number): string =>
+  insert({
+    outcome: `CASE WHEN found THEN $3 ELSE $${next} END`,
+    actor: `CASE WHEN found THEN $5 ELSE $${next + 1} END`,
+    seal: `CASE WHEN found THEN $14::bytea ELSE $${next + 2}::bytea END`,
+    from: ', (SELECT EXISTS (SELECT 1 FROM changed) AS found) one',
+  })
 
-export async function recordEvent(db: Queries, event: AuditEvent): Promise<void> {
-  await db.run(insertEvent(nineValues), ...eventValues(event))
+function insert(of: Readonly<Record<'outcome' | 'actor' | 'seal' | 'from', string>>): string {
+  return `INSERT INTO carrel.event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
+      chain, place, hash)
+    SELECT n.id, $1, $2, ${of.outcome}, $4, ${of.actor}, $6, $7, $8, $9, $10::bigint, $11::bigint, $12::bigint,
+      sha256($13::bytea || int8send(n.id) || ${of.seal}::bytea)
+    FROM (SELECT nextval('carrel.event_id_seq') AS id) n${of.from} RETURNING hash AS event_hash`
+}
+
+/**
+ * Runs a statement that inserts an event by `insertEvent` and returns the column `event_hash`.
+ * @param more its values after those of the event
+ * @param otherwise for `insertLoginEvent`, the event if the login fails; its values come last
+ * @returns the rows, of which there is always one
+ */
+export async function runRecording<T extends Row>(
+  db: Connection,
+  sql: string,
+  event: AuditEvent,
+  more: readonly Value[] = [],
+  otherwise?: AuditEvent,
+): Promise<T[]> {
+  const { head } = db.chain
+  const key = db.chain.key()
+  const [time, chain, place] = [now(), head?.chain ?? newChain(), (head?.place ?? 0) + 1]
+  const rowOf = (one: AuditEvent) =>
+    eventRow({ ...one, object: replaceNul(one.object), reason: replaceNul(one.reason) }, time, chain, place)
+  const row = rowOf(event)
+  const failed = otherwise && rowOf(otherwise)
+  // If it fails, it may have been inserted all the same. Then the next event begins a chain.
+  db.chain.head = undefined
+  const rows = await db.rows<T & { event_hash: Uint8Array }>(
+    sql,
+    row.time,
+    row.event,
+    row.outcome,
+    row.eperson,
+    row.actor,
+    row.client_ip,
+    row.method,
+    row.object,
+    row.reason,
+    row.count,
+    chain,
+    place,
+    head?.hash ?? nothingBefore,
+    key.seal(row),
+    ...more,
+    ...(failed ? [failed.outcome, failed.actor, key.seal(failed)] : []),
+  )
+  const [first] = rows
+  if (!first) throw new Error('an event was not recorded')
+  db.chain.head = { chain, place, hash: first.event_hash }
+  return rows
+}
+
+/** @param db a connection in a transaction, or any of a pool */
+export async function recordEvent(db: Connection | Pool, event: AuditEvent): Promise<void> {
+  if ('statement' in db) await db.statement(connection => recordEvent(connection, event))
+  else await runRecording(db, insertEvent, event)
 }

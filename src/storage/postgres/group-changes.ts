@@ -3,7 +3,7 @@ import { emailKey, type Group, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, GroupUse } from '../accounts.ts'
 import { useOf } from '../shared/account-rules.ts'
-import type { Pool, Queries } from './driver.ts'
+import type { Connection, Pool, Queries } from './driver.ts'
 import { type EntityRow, toEntity } from './entity-changes.ts'
 import { now, recordEvent } from './events.ts'
 import { type EpersonRow, epersonColumns } from './rows.ts'
@@ -12,7 +12,7 @@ import { type EpersonRow, epersonColumns } from './rows.ts'
 export const addGroup = (pool: Pool, name: string, event: AuditEvent): Promise<Group | 'exists'> =>
   pool.transaction(db => insertGroup(db, name, event))
 
-async function insertGroup(db: Queries, name: string, event: AuditEvent): Promise<Group | 'exists'> {
+async function insertGroup(db: Connection, name: string, event: AuditEvent): Promise<Group | 'exists'> {
   const group = { uuid: randomUUID(), name }
   const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING'
   if ((await db.run(sql, group.uuid, name, now(), nameKey(name))) === 0) return 'exists'
@@ -69,7 +69,7 @@ const membershipChanges = {
 }
 
 export async function changeMembership(
-  db: Queries,
+  db: Connection,
   way: 'join' | 'leave',
   group: string,
   email: string,

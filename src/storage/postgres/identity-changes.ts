@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Eperson, emailKey, nameKey, type Session } from '../../model/accounts.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
+import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
   decide,
   type Identity,
@@ -12,16 +12,10 @@ import {
   recognitionEvents,
 } from '../../model/identities.ts'
 import type { Changed } from '../accounts.ts'
-import {
-  changeEperson,
-  failedLoginValues,
-  insertEperson,
-  insertLoginEvent,
-  replaceSessionKey,
-} from './account-changes.ts'
+import { changeEperson, insertEperson, type NoSession, replaceSessionKey } from './account-changes.ts'
 import { networkValues, rememberNetwork } from './attempt-changes.ts'
-import type { Pool, Queries } from './driver.ts'
-import { eventValues, now, recordEvent } from './events.ts'
+import type { Connection, Pool, Queries } from './driver.ts'
+import { eventValues, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
 import {
   type EpersonRow,
   epersonColumns,
@@ -57,32 +51,26 @@ export async function begin(
   { uuid, sessionKey, session }: ProviderLogin,
   event: AuditEvent,
 ): Promise<Session | undefined> {
-  const [row] = await pool.rows<SessionRow>(
-    `WITH changed AS (
-           UPDATE carrel.eperson SET last_login = $1 WHERE uuid = $10 AND session_key = $11 AND enabled
+  const sql = `WITH changed AS (
+           UPDATE carrel.eperson SET last_login = $1 WHERE uuid = $15 AND session_key = $16 AND enabled
            RETURNING ${sessionColumns}
          ), noted AS (
-           ${insertLoginEvent(17)}
-         ), ${rememberNetwork(19)}, begun AS (
+           ${insertLoginEvent(eventValues + 11)}
+         ), ${rememberNetwork(eventValues + 8)}, begun AS (
            INSERT INTO carrel.provider_session (eperson, provider, name, sid, detail, begun)
-           SELECT uuid, $12, $13, $14, $15, $1 FROM changed
+           SELECT uuid, $17, $18, $19, $20, $1 FROM changed
          ), forgotten AS (
-           DELETE FROM carrel.provider_session WHERE eperson = $10 AND id <=
-             (SELECT id FROM carrel.provider_session WHERE eperson = $10 ORDER BY id DESC LIMIT 1 OFFSET $16)
+           DELETE FROM carrel.provider_session WHERE eperson = $15 AND id <=
+             (SELECT id FROM carrel.provider_session WHERE eperson = $15 ORDER BY id DESC LIMIT 1 OFFSET $21)
          )
-         SELECT * FROM changed`,
-    ...eventValues(event),
-    uuid,
-    sessionKey,
-    session.provider,
-    session.name,
-    session.sid,
-    JSON.stringify(session.detail),
-    maxProviderSessions - 1,
-    ...failedLoginValues(event),
-    ...networkValues(event),
+         SELECT * FROM noted LEFT JOIN changed ON true`
+  const { provider, name, sid, detail } = session
+  const values = [uuid, sessionKey, provider, name, sid, JSON.stringify(detail), maxProviderSessions - 1]
+  const networks = networkValues(event)
+  const [row] = await pool.statement(db =>
+    runRecording<SessionRow | NoSession>(db, sql, event, [...values, ...networks], failedLogin(event)),
   )
-  return row && toSession(row)
+  return row && row.uuid !== null ? toSession(row) : undefined
 }
 
 export const endAtProvider = (
@@ -170,7 +158,7 @@ export async function whoIs(db: Queries, identity: Identity, matching: Matching)
 }
 
 async function recognizeOnce(
-  db: Queries,
+  db: Connection,
   identity: Identity,
   matching: Matching,
   event: AuditEvent,
@@ -202,7 +190,7 @@ async function recognizeOnce(
 }
 
 async function create(
-  db: Queries,
+  db: Connection,
   { email, firstName, lastName }: Identity,
   event: AuditEvent,
 ): Promise<Eperson> {

@@ -17,7 +17,7 @@ import {
   wantedBitstreams,
 } from '../shared/item-rows.ts'
 import type { PostgresAudiences } from './audiences.ts'
-import type { Pool, Queries, Value } from './driver.ts'
+import type { Connection, Pool, Queries, Value } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 
 /** Changes of items and bitstreams. */
@@ -132,7 +132,7 @@ interface Put {
 }
 
 async function putItem(
-  db: Queries,
+  db: Connection,
   event: AuditEvent,
   { item, given, givenBitstreams, fallback }: Put,
 ): Promise<PutOutcome> {

@@ -2,6 +2,7 @@ import type { Group } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
+import { countFailures } from '../shared/repeated-failures.ts'
 import { findEpersons, findGroups } from './account-searches.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
@@ -22,7 +23,13 @@ interface Parts {
 const maxStamps = 10_000
 
 /** Accounts in the embedded store: reads are synchronous on the caller's thread, writes go through the single writer. */
-export function sqliteAccounts({ db, snapshot, write, ...searches }: Parts): Accounts {
+export function sqliteAccounts({
+  db,
+  snapshot,
+  write,
+  ...searches
+}: Parts): Accounts & { close(): Promise<void> } {
+  const failures = countFailures(event => write('recordEvent', event))
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
   const stamps = new Map<string, number | undefined>()
   /** Of the store, when they were read. */
@@ -75,7 +82,8 @@ export function sqliteAccounts({ db, snapshot, write, ...searches }: Parts): Acc
     recordLogin: (login, event) => write('recordLogin', login, event),
     logout: (uuid, event) => write('logout', uuid, event),
     logoutAll: (event, now) => write('logoutAll', event, now),
-    recordEvent: event => write('recordEvent', event),
+    recordEvent: failures.record,
+    close: failures.close,
     addEperson: (eperson, event) => write('addEperson', eperson, event),
     setEnabled: (email, enabled, event) => write('setEnabled', email, enabled, event),
     setPassword: (email, hash, event, checked) => write('setPassword', email, hash, event, checked),

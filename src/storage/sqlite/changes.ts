@@ -22,10 +22,13 @@ import {
   unlink,
 } from './identity-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
+import { checkpoint, pruneSome } from './trail-changes.ts'
 
 /** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
 export const changes = {
   recordEvent,
+  checkpoint,
+  pruneSome,
   recordLogin,
   logout,
   logoutAll,

@@ -1,7 +1,9 @@
 import { makeFolder } from '../../lib/make-folder.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { keyringOf } from '../../model/keys.ts'
 import type { Shared } from '../shared/event-loops.ts'
+import { keepTrail } from '../shared/keep-trail.ts'
 import type { ReportLoss, Storage } from '../storage.ts'
 import { sqliteAccounts } from './accounts.ts'
 import { sqliteAttempts } from './attempts.ts'
@@ -24,6 +26,7 @@ import { createReaderThreads } from './reader-threads.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
+import { sqliteTrail } from './trail.ts'
 
 interface SqliteOptions {
   readonly dataFolder: string
@@ -31,6 +34,10 @@ interface SqliteOptions {
   readonly create: boolean
   /** Metadata fields that only administrators see (Q19). */
   readonly hiddenMetadata: readonly string[]
+  /** CARREL_TOKEN_SECRET, newest first. */
+  readonly tokenSecrets: readonly string[]
+  /** How long events are kept, in days; null: for ever. */
+  readonly eventsRetention: number | null
   /** What the event loops of this process share. */
   readonly shared: Shared
   /** Of a statement of a listing, in ms. */
@@ -47,6 +54,8 @@ export async function openEngine({
   dataFolder,
   create,
   hiddenMetadata,
+  tokenSecrets,
+  eventsRetention,
   shared,
   statementTimeout,
   report,
@@ -67,10 +76,14 @@ export async function openEngine({
   const files = createFilesInPlace(opened)
   const snapshot = createSharedSnapshot(connection, index, files)
   const { db } = snapshot
-  const writer = createGroupCommit(opened, shared)
+  const secrets = fileSecrets(dataFolder, event => writer.write('recordEvent', event))
+  const keyring = keyringOf(tokenSecrets, secrets.current)
+  const writer = createGroupCommit(opened, keyring, shared)
   const reporting = shared.loop === null ? reportLosses(files, report) : undefined
-  const secrets = fileSecrets(dataFolder, writer.write)
   const readerThreads = createReaderThreads(shared, statementTimeout)
+  const trail = sqliteTrail({ file, keyring, write: writer.write })
+  const kept = shared.loop === null ? keepTrail(trail, eventsRetention) : undefined
+  const accounts = sqliteAccounts({ db, snapshot, write: writer.write, file, readerThreads })
   const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
     db,
@@ -85,12 +98,13 @@ export async function openEngine({
   })
   return {
     isNew,
-    accounts: sqliteAccounts({ db, snapshot, write: writer.write, file, readerThreads }),
+    accounts,
     attempts: sqliteAttempts({ db, write: writer.write }),
     entities,
     repository: sqliteRepository({ db, write: writer.write, audiencesOf }),
     secrets,
     identities: sqliteIdentities({ db, write: writer.write }),
+    trail,
     figures: sqliteFigures(dataFolder, readerThreads, shared),
     clock: sqliteClock({ db, write: writer.write }),
     ping: async () => {
@@ -102,6 +116,8 @@ export async function openEngine({
     },
     close: async () => {
       clearInterval(reporting)
+      await accounts.close()
+      await kept?.close()
       await writer.close()
       await readerThreads.close()
       entities.close()

@@ -1,20 +1,63 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Database } from './driver.ts'
+import { eventHash, eventRow, newChain, nothingBefore } from '../../model/trail.ts'
+import type { Database, Prepared } from './driver.ts'
+import { keyOf } from './trail-keys.ts'
 
-/** The audit trail. */
+/** The audit trail. Every event is in a chain (docs/decisions/0027). */
 export function recordEvent(db: Database, event: AuditEvent): void {
-  db.run(
-    'INSERT INTO event (time, event, outcome, eperson, actor, client_ip, method, object, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    now(),
-    event.event,
-    event.outcome,
-    event.eperson,
-    event.actor,
-    event.clientIp,
-    event.method,
-    event.object,
-    event.reason,
+  const { last, insert } = statementsOf(db)
+  // Other processes write to the store too: before a transaction, only the table knows where the chain has got to.
+  const [before, chain, place, hash] = ends.get(db) ?? ((last.get() ?? []) as End)
+  const id = (before ?? lastIdOf(db)) + 1
+  // The events before may all have been pruned.
+  const row = eventRow(event, now(), chain ?? newChain(), (place ?? 0) + 1)
+  const added = eventHash(hash ?? nothingBefore, id, keyOf(db).seal(row))
+  insert.run(
+    id,
+    row.time,
+    row.event,
+    row.outcome,
+    row.eperson,
+    row.actor,
+    row.client_ip,
+    row.method,
+    row.object,
+    row.reason,
+    row.count,
+    row.chain,
+    row.place,
+    added,
   )
+  ends.set(db, [id, row.chain, row.place, added])
 }
 
+/** The last event: its id, chain, place and hash. */
+type End = [id?: number, chain?: number | null, place?: number | null, hash?: Uint8Array | null]
+
+/** As long as a transaction goes on. */
+const ends = new WeakMap<Database, End>()
+
+/** To be called when a transaction begins, and when a part of it was rolled back. */
+export const forgetEnd = (db: Database): boolean => ends.delete(db)
+
 export const now = () => new Date().toISOString()
+
+const statements = new WeakMap<Database, { readonly last: Prepared; readonly insert: Prepared }>()
+
+function statementsOf(db: Database) {
+  const known = statements.get(db)
+  if (known) return known
+  const prepared = {
+    last: db.prepare('SELECT id, chain, place, hash FROM event ORDER BY id DESC LIMIT 1'),
+    insert: db.prepare(
+      `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
+         chain, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+  }
+  statements.set(db, prepared)
+  return prepared
+}
+
+/** An id is never given twice. */
+const lastIdOf = (db: Database): number =>
+  db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'event'")?.seq ?? 0

@@ -1,8 +1,9 @@
 import { StoreUnavailable } from '../../model/errors.ts'
+import type { Keyring } from '../../model/keys.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import type { changes } from './changes.ts'
 import type { OpenedFiles } from './files-in-place.ts'
-import type { WriteCall, WriterHandlers } from './writer.ts'
+import type { WriteCall, WriterData, WriterHandlers } from './writer.ts'
 
 /** Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk. */
 export type Write = <K extends keyof typeof changes>(
@@ -15,8 +16,11 @@ type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer 
  * Sends the writer thread all changes that have queued up since its last reply. What several event loops send while it
  * commits shares the next commit.
  */
-export function createGroupCommit(opened: OpenedFiles, { threads }: Shared) {
-  const start = () => threads.start<WriterHandlers>('storage/sqlite/writer', 0, opened)
+export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threads }: Shared) {
+  const start = () => {
+    const data: WriterData = { opened, secrets: keyring() }
+    return threads.start<WriterHandlers>('storage/sqlite/writer', 0, data)
+  }
   let thread = start()
   type QueuedCall = { call: WriteCall; resolve: (result: never) => void; reject: (error: unknown) => void }
   let queue: QueuedCall[] = []

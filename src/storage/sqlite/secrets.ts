@@ -11,10 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Secrets } from '../secrets.ts'
 import { createSigningOrder } from '../shared/signing-order.ts'
-import type { Write } from './group-commit.ts'
 
 /** The next rotation drops secrets that were replaced longer ago than this, in ms. */
 const keepOld = 90 * 24 * 3600 * 1000
@@ -25,8 +25,9 @@ const lookAgainAfter = 1_000
  * The secrets of the embedded store (T7): the file `secret` in the data folder, mode 0600, a line each, newest first:
  * 256 random bits in base64url, and when it was made. A running service notices a rotation within a second, and then signs
  * with the new secret as soon as all others accept it.
+ * @param record writes an event to the trail
  */
-export function fileSecrets(dataFolder: string, write: Write): Secrets {
+export function fileSecrets(dataFolder: string, record: (event: AuditEvent) => Promise<void>): Secrets {
   const file = join(dataFolder, 'secret')
   createOnce(file)
   const order = createSigningOrder()
@@ -56,7 +57,7 @@ export function fileSecrets(dataFolder: string, write: Write): Secrets {
       const temporary = `${file}.${process.pid}`
       writeWhole(temporary, [newLine(), ...lines])
       renameSync(temporary, file)
-      await write('recordEvent', event)
+      await record(event)
       return lines.length + 1
     },
   }

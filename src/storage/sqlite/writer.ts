@@ -2,7 +2,9 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { serveThread } from '../../threads/thread.ts'
 import { changes } from './changes.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
+import { forgetEnd } from './events.ts'
 import { createFilesInPlace, type Loss, lookAgainAfter, type OpenedFiles } from './files-in-place.ts'
+import { openTrail } from './trail-changes.ts'
 
 export type WriteCall = readonly [name: keyof typeof changes, args: readonly unknown[]]
 export type WriteReply = { readonly result: unknown } | { readonly error: string }
@@ -13,7 +15,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-const handlersOn = (db: Database, requireFiles: () => void) => {
+const handlersOn = (db: Database, requireFiles: () => void, requireTrail: () => void) => {
   let waiting: Waiting[] = []
 
   function commitAll(): void {
@@ -21,6 +23,7 @@ const handlersOn = (db: Database, requireFiles: () => void) => {
     waiting = []
     try {
       requireFiles()
+      requireTrail()
       const replies = commit(all.flatMap(one => one.calls))
       // What went into a file that nobody will open again isn't acknowledged.
       requireFiles()
@@ -35,8 +38,9 @@ const handlersOn = (db: Database, requireFiles: () => void) => {
   }
 
   const commit = (calls: readonly WriteCall[]): WriteReply[] =>
-    transaction(db, () =>
-      calls.map(([name, args]) => {
+    transaction(db, () => {
+      forgetEnd(db)
+      return calls.map(([name, args]) => {
         db.exec('SAVEPOINT call')
         try {
           const change = changes[name] as (...args: readonly unknown[]) => unknown
@@ -46,10 +50,11 @@ const handlersOn = (db: Database, requireFiles: () => void) => {
         } catch (error) {
           // A full disk may have rolled back the whole transaction. Then this throws too, and every call fails.
           db.exec('ROLLBACK TO call; RELEASE call')
+          forgetEnd(db)
           return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
         }
-      }),
-    )
+      })
+    })
 
   return {
     /** Waits for what has arrived from other event loops, so that it shares the commit. */
@@ -64,11 +69,17 @@ const handlersOn = (db: Database, requireFiles: () => void) => {
 
 export type WriterHandlers = ReturnType<typeof handlersOn>
 
+export interface WriterData {
+  readonly opened: OpenedFiles
+  /** Of the service, the one that signs first: they open the keys of the audit trail. */
+  readonly secrets: readonly Uint8Array[]
+}
+
 /**
  * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a second
  * can still take thousands of logins a second. No call is answered before its commit is on disk.
  */
-serveThread((opened: OpenedFiles) => {
+serveThread(({ opened, secrets }: WriterData) => {
   const db = openDatabase(opened.file, { mode: 'write', cache: 2_000 })
   const files = createFilesInPlace(opened)
   // FULL syncs the write-ahead log at every commit, so that an acknowledged change survives a power failure.
@@ -87,14 +98,24 @@ serveThread((opened: OpenedFiles) => {
     const loss = find()
     if (loss) throw new StoreUnavailable(loss.message)
   }
+  const requireTrail = onceDone(() => openTrail(db, secrets))
   return {
-    handlers: handlersOn(db, requireFiles),
+    handlers: handlersOn(db, requireFiles, requireTrail),
     close: () => {
       clearInterval(looking)
       db.close()
     },
   }
 })
+
+/** Does the work once, as soon as it succeeds. */
+function onceDone(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) work()
+    isDone = true
+  }
+}
 
 /**
  * Without its log, the database has only what was copied into it. While this connection is open, the log can still be

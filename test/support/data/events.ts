@@ -14,17 +14,18 @@ export interface Event {
   readonly method: string | null
   readonly object: string | null
   readonly reason: string | null
+  readonly count: number
 }
 
 /** The events of this name, oldest first, without what differs from run to run. */
 export async function eventsOf(
   admin: Client,
   name: string,
-): Promise<Omit<Event, 'id' | 'time' | 'event' | 'actor_email'>[]> {
-  const response = await admin.get('/api/query/v4/events')
+): Promise<Omit<Event, 'id' | 'time' | 'event' | 'actor_email' | 'count'>[]> {
+  const response = await admin.get('/api/query/v4/audit-events')
   assert.equal(response.status, 200)
   const all = (await response.json()) as Event[]
   return all
     .filter(({ event }) => event === name)
-    .map(({ id: _id, time: _time, event: _event, actor_email: _email, ...rest }) => rest)
+    .map(({ id: _id, time: _time, event: _event, actor_email: _email, count: _count, ...rest }) => rest)
 }

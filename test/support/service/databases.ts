@@ -27,7 +27,8 @@ export async function createStore(t: TestContext): Promise<string> {
     url,
     `UPDATE carrel.secret SET secret = '\\x${randomBytes(32).toString('hex')}', made = now();
      UPDATE carrel.epersongroup SET uuid = '${randomUUID()}';
-     UPDATE carrel.state SET store = '${randomUUID()}'`,
+     UPDATE carrel.state SET store = '${randomUUID()}';
+     DELETE FROM carrel.trail_key; DELETE FROM carrel.trail_checkpoint; DELETE FROM carrel.trail_head`,
   )
   return url
 }

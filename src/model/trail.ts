@@ -1,0 +1,178 @@
+import { hash, randomBytes } from 'node:crypto'
+import { type Mac, macWith } from '../lib/hmac.ts'
+import type { AuditEvent } from './audit-events.ts'
+
+/**
+ * How the audit trail is chained and signed (D9, docs/decisions/0027). An event's hash is
+ * SHA-256(hash of the event before in its chain ‖ id, 8 bytes big-endian ‖ seal), and its seal is HMAC-SHA256 with the
+ * trail's key over all its other columns. So without the key nobody can make, change or move an event, and with it
+ * anybody can check that.
+ */
+
+/** An event as it is stored, but for its id and hash. Columns have the names that they have in the table. */
+export interface EventRow {
+  readonly chain: number
+  /** From 1, in its chain. */
+  readonly place: number
+  readonly time: string
+  readonly event: string
+  readonly outcome: string
+  readonly eperson: string | null
+  readonly actor: string | null
+  readonly client_ip: string | null
+  readonly method: string | null
+  readonly object: string | null
+  readonly reason: string | null
+  /** How many events it stands for: identical failures are counted. */
+  readonly count: number
+}
+
+/** What is sealed of an event. */
+const sealed = (row: EventRow): string =>
+  JSON.stringify([
+    row.chain,
+    row.place,
+    row.time,
+    row.event,
+    row.outcome,
+    row.eperson,
+    row.actor,
+    row.client_ip,
+    row.method,
+    row.object,
+    row.reason,
+    row.count,
+  ])
+
+/** Where a chain has got to. */
+export interface Head {
+  readonly chain: number
+  readonly place: number
+  readonly hash: Uint8Array
+}
+
+/** A head that a checkpoint signs, with the id and time of its event. */
+export interface SignedHead extends Head {
+  readonly event: number
+  readonly time: string
+}
+
+/**
+ * `begin`: the first, which takes in the events of before the upgrade. `heads`: where the chains that have grown have got
+ * to. `prune`: what was removed, where each chain that lost events goes on.
+ */
+export type CheckpointKind = 'begin' | 'heads' | 'prune'
+
+/** Each one signs the one before, so that none can be taken out of the middle. */
+export interface Checkpoint {
+  readonly n: number
+  readonly time: string
+  readonly kind: CheckpointKind
+  /** A `CheckpointDetail` as JSON, as it was signed. */
+  readonly detail: string
+  /** In the order of chain and place. */
+  readonly heads: readonly SignedHead[]
+  readonly mac: Uint8Array
+}
+
+export interface CheckpointDetail {
+  /** The largest id of an event that it looked at. */
+  readonly upto: number
+  /** How many events it took in (`begin`) or removed (`prune`). */
+  readonly events?: number
+  /** Of all events that were ever removed. */
+  readonly pruned?: number
+  /** Events before this time were removed. */
+  readonly before?: string
+  /** The first checkpoint that was kept, and the MAC of the one before it in hexadecimal. */
+  readonly first?: number
+  readonly firstPrevious?: string
+}
+
+/** What comes before the first event of a chain, and before the first checkpoint. */
+export const nothingBefore: Uint8Array = new Uint8Array(32)
+
+/** A random number that no other chain is likely to have. SQLite, PostgreSQL and JSON keep it exact. */
+export const newChain = (): number => Number(randomBytes(8).readBigUInt64BE() >> 11n)
+
+export interface TrailKey {
+  /** The seal of an event. */
+  seal(row: EventRow): Buffer
+  /** The MAC of a checkpoint after the one with the MAC `previous`. */
+  sign(previous: Uint8Array, checkpoint: Omit<Checkpoint, 'mac'>): Buffer
+}
+
+/** @param bytes 32 random ones */
+export function trailKey(bytes: Uint8Array): TrailKey {
+  const mac: Mac = macWith(bytes)
+  return {
+    seal: row => mac(Buffer.from(`event ${sealed(row)}`)),
+    sign: (previous, { n, time, kind, detail, heads }) =>
+      mac(
+        Buffer.from(
+          `checkpoint ${JSON.stringify([
+            hex(previous),
+            n,
+            time,
+            kind,
+            detail,
+            heads.map(head => [head.chain, head.place, head.event, head.time, hex(head.hash)]),
+          ])}`,
+        ),
+      ),
+  }
+}
+
+/** Reused by every call: nothing is awaited between filling and hashing it. */
+const hashed = Buffer.alloc(72)
+
+/** The hash of an event. PostgreSQL computes the same, where the id is given only as the row is inserted. */
+export function eventHash(before: Uint8Array, id: number, seal: Uint8Array): Buffer {
+  hashed.set(before)
+  hashed.writeUInt32BE(Math.floor(id / 2 ** 32), 32)
+  hashed.writeUInt32BE(id % 2 ** 32, 36)
+  hashed.set(seal, 40)
+  return hash('sha256', hashed, 'buffer')
+}
+
+/** @param time in RFC 3339 */
+export const eventRow = (event: AuditEvent, time: string, chain: number, place: number): EventRow => ({
+  chain,
+  place,
+  time,
+  event: event.event,
+  outcome: event.outcome,
+  eperson: event.eperson,
+  actor: event.actor,
+  client_ip: event.clientIp,
+  method: event.method,
+  // What is stored can be read back: a lone surrogate can't.
+  object: event.object?.toWellFormed() ?? null,
+  reason: event.reason?.toWellFormed() ?? null,
+  count: event.count ?? 1,
+})
+
+/** The checkpoint that follows the one with this MAC. */
+export const signCheckpoint = (
+  key: TrailKey,
+  previous: Pick<Checkpoint, 'n' | 'mac'> | undefined,
+  kind: CheckpointKind,
+  detail: CheckpointDetail,
+  heads: readonly SignedHead[],
+): Checkpoint => {
+  const checkpoint = {
+    n: (previous?.n ?? 0) + 1,
+    time: new Date().toISOString(),
+    kind,
+    detail: JSON.stringify(detail),
+    heads: heads.toSorted((a, b) => a.chain - b.chain || a.place - b.place),
+  }
+  return { ...checkpoint, mac: key.sign(previous?.mac ?? nothingBefore, checkpoint) }
+}
+
+export const detailOf = ({ detail }: Pick<Checkpoint, 'detail'>): CheckpointDetail => JSON.parse(detail)
+
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** What an operator keeps elsewhere: the number of a checkpoint, and its MAC, which stands for everything before it. */
+export const checkpointName = ({ n, mac }: Pick<Checkpoint, 'n' | 'mac'>): string => `${n}:${hex(mac)}`

@@ -1,0 +1,58 @@
+import type { Trail } from '../trail.ts'
+
+/** How often heads are signed, in ms: as much as could be cut off the end unnoticed. */
+const checkpointInterval = 10_000
+/** How often old events are looked for, in ms. */
+const pruneInterval = 60_000
+/** How many steps a round of pruning takes at most, and the pause between two, in ms. */
+const pruneSteps = 200
+const prunePause = 50
+const day = 24 * 3600 * 1000
+
+export interface KeptTrail {
+  /** Signs what is new, for the last time. */
+  close(): Promise<void>
+}
+
+/**
+ * Signs checkpoints, and removes events that are older than they are to be kept.
+ * @param retention in days; null: for ever
+ */
+export function keepTrail(
+  trail: { readonly checkpoint: () => Promise<unknown> } & Pick<Trail, 'pruneSome'>,
+  retention: number | null,
+): KeptTrail {
+  let isClosed = false
+  let running: Promise<unknown> = Promise.resolve()
+  const run = (work: () => Promise<unknown>) => {
+    // A round that fails is followed by the next; it must not end the process.
+    running = running.then(work).catch(() => {})
+    return running
+  }
+
+  const timers = [setInterval(() => void run(trail.checkpoint), checkpointInterval).unref()]
+  if (retention !== null)
+    timers.push(
+      setInterval(() => void run(() => pruneOlder(trail, retention, () => isClosed)), pruneInterval).unref(),
+    )
+  return {
+    close: async () => {
+      isClosed = true
+      for (const timer of timers) clearInterval(timer)
+      await run(trail.checkpoint)
+    },
+  }
+}
+
+/** Removes events that are older than so many days, in steps with a pause between them. */
+export async function pruneOlder(
+  trail: Pick<Trail, 'pruneSome'>,
+  days: number,
+  isClosed: () => boolean,
+): Promise<void> {
+  const before = new Date(Date.now() - days * day).toISOString()
+  for (let step = 0; step < pruneSteps && !isClosed(); step++) {
+    if ((await trail.pruneSome(before)) === 0) return
+    await new Promise(resolve => setTimeout(resolve, prunePause))
+  }
+}

@@ -1,0 +1,71 @@
+import {
+  type Checkpoint,
+  type CheckpointDetail,
+  detailOf,
+  type EventRow,
+  hex,
+  nothingBefore,
+  type SignedHead,
+} from '../../model/trail.ts'
+import type { StoredEvent } from '../trail.ts'
+
+/** What both engines decide in the same way when they prune the audit trail (docs/decisions/0027). */
+
+/** How many events, and checkpoints, are removed at a time: the writer must not be kept for long. */
+export const pruneLimit = 1_000
+/** Only a connection that is closed by then could still add to a chain, in ms. */
+const goesOnFor = 24 * 3600 * 1000
+
+/** A checkpoint without its heads. */
+export type Link = Pick<Checkpoint, 'n' | 'time' | 'mac'>
+
+/** The newest checkpoint of a pruning. */
+export type Marker = Pick<Checkpoint, 'n' | 'detail' | 'heads'>
+
+/**
+ * The heads of the last marker that the new one has to repeat: of chains that go on, or may.
+ * @param present chains that still have events
+ */
+export function carriedHeads(
+  marker: Marker | undefined,
+  added: readonly SignedHead[],
+  present: ReadonlySet<number>,
+): readonly SignedHead[] {
+  const replaced = new Set(added.map(({ chain }) => chain))
+  const recent = new Date(Date.now() - goesOnFor).toISOString()
+  return (marker?.heads ?? []).filter(
+    ({ chain, time }) => !replaced.has(chain) && (present.has(chain) || time > recent),
+  )
+}
+
+/**
+ * The first checkpoint to keep: those of before the time have signed events that are gone, too.
+ * @param oldest some of the oldest, by number
+ */
+export function firstKept(of: {
+  readonly oldest: readonly Link[]
+  readonly marker: Marker | undefined
+  readonly before: string
+}): { readonly first: number; readonly firstPrevious: string } {
+  const at = of.oldest.findIndex(({ time }) => time >= of.before)
+  const dropped = at < 0 ? of.oldest.at(-1) : of.oldest[at - 1]
+  if (dropped) return { first: dropped.n + 1, firstPrevious: hex(dropped.mac) }
+  const { firstPrevious = hex(nothingBefore), first = 1 } = of.marker ? detailOf(of.marker) : {}
+  return { first, firstPrevious }
+}
+
+export const prunedDetail = (
+  marker: Marker | undefined,
+  events: number,
+  before: string,
+): Pick<CheckpointDetail, 'events' | 'pruned' | 'before'> => ({
+  events,
+  pruned: events + (marker ? (detailOf(marker).pruned ?? 0) : 0),
+  before,
+})
+
+/** The event as it is sealed in its place in a chain. */
+export const sealedRow = (event: StoredEvent, chain: number, place: number): EventRow => {
+  const { id: _, hash: __, ...columns } = event
+  return { ...columns, chain, place }
+}

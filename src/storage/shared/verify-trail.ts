@@ -1,0 +1,219 @@
+import {
+  type Checkpoint,
+  checkpointName,
+  detailOf,
+  nothingBefore,
+  type SignedHead,
+} from '../../model/trail.ts'
+import type { Rows, StoredEvent, TrailReader } from '../trail.ts'
+import { type Blame, ChainCheck, isSame } from './chain-check.ts'
+
+/** Something that is not as it was written. */
+export interface Fault {
+  /** The id of the event; null: it is about a checkpoint. */
+  readonly event: number | null
+  readonly time: string | null
+  readonly problem: string
+}
+
+export interface Verdict {
+  /** The first of them. */
+  readonly faults: readonly Fault[]
+  readonly events: number
+  readonly checkpoints: number
+  /** When the trail began, and how many events it took in then. */
+  readonly begun: { readonly time: string; readonly events: number } | null
+  /** How many events were pruned, and those before which time. */
+  readonly pruned: { readonly events: number; readonly before: string } | null
+  /** The name and time of the last checkpoint. */
+  readonly last: { readonly name: string; readonly time: string } | null
+}
+
+interface Options {
+  /** How many faults to name at most. */
+  readonly maxFaults: number
+  /** The name of a checkpoint that was kept elsewhere; null: none. */
+  readonly kept: string | null
+}
+
+/** Events between two reports of progress. */
+const progressStep = 10_000
+
+/** Ends the verification. */
+class Enough extends Error {}
+
+/**
+ * Verifies the audit trail (D9, docs/decisions/0027). Needs memory for what the last pruning has left, and no more.
+ * @param progress is told how much is done, 0 to 1
+ */
+export async function verifyTrail(
+  trail: TrailReader,
+  { maxFaults, kept }: Options,
+  progress: (share: number) => void,
+): Promise<Verdict> {
+  const count = await trail.count(null)
+  const faults: Fault[] = []
+  const blame = (event: number | null, time: string | null, problem: string): void => {
+    faults.push({ event, time, problem })
+    if (faults.length >= maxFaults) throw new Enough()
+  }
+  const verdict = { events: 0, checkpoints: 0 }
+  let summary: Summary = { begun: null, marker: undefined, last: undefined, isKept: kept === null }
+  try {
+    if (trail.locked > 0) blame(null, null, lockedKeys(trail.locked))
+    const marker = await newestMarker(trail)
+    for await (const checkpoint of readCheckpoints(trail, marker, blame)) {
+      verdict.checkpoints++
+      summary = add(summary, checkpoint, kept)
+    }
+    if (!summary.isKept) blame(null, null, `the checkpoint ${kept} is not in the trail`)
+    if (!summary.last) blame(null, null, 'there is no checkpoint, not even the first')
+    for await (const _ of readEvents(trail, marker, blame))
+      if (++verdict.events % progressStep === 0) progress(verdict.events / count)
+  } catch (error) {
+    if (!(error instanceof Enough)) throw error
+  }
+  const { begun, marker, last } = summary
+  const pruned = marker && readDetail(marker)
+  return {
+    faults,
+    ...verdict,
+    begun: begun && { time: begun.time, events: readDetail(begun)?.events ?? 0 },
+    pruned: pruned ? { events: pruned.pruned ?? 0, before: pruned.before ?? '' } : null,
+    last: last ? { name: checkpointName(last), time: last.time } : null,
+  }
+}
+
+const lockedKeys = (count: number) =>
+  `${count === 1 ? 'a key' : `${count} keys`} of the trail can't be opened: what was written with it can't be verified. ` +
+  'Add the secret that was in use then (CARREL_TOKEN_SECRET), or restore the table of keys from a backup'
+
+interface Summary {
+  readonly begun: Checkpoint | null
+  readonly marker: Checkpoint | undefined
+  readonly last: Checkpoint | undefined
+  readonly isKept: boolean
+}
+
+const add = (summary: Summary, checkpoint: Checkpoint, kept: string | null): Summary => ({
+  begun: checkpoint.kind === 'begin' ? checkpoint : summary.begun,
+  marker: checkpoint.kind === 'prune' ? checkpoint : summary.marker,
+  last: checkpoint,
+  isKept: summary.isKept || checkpointName(checkpoint) === kept,
+})
+
+/** Says where each chain, and the chain of checkpoints, goes on. */
+async function newestMarker(trail: TrailReader): Promise<Checkpoint | undefined> {
+  let newest: Checkpoint | undefined
+  for await (const checkpoint of trail.checkpoints()) if (checkpoint.kind === 'prune') newest = checkpoint
+  return newest
+}
+
+/** Checks that each checkpoint is signed, and follows the one before. */
+async function* readCheckpoints(
+  trail: TrailReader,
+  marker: Checkpoint | undefined,
+  blame: Blame,
+): AsyncIterable<Checkpoint> {
+  const start = marker && readDetail(marker)
+  let next = start?.first ?? 1
+  let previous: Uint8Array = start?.firstPrevious ? Buffer.from(start.firstPrevious, 'hex') : nothingBefore
+  for await (const checkpoint of trail.checkpoints()) {
+    const { n, time } = checkpoint
+    if (n !== next) blame(null, time, `checkpoints are missing: ${next} should come before ${n}`)
+    // After a gap, what it was signed with is unknown.
+    else if (!trail.keys.some(key => isSame(key.sign(previous, checkpoint), checkpoint.mac)))
+      blame(null, time, `the checkpoint ${n} is not as it was signed`)
+    next = n + 1
+    previous = checkpoint.mac
+    yield checkpoint
+  }
+}
+
+/** What was tampered with may hold anything. It is blamed for that when its signature is checked. */
+function readDetail(marker: Checkpoint) {
+  try {
+    return detailOf(marker)
+  } catch {
+    return undefined
+  }
+}
+
+/** Checks that each event is sealed, follows the one before in its chain, and is what checkpoints have signed. */
+async function* readEvents(
+  trail: TrailReader,
+  marker: Checkpoint | undefined,
+  blame: Blame,
+): AsyncIterable<StoredEvent> {
+  const starts = new Map(marker?.heads.map(head => [head.chain, head]))
+  const heads = peekable(trail.heads())
+  let chain: ChainCheck | undefined
+  for await (const event of trail.chained()) {
+    if (event.chain === null || event.place === null || event.hash === null) {
+      blame(event.id, event.time, 'it is in no chain: it was inserted or changed')
+    } else {
+      const at = { ...event, chain: event.chain, place: event.place, hash: event.hash }
+      if (chain?.number !== at.chain) {
+        await finish(heads, chain, at.chain, starts, blame)
+        chain = new ChainCheck(at.chain, starts.get(at.chain), trail.keys, blame)
+      }
+      chain.check(at)
+      for (let head = await heads.peek(); head && isUpTo(head, at); head = await heads.peek()) {
+        if (head.chain === at.chain && head.place === at.place && !isSame(head.hash, at.hash))
+          blame(at.id, at.time, `it is not what the checkpoint ${head.checkpoint} signed`)
+        await heads.next()
+      }
+    }
+    yield event
+  }
+  await finish(heads, chain, Number.POSITIVE_INFINITY, starts, blame)
+}
+
+type Heads = ReturnType<typeof peekable<SignedHead & { readonly checkpoint: number }>>
+type Starts = ReadonlyMap<number, SignedHead>
+
+const isUpTo = (head: SignedHead, { chain, place }: { readonly chain: number; readonly place: number }) =>
+  head.chain < chain || (head.chain === chain && head.place <= place)
+
+/** Checkpoints that have signed more than is there, of chains before this one. */
+async function finish(
+  heads: Heads,
+  last: ChainCheck | undefined,
+  before: number,
+  starts: Starts,
+  blame: Blame,
+): Promise<void> {
+  /** Of each chain, the last head tells how far it went. */
+  let furthest: (SignedHead & { readonly checkpoint: number }) | undefined
+  const report = () => {
+    if (!furthest) return
+    const { chain, place, event, time, checkpoint } = furthest
+    const end = chain === last?.number ? last.place : (starts.get(chain)?.place ?? 0)
+    if (place <= end) return
+    const missing = place - end === 1 ? 'it is missing' : `it and ${place - end - 1} before it are missing`
+    blame(event, time, `${missing}: the checkpoint ${checkpoint} signed it`)
+  }
+  for (let head = await heads.peek(); head && head.chain < before; head = await heads.peek()) {
+    if (furthest?.chain !== head.chain) report()
+    furthest = head
+    await heads.next()
+  }
+  report()
+}
+
+/** Rows whose next one can be looked at. */
+function peekable<T>(rows: Rows<T>) {
+  const iterator = (async function* () {
+    yield* rows
+  })()
+  let peeked: IteratorResult<T> | undefined
+  return {
+    peek: async (): Promise<T | undefined> => {
+      peeked ??= await iterator.next()
+      return peeked.done ? undefined : peeked.value
+    },
+    next: async (): Promise<void> => {
+      peeked = undefined
+    },
+  }
+}

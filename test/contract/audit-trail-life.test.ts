@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandEvent } from '../../src/cli/store.ts'
+import { pruneOlder } from '../../src/storage/shared/keep-trail.ts'
+import { until } from '../support/data/imports.ts'
+import { addEvents, storedEvents, tamper, verify, withStorage } from '../support/data/trail.ts'
+import { createDatabase } from '../support/service/databases.ts'
+import { databaseOf, engineIn, runSqlIn, test, testOn } from '../support/service/engines.ts'
+import { carrel } from '../support/service/process.ts'
+import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+
+/** The audit trail stays verifiable through all that happens to a store (D9). */
+
+/** A store with so many events of before the upgrade, a minute apart, the newest of them two days old. */
+async function olderStore(dataFolder: string, count: number): Promise<void> {
+  await withStorage(dataFolder, async () => {})
+  const start = Date.now() - 2 * 24 * 3600 * 1000 - count * 60_000
+  const rows = Array.from(
+    { length: count },
+    (_, at) => `('${new Date(start + at * 60_000).toISOString()}', 'group.add', 'success', 'old ${at}')`,
+  )
+  await tamper(
+    dataFolder,
+    `DELETE FROM trail_checkpoint; DELETE FROM trail_head; DELETE FROM trail_key;
+     INSERT INTO event (time, event, outcome, object) VALUES ${rows.join(', ')}`,
+  )
+}
+
+test('D9 events of before the upgrade are chained when the store is opened, and the trail says how many', async t => {
+  const dataFolder = temporaryFolder(t)
+  await olderStore(dataFolder, 2_500)
+  await withStorage(dataFolder, async storage => {
+    await addEvents(storage, 3)
+    await storage.trail.checkpoint()
+    const verdict = await verify(storage)
+    assert.deepEqual(verdict.faults, [])
+    assert.equal(verdict.begun?.events, 2_500)
+    assert.equal(verdict.events, 2_503)
+    const [old] = await storedEvents(storage)
+    assert.equal(old?.object, 'old 0')
+    await tamper(dataFolder, `UPDATE event SET object = 'new' WHERE id = ${old.id}`)
+    assert.deepEqual(
+      (await verify(storage)).faults.map(({ event }) => event),
+      [old.id],
+    )
+  })
+})
+
+test('D9 pruning removes old events in small steps, and leaves a marker that verifies', async t => {
+  const dataFolder = temporaryFolder(t)
+  await olderStore(dataFolder, 2_500)
+  await withStorage(dataFolder, async storage => {
+    await addEvents(storage, 5)
+    await storage.trail.checkpoint()
+    const all = await storedEvents(storage)
+    const before = all[1_800]?.time ?? ''
+    const removed: number[] = []
+    for (let some = -1; some !== 0; removed.push(some)) some = await storage.trail.pruneSome(before)
+    assert.deepEqual(removed, [1_000, 800, 0])
+    await addEvents(storage, 5)
+    const verdict = await verify(storage)
+    assert.deepEqual(verdict.faults, [])
+    assert.deepEqual(verdict.pruned, { events: 1_800, before })
+    assert.equal(verdict.events, 710)
+    assert.equal((await storedEvents(storage))[0]?.id, all[1_800]?.id)
+
+    // One that should have stayed.
+    await tamper(dataFolder, `DELETE FROM event WHERE id = ${all[1_800]?.id}`)
+    assert.equal((await verify(storage)).faults[0]?.problem, 'the event before it is missing')
+  })
+})
+
+test('D9 a marker of a pruning can be neither changed nor removed', async t => {
+  const dataFolder = temporaryFolder(t)
+  await olderStore(dataFolder, 20)
+  await withStorage(dataFolder, async storage => {
+    const all = await storedEvents(storage)
+    assert.equal(await storage.trail.pruneSome(all[10]?.time ?? ''), 10)
+    await addEvents(storage, 2)
+    await storage.trail.checkpoint()
+    assert.deepEqual((await verify(storage)).faults, [])
+    for (const sql of [
+      "DELETE FROM trail_checkpoint WHERE kind = 'prune'",
+      "UPDATE trail_checkpoint SET kind = 'heads' WHERE kind = 'prune'",
+      "UPDATE trail_checkpoint SET detail = replace(detail, '\"events\":10', '\"events\":9') WHERE kind = 'prune'",
+      // More than it says is gone.
+      `DELETE FROM event WHERE id = ${all[10]?.id};
+       UPDATE trail_head SET place = place + 1 WHERE place = 10`,
+    ]) {
+      await tamper(
+        dataFolder,
+        `DROP TABLE IF EXISTS a; DROP TABLE IF EXISTS b; DROP TABLE IF EXISTS c;
+         CREATE TABLE a AS SELECT * FROM trail_checkpoint; CREATE TABLE b AS SELECT * FROM trail_head;
+         CREATE TABLE c AS SELECT * FROM event; ${sql}`,
+      )
+      assert.ok((await verify(storage)).faults.length > 0, sql)
+      await tamper(
+        dataFolder,
+        `DELETE FROM trail_checkpoint; DELETE FROM trail_head; DELETE FROM event;
+         INSERT INTO trail_checkpoint SELECT * FROM a; INSERT INTO trail_head SELECT * FROM b;
+         INSERT INTO event SELECT * FROM c`,
+      )
+    }
+    assert.deepEqual((await verify(storage)).faults, [])
+  })
+})
+
+test('D9 a trail of which everything was pruned goes on, and ids are not given again', async t => {
+  const { storage } = await startService(t)
+  await addEvents(storage, 10)
+  await storage.trail.checkpoint()
+  const last = (await storedEvents(storage)).at(-1)?.id ?? 0
+  const now = new Date(Date.now() + 1).toISOString()
+  assert.ok((await storage.trail.pruneSome(now)) > 0)
+  assert.deepEqual(await storedEvents(storage), [])
+  assert.deepEqual((await verify(storage)).faults, [])
+  await addEvents(storage, 3)
+  await storage.trail.checkpoint()
+  const verdict = await verify(storage)
+  assert.deepEqual(verdict.faults, [])
+  assert.equal(verdict.events, 3)
+  assert.ok(((await storedEvents(storage))[0]?.id ?? 0) > last)
+})
+
+test('D9 the housekeeping removes what is older than the retention, and nothing else', async t => {
+  const dataFolder = temporaryFolder(t)
+  await olderStore(dataFolder, 1_200)
+  await withStorage(dataFolder, async storage => {
+    await addEvents(storage, 4)
+    await pruneOlder(storage.trail, 30, () => false)
+    assert.equal((await storedEvents(storage)).length, 1_204)
+    await pruneOlder(storage.trail, 1, () => false)
+    assert.equal((await storedEvents(storage)).length, 4)
+    assert.deepEqual((await verify(storage)).faults, [])
+  })
+})
+
+test('D9 several nodes or processes that write at full speed keep a trail that verifies', async t => {
+  const first = await startService(t)
+  const second = await startService(t, { dataFolder: first.dataFolder })
+  const email = 'ruth@example.org'
+  await first.addEperson(email)
+  let isOver = false
+  const sign = async () => {
+    while (!isOver) await Promise.all([first.storage.trail.checkpoint(), second.storage.trail.checkpoint()])
+  }
+  const signing = sign()
+  const refresh = async (service: Service) => {
+    const client = service.client()
+    await client.login(email)
+    for (let at = 0; at < 40; at++) await client.refresh()
+  }
+  await Promise.all([first, second, first, second, first, second].map(refresh))
+  isOver = true
+  await signing
+  const verdict = await verify(first.storage)
+  assert.deepEqual(verdict.faults, [])
+  assert.ok(verdict.events >= 6 * 41)
+  // Each has ended its own part.
+  await second.stop()
+  assert.deepEqual((await verify(first.storage)).faults, [])
+})
+
+test('D9 a trail verifies when the secret was rotated and the old one is gone', async t => {
+  const dataFolder = temporaryFolder(t)
+  const secrets = ['a', 'b', 'c'].map(letter => letter.repeat(40))
+  const [a = '', b = '', c = ''] = secrets
+  for (const CARREL_TOKEN_SECRET of [a, `${b},${a}`, b])
+    await withStorage(dataFolder, storage => addEvents(storage, 3), { CARREL_TOKEN_SECRET })
+  await withStorage(
+    dataFolder,
+    async storage => {
+      const verdict = await verify(storage)
+      assert.deepEqual(verdict.faults, [])
+      assert.equal(verdict.events, 9)
+    },
+    { CARREL_TOKEN_SECRET: b },
+  )
+  // A secret that has nothing to do with the ones before.
+  await withStorage(
+    dataFolder,
+    async storage => {
+      assert.match(
+        (await verify(storage)).faults[0]?.problem ?? '',
+        /keys of the trail can't be opened.*CARREL_TOKEN_SECRET/,
+      )
+    },
+    { CARREL_TOKEN_SECRET: c },
+  )
+  await withStorage(
+    dataFolder,
+    async storage => {
+      assert.deepEqual((await verify(storage)).faults, [])
+    },
+    { CARREL_TOKEN_SECRET: `${c},${b}` },
+  )
+})
+
+test('D9 T7 a trail verifies when the secret that the store keeps was rotated and the old one is gone', async t => {
+  const dataFolder = temporaryFolder(t)
+  await withStorage(dataFolder, async storage => {
+    await addEvents(storage, 3)
+    const [old] = storage.secrets.current()
+    await storage.secrets.rotate(commandEvent('secret.rotate'))
+    // Until this process signs with the new one, and gives the trail a key of its own.
+    await until(() => storage.secrets.current()[0] !== old && storage.secrets.current().length === 2)
+    await addEvents(storage, 3)
+  })
+  if (engineIn(t) === 'postgres')
+    await runSqlIn(dataFolder, 'DELETE FROM carrel.secret WHERE id < (SELECT max(id) FROM carrel.secret)')
+  else {
+    const file = join(dataFolder, 'secret')
+    writeFileSync(file, `${readFileSync(file, 'utf8').split('\n')[0]}\n`)
+  }
+  await withStorage(dataFolder, async storage => {
+    const verdict = await verify(storage)
+    assert.deepEqual(verdict.faults, [])
+    assert.equal(verdict.events, 7)
+  })
+})
+
+testOn('sqlite', 'D9 D2 a trail that was copied to PostgreSQL verifies there, and goes on', async t => {
+  const dataFolder = temporaryFolder(t)
+  await withStorage(dataFolder, storage => addEvents(storage, 5))
+  const url = new URL(await createDatabase(t))
+  const password = decodeURIComponent(url.password)
+  const CARREL_DATABASE_URL = url.href
+  url.password = ''
+  const copied = await carrel(dataFolder, ['copy', '--to', url.href], { env: { PGPASSWORD: password } })
+  assert.equal(copied.code, 0, copied.stderr)
+  await withStorage(
+    dataFolder,
+    async storage => {
+      await addEvents(storage, 5)
+      await storage.trail.checkpoint()
+      const verdict = await verify(storage)
+      assert.deepEqual(verdict.faults, [])
+      assert.equal(verdict.events, 11)
+      const [first] = await storedEvents(storage)
+      assert.equal(first?.place, 1)
+    },
+    { CARREL_DATABASE_URL },
+  )
+  assert.equal(await databaseOf(dataFolder), undefined)
+})
