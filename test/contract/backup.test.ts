@@ -73,13 +73,13 @@ test('D8 a backup restores into either engine: records, items, files, accounts, 
     assert.equal(entities.length, 7)
     for (const { name, fields } of entities) {
       // The old trail goes on, and so does the new one.
-      if (name === 'events') continue
+      if (name === 'audit-events') continue
       await assertSame(before, now, listPath(name))
       for (const { name: field } of fields)
         await assertSame(before, now, listPath(name, { order_by: [{ field, order: 'desc' }], limit: 3 }))
     }
     const events = async (client: Client) =>
-      (await list<{ id: number; event: string; object: string }>(client, 'events')).toSorted(
+      (await list<{ id: number; event: string; object: string }>(client, 'audit-events')).toSorted(
         (a, b) => a.id - b.id,
       )
     const trail = await events(now)
@@ -186,7 +186,7 @@ test('D8 the trail says when the last backup was completed', async t => {
   const { name } = await backUp(service.dataFolder, join(temporaryFolder(t, 'sqlite'), 'backups'))
   const root = service.client()
   await root.login('root@example.org')
-  const events = await list<{ event: string; object: string }>(root, 'events')
+  const events = await list<{ event: string; object: string }>(root, 'audit-events')
   assert.deepEqual(
     events.filter(({ event }) => event === 'store.backup').map(({ object }) => object),
     [name],

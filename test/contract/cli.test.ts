@@ -452,7 +452,7 @@ test('D2 an entity is listed and dropped', async t => {
   assert.equal(letters?.key, 'id')
   assert.equal(letters.read, 'anonymous')
   assert.equal(letters.records, 2)
-  for (const name of ['epersons', 'groups', 'events'])
+  for (const name of ['epersons', 'groups', 'audit-events'])
     assert.ok(
       listed.some(entity => entity.name === name),
       name,

@@ -276,7 +276,7 @@ test('D2 the audit trail goes on behind what was copied, and says that it was', 
   const service = await startOn(t, url)
   const now = service.client()
   now.token = before.token
-  const path = listPath('events')
+  const path = listPath('audit-events')
   const eventsOn = async (client: Client) =>
     (await (await client.get(path, { accept: 'application/x-ndjson' })).text()).split('\n').slice(0, -1)
   const copied = await eventsOn(before)
@@ -453,7 +453,9 @@ test('D2 a database in use is refused and stays as it is', async t => {
     ['Administrator'],
   )
   assert.deepEqual(await list(root, 'own'), [{ id: 7 }])
-  assert.ok(!(await list<{ event: string }>(root, 'events')).some(({ event }) => event === 'store.copy'))
+  assert.ok(
+    !(await list<{ event: string }>(root, 'audit-events')).some(({ event }) => event === 'store.copy'),
+  )
 })
 
 test('D2 without an embedded store there is nothing to copy, and nothing comes into being', async t => {

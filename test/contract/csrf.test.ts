@@ -215,7 +215,7 @@ test('C8 no cookie authenticates a request to the query base', async t => {
   for (const cookie of [leased, all.join('; ')]) {
     const answer = await stranger.get(path, { cookie })
     assert.deepEqual([answer.headers.get('x-records'), await answer.json()], ['0', []])
-    await assertUnauthorized(await stranger.get('/api/query/v4/events', { cookie }))
+    await assertUnauthorized(await stranger.get('/api/query/v4/audit-events', { cookie }))
   }
   assert.equal((await client.get(path)).headers.get('x-records'), '1')
 })

@@ -340,7 +340,7 @@ test('F3 a lease opens its one bitstream and nothing else', async t => {
   const cookie = leaseIn(await ruth.get(readers))
   assert.equal((await stranger.get(readers, { cookie })).status, 200)
   await assertUnauthorized(await stranger.get(shared, { cookie }))
-  for (const path of ['/api/query/v4/events', '/api/eperson/epersons'])
+  for (const path of ['/api/query/v4/audit-events', '/api/eperson/epersons'])
     assert.equal((await stranger.get(path, { cookie })).status, 401, path)
   assert.equal((await stranger.status('/api/authn/status', { cookie })).authenticated, false)
   const token = cookie.slice('CARREL-LEASE='.length)
@@ -401,7 +401,7 @@ test('B4 F1 a download is in the audit trail once, with the actor, the eperson a
 
   const common = { outcome: 'success', eperson: uuid, method: 'password', object: bitstream }
   const events = async (client = admin) =>
-    ((await (await client.get('/api/query/v4/events')).json()) as Record<string, unknown>[])
+    ((await (await client.get('/api/query/v4/audit-events')).json()) as Record<string, unknown>[])
       .filter(({ event }) => event === 'download')
       .map(({ id: _id, time: _time, event: _event, ...rest }) => rest)
   const asAdmin = {
@@ -459,7 +459,8 @@ test('B4 Q11 epersons see and count the events about themselves, and no others',
   await admin.login('boss@example.org')
   const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
   await admin.get('/api/authn/status', { 'x-on-behalf-of': uuid, 'x-on-behalf-of-reason': 'Why not' })
-  const path = '/api/query/v4/events?include_total=true&order_by=[{"field":"id","order":"desc"}]&limit=2'
+  const path =
+    '/api/query/v4/audit-events?include_total=true&order_by=[{"field":"id","order":"desc"}]&limit=2'
   const response = await ruth.get(path)
   const [last] = (await response.json()) as Record<string, unknown>[]
   assert.equal(last?.event, 'on-behalf-of')
@@ -467,13 +468,13 @@ test('B4 Q11 epersons see and count the events about themselves, and no others',
     [last.actor_email, last.reason, last.client_ip, last.eperson],
     ['boss@example.org', 'Why not', null, uuid],
   )
-  const all = (await (await ruth.get('/api/query/v4/events')).json()) as Record<string, unknown>[]
+  const all = (await (await ruth.get('/api/query/v4/audit-events')).json()) as Record<string, unknown>[]
   assert.equal(response.headers.get('x-records'), String(all.length))
   assert.ok(all.every(({ eperson }) => eperson === uuid))
   assert.ok(all.some(({ event, client_ip }) => event === 'login' && client_ip === '127.0.0.1'))
-  const others = (await (await max.get('/api/query/v4/events')).json()) as Record<string, unknown>[]
+  const others = (await (await max.get('/api/query/v4/audit-events')).json()) as Record<string, unknown>[]
   assert.ok(others.length > 0 && others.every(({ eperson }) => eperson !== uuid))
-  await assertUnauthorized(await stranger.get('/api/query/v4/events'))
+  await assertUnauthorized(await stranger.get('/api/query/v4/audit-events'))
 })
 
 test('B1 B2 a token made while acting ends when the actor is no longer an administrator, the eperson becomes one, or acting is switched off', async t => {

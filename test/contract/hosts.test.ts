@@ -79,7 +79,7 @@ testOn('sqlite', 'E4 CARREL_ALLOWED_HOSTS lists further names and addresses', as
 testOn('sqlite', 'E4 nothing else of a request for another host is looked at', async t => {
   const { address } = await startService(t)
   const lines = ['Host: evil.example', 'Origin: http://evil.example', 'Authorization: Bearer x']
-  for (const target of ['/api', '/nothing', '/api/query/v4/events', '/%zz', '/api#x', '/'])
+  for (const target of ['/api', '/nothing', '/api/query/v4/audit-events', '/%zz', '/api#x', '/'])
     for (const method of ['GET', 'OPTIONS', 'PATCH'])
       assert.equal(await statusOf(address, `${method} ${target} HTTP/1.1`, ...lines), 421, target)
   const form = ['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 0']

@@ -135,7 +135,7 @@ test('D2 a damaged or cut-off gzip file is refused and nothing changes', async t
 
 test('D2 reserved and malformed names of entities are refused', async t => {
   const service = await startService(t)
-  for (const entity of ['epersons', 'groups', 'events', 'items', 'bitstreams'])
+  for (const entity of ['epersons', 'groups', 'audit-events', 'items', 'bitstreams'])
     await assert.rejects(importText(service, '{"id":1}', { entity, key: 'id' }), ImportError)
   for (const entity of [
     '',
@@ -204,7 +204,7 @@ test('D1 D2 a failing import says why in one line and ends with 1, wrong use wit
     ],
     [args('-', '--read', 'group:'), 2, /--read takes/, '{"id":1}'],
     [args('-', '--nothing'), 2, /--nothing/, '{"id":1}'],
-    [['import', '-', '--entity', 'events', '--key', 'id'], 1, /events/, '{"id":1}'],
+    [['import', '-', '--entity', 'audit-events', '--key', 'id'], 1, /audit-events/, '{"id":1}'],
     [['import', '-', '--entity', 'No Name', '--key', 'id'], 1, /No Name/, '{"id":1}'],
     [['import', '-', '--entity', 'thing'], 2, /--key/, '{"id":1}'],
     [['import', '-', '--key', 'id'], 2, /--entity/, '{"id":1}'],
@@ -221,7 +221,7 @@ test('D1 D2 a failing import says why in one line and ends with 1, wrong use wit
   }
   const listed = await carrel(dataFolder, ['entity', 'list', '--json'])
   const names = (JSON.parse(listed.stdout) as { name: string }[]).map(entity => entity.name)
-  assert.deepEqual(names, ['epersons', 'groups', 'events', 'items', 'bitstreams'])
+  assert.deepEqual(names, ['epersons', 'groups', 'audit-events', 'items', 'bitstreams'])
 })
 
 interface BadFile {

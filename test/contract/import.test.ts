@@ -237,7 +237,7 @@ test('D2 an import and a drop are on the audit trail', async t => {
   await client.login('root@example.org')
   await importText(service, '{"id":1}', { entity: 'thing', key: 'id' })
   await service.storage.entities.drop('thing', commandEvent('entity.drop'))
-  const events = await list(client, 'events', { order_by: [{ field: 'id', order: 'desc' }], limit: 2 })
+  const events = await list(client, 'audit-events', { order_by: [{ field: 'id', order: 'desc' }], limit: 2 })
   assert.deepEqual(
     events.map(({ event, outcome, object }) => [event, outcome, object]),
     [

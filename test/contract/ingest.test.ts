@@ -422,7 +422,7 @@ test('each item that is added, changed or deleted is in the audit trail', async 
   await service.addEperson('auditor@example.org', { admin: true })
   const client = service.client()
   await client.login('auditor@example.org')
-  const events = (await (await client.get('/api/query/v4/events')).json()) as {
+  const events = (await (await client.get('/api/query/v4/audit-events')).json()) as {
     event: string
     object: string
   }[]

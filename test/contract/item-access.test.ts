@@ -32,7 +32,7 @@ async function eventsIn(service: Service): Promise<string[]> {
   await service.addEperson('auditor@example.org', { admin: true })
   const client = service.client()
   await client.login('auditor@example.org')
-  const events = (await (await client.get('/api/query/v4/events')).json()) as {
+  const events = (await (await client.get('/api/query/v4/audit-events')).json()) as {
     event: string
     object: string
   }[]

@@ -15,7 +15,7 @@ import { type Service, startService } from '../support/service/service.ts'
 /** Q18: listings and sorts have bounds, and what one network asks for is not in the way of another. */
 const largeEvents = 1_500
 const padding = 'x'.repeat(16_000)
-const events = listPath('events')
+const events = listPath('audit-events')
 
 test('Q18 the listings of one connection are sent one at a time', async t => {
   const { service, token } = await withEvents(t)
@@ -123,7 +123,7 @@ testOn(
     const { service, token } = await withEvents(t, { CARREL_STATEMENT_TIMEOUT: '0.1' })
     await addEvents(service, 20_000, '')
     const order = Array.from(['reason', 'object', 'client_ip', 'method'], field => ({ field }))
-    const path = listPath('events', { order_by: order, limit: 1, offset: 19_000 })
+    const path = listPath('audit-events', { order_by: order, limit: 1, offset: 19_000 })
     const response = await fetch(service.address + path, { headers: { authorization: `Bearer ${token}` } })
     assert.equal(response.status, 503)
     assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
@@ -141,7 +141,7 @@ testOn(
     await addEvents(service, 20_000, '')
     const answered: string[] = []
     const ask = async (name: string, parameters: Parameters<typeof listPath>[1]) => {
-      const path = listPath('events', parameters)
+      const path = listPath('audit-events', parameters)
       const response = await fetch(service.address + path, { headers: { authorization: `Bearer ${token}` } })
       await response.arrayBuffer()
       assert.equal(response.status, 200)
@@ -163,7 +163,7 @@ testOn(
     const { service, token } = await withEvents(t)
     await addEvents(service, 20_000, '')
     const sorted = (offset: number) =>
-      listPath('events', { order_by: [{ field: 'reason' }, { field: 'object' }], limit: 1, offset })
+      listPath('audit-events', { order_by: [{ field: 'reason' }, { field: 'object' }], limit: 1, offset })
     const headers = { authorization: `Bearer ${token}` }
     const spent = async (work: () => Promise<unknown>) => {
       const before = process.cpuUsage()

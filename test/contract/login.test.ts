@@ -204,7 +204,7 @@ test('L5 the audit trail tells the failures apart by eperson and holds nothing o
   assert.deepEqual(unknown, { ...failure, eperson: null })
   assert.deepEqual(wrong, { ...failure, eperson: uuid })
   assert.deepEqual(right, { ...failure, outcome: 'success', eperson: uuid, actor: uuid })
-  assert.doesNotMatch(await (await admin.get('/api/query/v4/events')).text(), /typed/)
+  assert.doesNotMatch(await (await admin.get('/api/query/v4/audit-events')).text(), /typed/)
 })
 
 test('L6 credentials beat a valid bearer token', async t => {

@@ -73,7 +73,7 @@ test('D5 a request whose client leaves is open until then, and counted once', as
   const event = { ...commandEvent('login'), reason: 'x'.repeat(10_000) }
   for (let n = 0; n < 10; n++) await times(150, () => service.storage.accounts.recordEvent(event))
   const route = '/api/query/v4/:entity'
-  const listings = Array.from({ length: 3 }, () => open(service, '/api/query/v4/events', token))
+  const listings = Array.from({ length: 3 }, () => open(service, '/api/query/v4/audit-events', token))
   await Promise.all(listings.map(answerOf))
   // A long listing of a table holds a connection or a cursor.
   await shows(found => found.of('carrel_listings_open') === 3)
@@ -253,7 +253,7 @@ test('D5 reading the metrics leaves no cookie and no event, and takes GET only',
   const { service } = await start(t, { CARREL_ALLOWED_ORIGINS: ui })
   const token = await adminOf(service)
   const count = async () => {
-    const events = await fetch(`${service.address}/api/query/v4/events?limit=0&include_total=true`, {
+    const events = await fetch(`${service.address}/api/query/v4/audit-events?limit=0&include_total=true`, {
       headers: bearer(token),
     })
     return Number(events.headers.get('x-records'))

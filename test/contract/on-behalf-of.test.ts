@@ -249,7 +249,7 @@ test('B3 an administrator may act by a short-lived token of its own', async t =>
 
 test('B4 the answer says as whom it was processed, errors included', async t => {
   const { ruth, admin } = await startWithBoth(t)
-  for (const path of ['/api/authn/status', '/api/query/v4/events', '/api/query/v4/nothing'])
+  for (const path of ['/api/authn/status', '/api/query/v4/audit-events', '/api/query/v4/nothing'])
     assert.equal(
       (await admin.get(path, as(ruth.uuid.toUpperCase()))).headers.get('x-acting-as'),
       ruth.uuid,

@@ -123,7 +123,7 @@ test('T6 the audit trail names who and whom, what was refused too, and nothing o
     { ...failure, eperson: uuid, actor: adminId, reason: 'a call' },
     { ...event, outcome: 'success', eperson: uuid, actor: uuid },
   ])
-  const all = await (await admin.get('/api/query/v4/events')).text()
+  const all = await (await admin.get('/api/query/v4/audit-events')).text()
   for (const secret of [old, fresh, 'short', 'wrong']) assert.ok(!all.includes(secret))
   assert.equal(await logsIn(service, fresh), true)
 })

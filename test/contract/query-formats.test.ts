@@ -184,7 +184,7 @@ for (const engine of engines)
       await service.addEperson('root@example.org', { admin: true })
       const client = service.client()
       await client.login('root@example.org')
-      for (const entity of ['epersons', 'groups', 'events']) {
+      for (const entity of ['epersons', 'groups', 'audit-events']) {
         const records = (await (await client.get(listPath(entity))).json()) as Record<string, unknown>[]
         const ndjson = await (await client.get(listPath(entity), { accept: lines })).text()
         assert.equal(ndjson, records.map(record => `${JSON.stringify(record)}\n`).join(''))
@@ -216,7 +216,7 @@ for (const engine of engines)
         listPath('things', { offset: 99 }),
         listPath('many'),
         listPath('many', { limit: 2_000, include_total: true, order_by: [{ field: 'group' }] }),
-        listPath('events', { limit: 2 }),
+        listPath('audit-events', { limit: 2 }),
         listPath('nothing'),
         listPath('things', { limit: 0 }),
       ]

@@ -105,14 +105,14 @@ test('Q10 clients that go away before the answer begins leave nothing open', asy
 
 test('Q10 Q13 a client that goes away from an entity that is always there ends the query, too', async t => {
   const { service, client, token } = await withEvents(t)
-  const { response, socket } = await openStalled(service, listPath('events'), token)
+  const { response, socket } = await openStalled(service, listPath('audit-events'), token)
   // What happens meanwhile is not part of the answer that has begun, and is not held up by it.
   await service.storage.accounts.recordEvent(commandEvent('login', 'meanwhile'))
   assert.equal(await isReadByNobody(service), false)
   response.destroy()
   await until(() => socket.destroyed)
   await until(() => isReadByNobody(service))
-  const [last] = await list(client, 'events', { order_by: [{ field: 'id', order: 'desc' }], limit: 1 })
+  const [last] = await list(client, 'audit-events', { order_by: [{ field: 'id', order: 'desc' }], limit: 1 })
   assert.equal(last?.object, 'meanwhile')
 })
 
@@ -166,13 +166,13 @@ testOn(
   'Q10 Q13 a query of a table that is ended in the middle breaks the answer off',
   async t => {
     const { service, client, token } = await withEvents(t)
-    const { response } = await openStalled(service, listPath('events'), token)
+    const { response } = await openStalled(service, listPath('audit-events'), token)
     await runSqlIn(
       service.dataFolder,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in %'`,
     )
     await assertCutOff(response)
-    assert.equal((await list(client, 'events', { limit: 3 })).length, 3)
+    assert.equal((await list(client, 'audit-events', { limit: 3 })).length, 3)
   },
 )
 

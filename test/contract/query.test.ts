@@ -474,7 +474,7 @@ for (const engine of engines)
           ['Administrator', 1],
         ],
       )
-      const events = await list(client, 'events')
+      const events = await list(client, 'audit-events')
       assert.deepEqual(
         events.map(event => event.id),
         range(1, events.length + 1),
@@ -490,7 +490,7 @@ for (const engine of engines)
       await client.login('root@example.org')
       for (let n = 0; n < 20; n++)
         await service.storage.accounts.addGroup(`Group ${n}`, commandEvent('group.add'))
-      for (const entity of ['epersons', 'groups', 'events']) {
+      for (const entity of ['epersons', 'groups', 'audit-events']) {
         const all = await list(client, entity)
         assert.deepEqual(await list(client, entity, { limit: Number.MAX_SAFE_INTEGER }), all)
         assert.deepEqual(await list(client, entity, { offset: all.length }), [])

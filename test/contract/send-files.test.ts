@@ -147,7 +147,7 @@ test('F4 F3 B4 a file that a proxy sends has its lease, resumes with it, and is 
   assert.match(cookie, /^CARREL-LEASE=./)
   const rest = await ask(service, shared, { cookie, range: 'bytes=5000-' })
   assert.equal(rest.headers.get('x-accel-redirect'), `/carrel-files/${path}`)
-  const events = (await (await ruth.get('/api/query/v4/events')).json()) as Record<string, unknown>[]
+  const events = (await (await ruth.get('/api/query/v4/audit-events')).json()) as Record<string, unknown>[]
   assert.deepEqual(
     events.filter(({ event }) => event === 'download').map(({ client_ip }) => client_ip),
     ['192.0.2.7'],

@@ -189,7 +189,7 @@ test('T10 the answers keep the address to themselves', async t => {
     '/api/authn/status',
     `/api/eperson/epersons/${uuid}`,
     '/api/nothing',
-    '/api/query/v4/events',
+    '/api/query/v4/audit-events',
   ]) {
     const answer = await stranger.get(withToken(await client.shortLivedToken(), to))
     assert.equal(answer.headers.get('referrer-policy'), 'no-referrer', to)
@@ -209,7 +209,7 @@ test('T10 the token is in no link, no header and no error body', async t => {
     '/api/query/v4/shelves?limit=0&',
     '/api/query/v4/shelves?unknown=1&',
     '/api/query/v4/nothing?',
-    '/api/query/v4/events?',
+    '/api/query/v4/audit-events?',
     '/api/nothing?',
     '/api/%zz?',
     '/api?',

@@ -343,6 +343,6 @@ test('X2 the audit trail says who came how, from which provider, and who was ref
     eperson: eid,
     actor: eid,
   })
-  const whole = await (await admin.get('/api/query/v4/events')).text()
+  const whole = await (await admin.get('/api/query/v4/audit-events')).text()
   for (const secret of [ruth.sub, providerPasswordOf('ruth')]) assert.ok(!whole.includes(secret), secret)
 })

@@ -277,5 +277,5 @@ test('X2 the audit trail has logins with scheme and provider, and those that wer
   assert.deepEqual(logins, [expected, expected])
   const added = (await eventsOf(admin, 'eperson.add')).filter(({ eperson }) => eperson === eid)
   assert.equal(added.length, 1)
-  assert.doesNotMatch(await (await admin.get('/api/query/v4/events')).text(), /r-1|X-Shib/)
+  assert.doesNotMatch(await (await admin.get('/api/query/v4/audit-events')).text(), /r-1|X-Shib/)
 })

@@ -131,7 +131,7 @@ test('X2 X3 the audit trail says who came from where', async t => {
     byMethod(await eventsOf(admin, 'eperson.link')).map(({ eperson }) => eperson),
     [uuid],
   )
-  assert.doesNotMatch(await (await admin.get('/api/query/v4/events')).text(), /ada-1|grace-1/)
+  assert.doesNotMatch(await (await admin.get('/api/query/v4/audit-events')).text(), /ada-1|grace-1/)
 })
 
 test('G2 X3 attributes give groups by exact value and by pattern, which matches the whole value', async t => {

@@ -461,7 +461,7 @@ test('T8 T10 tokens and passwords are in no log', async t => {
     head('GET /api/authn/status HTTP/1.1', `${bearer}tampered`),
     head(`GET /api/nothing?${query} HTTP/1.1`),
     head(`GET /api/%zz?${query} HTTP/1.1`),
-    head(`GET /api/query/v4/events?limit=x&${query} HTTP/1.1`),
+    head(`GET /api/query/v4/audit-events?limit=x&${query} HTTP/1.1`),
     head(`PUT /api/authn/login?${query} HTTP/1.1`, bearer),
     head(`GET /api?${query} HTTP/9.9`),
     head(`GET /api?${query} HTTP/1.1`, bearer, 'bad header'),
@@ -544,7 +544,7 @@ test('T9 two Authorization headers are no valid token, whatever their order and 
 test('T9 where a valid token is required the answer is 401 with WWW-Authenticate', async t => {
   const { uuid, stranger: client } = await startWithRuthLoggedIn(t)
   for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: 'Basic eA==' }]) {
-    await assertUnauthorized(await client.get('/api/query/v4/events', headers))
+    await assertUnauthorized(await client.get('/api/query/v4/audit-events', headers))
     await assertUnauthorized(await client.get(`/api/eperson/epersons/${uuid}`, headers))
     await assertUnauthorized(await client.post('/api/authn/shortlivedtokens', undefined, headers))
   }

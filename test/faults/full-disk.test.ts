@@ -100,7 +100,7 @@ test('E2 D4 a full disk refuses changes with 503, keeps what was acknowledged, a
     const asker = new Client(address)
     asker.token = adminToken
     assert.equal(await asker.isLoggedIn(), true)
-    const events = await list<Event>(asker, 'events')
+    const events = await list<Event>(asker, 'audit-events')
     for (const { email, counts, ended, valid } of all) {
       for (const name of ['login', 'logout'] as const)
         assert.equal(eventCounts(events, uuids.get(email), name), counts[name].done, `${name}s of ${email}`)

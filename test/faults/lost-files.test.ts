@@ -161,7 +161,7 @@ for (const { how, lose, restore, isRecoverable } of losses)
     const again = await serve(t, folder)
     const client = new Client(again.address)
     client.token = await client.login(admin)
-    const events = await list<Event>(client, 'events')
+    const events = await list<Event>(client, 'audit-events')
     for (const { email, counts } of all)
       for (const name of ['login', 'refresh'] as const) {
         const found = eventCounts(events, uuids.get(email), name)

@@ -141,7 +141,7 @@ test('T4 D4 a node killed under load takes nothing along that it acknowledged, a
     }
     const client = new Client(other.served.address)
     await client.login(admin)
-    const events = await list<Event>(client, 'events')
+    const events = await list<Event>(client, 'audit-events')
     for (const { email, counts } of all) {
       let inDoubt = 0
       for (const name of ['login', 'refresh', 'logout'] as const) {

@@ -178,7 +178,7 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
       needsStore: true,
       clients: 2,
       token: adminToken,
-      ask: get('/api/query/v4/events?limit=3'),
+      ask: get('/api/query/v4/audit-events?limit=3'),
       assertRight: body => assert.deepEqual(ids(body), [1, 2, 3]),
     },
     {
@@ -187,7 +187,7 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
       clients: 2,
       token: adminToken,
       mayBreakOff: true,
-      ask: get('/api/query/v4/events'),
+      ask: get('/api/query/v4/audit-events'),
       assertRight: body => assert.ok(ids(body).length > 5),
     },
     {
@@ -268,7 +268,7 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
   for (const one of issued) assert.equal(await client.isLoggedIn(one), true, 'the tokens are still valid')
   assert.equal(await client.isLoggedIn(left), false, 'who had logged out still is')
   client.token = adminToken
-  const events = await list<Event>(client, 'events')
+  const events = await list<Event>(client, 'audit-events')
   const kept = eventCounts(events, uuids.get(ruth), 'login')
   assert.ok(kept >= issued.length, `${kept} of ${issued.length} logins were kept`)
   assert.equal(await served.stop(), 0)

@@ -51,7 +51,7 @@ test('T7 D4 nodes that start at the same moment on an empty database make one st
         }
       }
       for (const client of clients) {
-        const events = await list(client, 'events')
+        const events = await list(client, 'audit-events')
         assert.deepEqual(
           ['eperson.add', 'group.join', 'login', 'refresh'].map(
             name => events.filter(one => one.event === name).length,

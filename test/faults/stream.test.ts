@@ -73,7 +73,7 @@ test('Q10 a listing of a table whose connection is cut in the middle breaks off,
   const token = await client.login(admin)
   for (const accept of ['application/json', 'application/x-ndjson', 'text/csv']) {
     const headers = { accept, authorization: `Bearer ${token}` }
-    const { response, ending } = await open(served, '/api/query/v4/events', headers)
+    const { response, ending } = await open(served, '/api/query/v4/audit-events', headers)
     await cutStalled(url)
     response.resume()
     assert.equal(await ending, 'ECONNRESET', accept)
@@ -83,13 +83,13 @@ test('Q10 a listing of a table whose connection is cut in the middle breaks off,
   const socket = openSocket(served.address)
   const ending = endingOf(socket)
   socket.write(
-    `GET /api/query/v4/events HTTP/1.0\r\nHost: service.test\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    `GET /api/query/v4/audit-events HTTP/1.0\r\nHost: service.test\r\nAuthorization: Bearer ${token}\r\n\r\n`,
   )
   await cutStalled(url)
   socket.resume()
   assert.equal(await ending, 'ECONNRESET')
   // The node goes on: nothing of what was cut counts as a listing that is under way.
-  assert.ok((await list(client, 'events')).length > eventCount)
+  assert.ok((await list(client, 'audit-events')).length > eventCount)
 })
 
 /** A listing of records waits for its client without a connection. */

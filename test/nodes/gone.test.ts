@@ -56,7 +56,7 @@ test('Q10 a client that goes away in the middle of a listing leaves no query and
   await addEvents(url, 1_500, 16_000)
   const requests = await times(4, async at => {
     const order_by = [{ field: at % 2 === 0 ? 'id' : 'reason', order: 'desc' }]
-    const request = open(node, listPath('events', { order_by }), token)
+    const request = open(node, listPath('audit-events', { order_by }), token)
     assert.equal((await answerOf(request)).statusCode, 200)
     return request
   })
@@ -86,33 +86,33 @@ const slow: Readonly<Record<string, Parameters>> = {
 for (const [what, parameters] of Object.entries(slow))
   test(`Q10 a client that goes away while ${what} is being worked out ends the statement`, async t => {
     const { node, url, token } = await startSlow(t, minute)
-    const request = open(node, listPath('events', parameters), token)
+    const request = open(node, listPath('audit-events', parameters), token)
     await untilReading(url, 1)
     request.destroy()
     await endsSoon(url)
     await quickEvents(url)
-    const again = await ask(node, listPath('events', parameters), { headers: bearer(token) })
+    const again = await ask(node, listPath('audit-events', parameters), { headers: bearer(token) })
     assert.equal(again.status, 200)
   })
 
 test('Q10 clients that go away end their statements also when these have all connections for pages of their network', async t => {
   const { node, url, token } = await startSlow(t, minute, { CARREL_DATABASE_POOL_SIZE: '3' })
-  const requests = [1, 2].map(limit => open(node, listPath('events', { limit }), token))
+  const requests = [1, 2].map(limit => open(node, listPath('audit-events', { limit }), token))
   await untilReading(url, 2)
   for (const request of requests) request.destroy()
   await endsSoon(url)
   await quickEvents(url)
-  const again = await ask(node, listPath('events', { limit: 5 }), { headers: bearer(token) })
+  const again = await ask(node, listPath('audit-events', { limit: 5 }), { headers: bearer(token) })
   assert.equal(again.status, 200)
 })
 
 test('Q10 a page whose client went away while it waited for a connection is not begun', async t => {
   const { node, url, token } = await startSlow(t, 0.3, { CARREL_DATABASE_POOL_SIZE: '1' })
-  const first = ask(node, listPath('events', { limit: 1 }), { headers: bearer(token) })
+  const first = ask(node, listPath('audit-events', { limit: 1 }), { headers: bearer(token) })
   await untilReading(url, 1)
   let closed = 0
   node.app.server.on('connection', socket => socket.once('close', () => closed++))
-  const waiting = await times(3, async () => open(node, listPath('events', { limit: 2 }), token))
+  const waiting = await times(3, async () => open(node, listPath('audit-events', { limit: 2 }), token))
   // They wait once the status, which came after them, is answered.
   await Promise.all(waiting.map(request => new Promise(resolve => request.once('finish', resolve))))
   assert.equal(await isAccepted(node, token), true)
@@ -127,7 +127,7 @@ test('Q10 a listing whose client went away before it began is not begun', async 
   const { node, url, token } = await startSlow(t, minute)
   for (const parameters of [{}, { limit: 5 }])
     for (let after = 0; after < 10; after++) {
-      const request = open(node, listPath('events', parameters), token)
+      const request = open(node, listPath('audit-events', parameters), token)
       await new Promise(resolve => request.once('finish', resolve))
       await sleep(after)
       request.destroy()

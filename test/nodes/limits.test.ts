@@ -27,7 +27,7 @@ import {
 
 /** What there is too much of is refused, with a word when to come again, and nothing else suffers from it. */
 const small = { CARREL_DATABASE_POOL_SIZE: '1', CARREL_DATABASE_QUEUE: '2' }
-const page = listPath('events', { limit: 5 })
+const page = listPath('audit-events', { limit: 5 })
 
 test('E2 D5 pages beyond the connections and the queue are 503 at once and counted, authentication goes on, and all recovers', async t => {
   const { node, url } = await startNode(t, { ...small, ...scraper.env })
@@ -110,7 +110,7 @@ test('E2 a statement that takes too long is ended by the server and is 503, with
     { include_total: true, limit: 500 },
     { limit: 5, include_total: true },
   ]) {
-    const path = listPath('events', parameters)
+    const path = listPath('audit-events', parameters)
     const [answer, accepted] = await Promise.all([ask(node, path, { headers }), isAccepted(node, token)])
     assertUnavailable(answer)
     assert.equal(accepted, true)
@@ -127,7 +127,10 @@ test('E2 Q10 listings of one network beyond half of the connections are 503, pag
   // Much more than what the sockets hold.
   await addEvents(url, 1_500, 16_000)
   for (const away of ['gone', 'read'] as const) {
-    const requests = [open(node, listPath('events'), token), open(node, listPath('events'), token)]
+    const requests = [
+      open(node, listPath('audit-events'), token),
+      open(node, listPath('audit-events'), token),
+    ]
     const responses = await Promise.all(requests.map(answerOf))
     assert.deepEqual(
       responses.map(({ statusCode }) => statusCode),
@@ -135,7 +138,7 @@ test('E2 Q10 listings of one network beyond half of the connections are 503, pag
     )
     assert.equal(await reading(url), 2)
     for (const parameters of [{}, { limit: 500 }])
-      assertUnavailable(await ask(node, listPath('events', parameters), { headers }))
+      assertUnavailable(await ask(node, listPath('audit-events', parameters), { headers }))
     assert.equal((await ask(node, page, { headers })).status, 200, 'a page has a connection of its own')
     assert.equal(await isAccepted(node, token), true)
 
@@ -144,7 +147,7 @@ test('E2 Q10 listings of one network beyond half of the connections are 503, pag
     await untilReading(url, 1)
     let third: Answered | undefined
     await until(async () => {
-      third = await ask(node, listPath('events'), { headers })
+      third = await ask(node, listPath('audit-events'), { headers })
       return third.status === 200
     })
     assert.ok(third && (JSON.parse(third.text) as unknown[]).length > 1_500, 'and it is whole')
@@ -158,13 +161,13 @@ test('E2 Q10 a listing that is refused takes no place: after many refusals all p
   const token = await adminOf(node)
   const headers = bearer(token)
   await addEvents(url, 1_500, 16_000)
-  const first = open(node, listPath('events'), token)
+  const first = open(node, listPath('audit-events'), token)
   await answerOf(first)
-  for (const answer of await times(20, () => ask(node, listPath('events'), { headers })))
+  for (const answer of await times(20, () => ask(node, listPath('audit-events'), { headers })))
     assertUnavailable(answer)
   first.destroy()
   await untilReading(url, 0)
-  const next = open(node, listPath('events'), token)
+  const next = open(node, listPath('audit-events'), token)
   assert.equal((await answerOf(next)).statusCode, 200)
   next.destroy()
   await untilReading(url, 0)

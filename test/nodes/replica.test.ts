@@ -86,7 +86,7 @@ test('D3 query endpoints read from the replica, and what it does not know yet co
       groups.map(({ name }) => name),
       ['Administrator'],
     )
-    const events = (await list(admin, 'events', parameters)).map(({ event }) => event)
+    const events = (await list(admin, 'audit-events', parameters)).map(({ event }) => event)
     assert.ok(events.includes('login') && !events.includes('group.add'))
   }
   assert.ok((await connections(url.replica)) > 0)
@@ -94,7 +94,7 @@ test('D3 query endpoints read from the replica, and what it does not know yet co
   await caughtUp(servers)
   for (const parameters of bothWays) {
     assert.deepEqual((await emailsOf(admin, parameters)).toSorted(), ['new@example.org', 'root@example.org'])
-    assert.ok((await list(admin, 'events', parameters)).some(({ event }) => event === 'group.add'))
+    assert.ok((await list(admin, 'audit-events', parameters)).some(({ event }) => event === 'group.add'))
   }
 })
 
@@ -226,7 +226,7 @@ test('D3 a replica that is down is not missed, and is asked again when it is bac
       for (const parameters of bothWays) {
         assert.ok((await emailsOf(admin, parameters)).includes('root@example.org'))
         assert.ok((await list(admin, 'letters', parameters)).length > 0)
-        assert.ok((await list(admin, 'events', parameters)).length > 0)
+        assert.ok((await list(admin, 'audit-events', parameters)).length > 0)
       }
       assert.equal((await admin.get('/health/ready')).status, 200)
     }

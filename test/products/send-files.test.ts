@@ -329,7 +329,7 @@ for (const product of [nginx, apache]) {
     }
     assert.ok(Buffer.concat(received).equals(world.content))
     assert.ok(named > 1, 'the proxy sent them')
-    const events = (await (await world.ruth.get('/api/query/v4/events')).json()) as { event: string }[]
+    const events = (await (await world.ruth.get('/api/query/v4/audit-events')).json()) as { event: string }[]
     assert.equal(events.filter(({ event }) => event === 'download').length, 1)
   })
 

@@ -100,7 +100,7 @@ test('D4 D9 SIGKILL during logins, refreshes and logouts loses nothing that was 
 
     if (adminToken === undefined) adminToken = await client.login(admin)
     assert.equal(await client.isLoggedIn(adminToken), true)
-    const response = await client.get('/api/query/v4/events', { authorization: `Bearer ${adminToken}` })
+    const response = await client.get('/api/query/v4/audit-events', { authorization: `Bearer ${adminToken}` })
     assert.equal(response.status, 200)
     const events = (await response.json()) as TrailEvent[]
     assert.equal(new Set(events.map(event => event.id)).size, events.length)

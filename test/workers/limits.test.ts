@@ -36,7 +36,7 @@ testOn('postgres', 'E2 Q18 D10 the limit of long listings is divided among all w
   const served = await serve(t, dataFolder, { env: { ...three, CARREL_DATABASE_POOL_SIZE: '4' } })
   // Each is on a connection of its own, and nobody reads: they last.
   const sent = Array.from({ length: 12 }, () =>
-    open({ ...own, address: served.address }, '/api/query/v4/events', token),
+    open({ ...own, address: served.address }, '/api/query/v4/audit-events', token),
   )
   t.after(() => {
     for (const one of sent) one.destroy()
@@ -63,7 +63,7 @@ testOn(
     const connections = connectionsTo(t, served.address)
     const asking = times(40, () =>
       Promise.all(
-        connections.map(one => one.ask('/api/query/v4/events?limit=5', { headers: bearer(token) })),
+        connections.map(one => one.ask('/api/query/v4/audit-events?limit=5', { headers: bearer(token) })),
       ),
     )
     let most = 0

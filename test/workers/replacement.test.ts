@@ -114,7 +114,7 @@ testOn('sqlite', 'D10 when a worker ends, the store closes its listings, and onl
   const served = await serve(t, dataFolder, { env: { ...three, CARREL_WORKERS: '2', ...ends.env } })
   const address = { ...own, address: served.address }
   // Nobody reads, so they last.
-  const sent = Array.from({ length: 16 }, () => open(address, '/api/query/v4/events', token))
+  const sent = Array.from({ length: 16 }, () => open(address, '/api/query/v4/audit-events', token))
   await Promise.all(sent.map(answerOf))
   await own.storage.accounts.recordEvent(event)
   assert.equal(await isReadByNobody(own), false)
