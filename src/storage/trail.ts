@@ -30,7 +30,7 @@ export interface TrailReader {
   checkpoints(): Rows<Checkpoint>
   /** By chain and place; those without a chain first. */
   chained(): Rows<StoredEvent>
-  /** What checkpoints have signed, by chain and place. */
+  /** What checkpoints have signed, by chain and place; without markers, which say where chains go on. */
   heads(): Rows<SignedHead & { readonly checkpoint: number }>
   /** By id. @param range from (including) and to (excluding), in RFC 3339, UTC */
   events(range: TimeRange): Rows<StoredEvent>

@@ -71,6 +71,56 @@ test('D9 pruning removes old events in small steps, and leaves a marker that ver
   })
 })
 
+test('D9 chains of which everything was pruned are not missed later', async t => {
+  const dataFolder = temporaryFolder(t)
+  await olderStore(dataFolder, 20)
+  await withStorage(dataFolder, async storage => {
+    // On PostgreSQL, these are in another chain than those of before.
+    await addEvents(storage, 1)
+    const first = Date.now()
+    await until(() => Date.now() > first)
+    const begun = new Date().toISOString()
+    await until(() => Date.now() > Date.parse(begun))
+    await addEvents(storage, 2)
+    const aDayAgo = new Date(Date.now() - 24 * 3600 * 1000).toISOString()
+    for (const [before, count] of [
+      [aDayAgo, 20],
+      [begun, 1],
+    ] as const) {
+      assert.equal(await storage.trail.pruneSome(before), count)
+      assert.deepEqual((await verify(storage)).faults, [])
+    }
+    await storage.trail.checkpoint()
+    assert.deepEqual((await verify(storage)).faults, [])
+  })
+})
+
+testOn(
+  'postgres',
+  'D9 chains that were signed long after they ended are not missed when they were pruned',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const day = 24 * 3600 * 1000
+    const now = Date.now()
+    t.mock.timers.enable({ apis: ['Date'], now: now - 4 * day })
+    const daysAgo = (days: number) => new Date(now - days * day).toISOString()
+    await withStorage(dataFolder, async first => {
+      await addEvents(first, 5)
+      await withStorage(dataFolder, async second => {
+        t.mock.timers.setTime(now - 2 * day)
+        await addEvents(second, 5)
+        // Nobody has signed anything meanwhile, as if all nodes had been killed.
+        t.mock.timers.setTime(now)
+        await second.trail.checkpoint()
+      })
+      for (const days of [3, 1]) {
+        assert.equal(await first.trail.pruneSome(daysAgo(days)), 5)
+        assert.deepEqual((await verify(first)).faults, [])
+      }
+    })
+  },
+)
+
 test('D9 a marker of a pruning can be neither changed nor removed', async t => {
   const dataFolder = temporaryFolder(t)
   await olderStore(dataFolder, 20)

@@ -9,7 +9,7 @@ import { databaseFile, migrate } from '../sqlite/migrate.ts'
 import { migrations } from '../sqlite/migrations.ts'
 import { baseOf } from '../sqlite/record-versions.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
-import { openTrail } from '../sqlite/trail-changes.ts'
+import { openTrail, signAll } from '../sqlite/trail-changes.ts'
 import { entityPath } from './snapshot.ts'
 
 export { restoringFolder } from '../sqlite/migrate.ts'
@@ -64,6 +64,8 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       db.run('DELETE FROM attempt')
       if (endSessions) logoutAll(db, event, Date.now())
       else recordEvent(db, event)
+      // From here on only the last chain grows.
+      signAll(db)
     })
     // One file, without a log beside it.
     db.exec('PRAGMA journal_mode = DELETE')

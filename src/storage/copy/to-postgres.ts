@@ -211,7 +211,8 @@ async function continueSequences(db: Connection): Promise<void> {
       greatest((SELECT max(id) FROM carrel.provider_session), 1));
     SELECT setval(pg_get_serial_sequence('carrel.trail_key', 'id'),
       greatest((SELECT max(id) FROM carrel.trail_key), 1));
-    SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event), 1))`)
+    SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event),
+      (SELECT max(event) FROM carrel.trail_head), 1))`)
 }
 
 /** A value in the text format of COPY (https://www.postgresql.org/docs/current/sql-copy.html). */

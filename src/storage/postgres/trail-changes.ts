@@ -92,27 +92,32 @@ export const pruneSome = (pool: Pool, keys: KeptKeys, before: string): Promise<n
     const { heads, events } = await oldEvents(db, before)
     if (events === 0) return 0
     const marker = await lastMarker(db)
-    const present = await db.rows<{ chain: number }>(
-      `SELECT chain FROM unnest($1::bigint[]) AS c (chain)
-       WHERE EXISTS (SELECT 1 FROM carrel.event e WHERE e.chain = c.chain)`,
-      (marker?.heads ?? []).map(({ chain }) => chain),
-    )
     const last = await lastCheckpoint(db)
-    const oldest = `SELECT n, time, mac FROM carrel.trail_checkpoint ORDER BY n LIMIT ${pruneLimit}`
-    const first = firstKept({ oldest: await db.rows<Link & Row>(oldest), marker, before })
+    const oldest = await db.rows<Link & Row>(
+      `SELECT n, time, mac FROM carrel.trail_checkpoint ORDER BY n LIMIT ${pruneLimit}`,
+    )
+    const kept = firstKept(oldest, marker, ({ time }) => time < before)
+    const needed = await db.rows<{ chain: number }>(
+      `SELECT chain FROM unnest($1::bigint[]) AS c (chain)
+       WHERE EXISTS (SELECT 1 FROM carrel.event e WHERE e.chain = c.chain) OR EXISTS (
+         SELECT 1 FROM carrel.trail_head h JOIN carrel.trail_checkpoint k ON k.n = h.checkpoint
+         WHERE h.chain = c.chain AND k.n >= $2 AND k.kind <> 'prune')`,
+      (marker?.heads ?? []).map(({ chain }) => chain),
+      kept.first,
+    )
     const upto = last ? detailOf(last).upto : 0
     await keep(
       db,
       keys.current(),
       last,
       'prune',
-      { upto, ...first, ...prunedDetail(marker, events, before) },
-      [...heads, ...carriedHeads(marker, heads, new Set(present.map(({ chain }) => chain)))],
+      { upto, ...kept, ...prunedDetail(marker, events, before) },
+      [...heads, ...carriedHeads(marker, heads, new Set(needed.map(({ chain }) => chain)))],
     )
     for (const { chain, place } of heads)
       await db.run('DELETE FROM carrel.event WHERE chain = $1 AND place <= $2', chain, place)
-    await db.run('DELETE FROM carrel.trail_head WHERE checkpoint < $1', first.first)
-    await db.run('DELETE FROM carrel.trail_checkpoint WHERE n < $1', first.first)
+    await db.run('DELETE FROM carrel.trail_head WHERE checkpoint < $1', kept.first)
+    await db.run('DELETE FROM carrel.trail_checkpoint WHERE n < $1', kept.first)
     return events
   })
 

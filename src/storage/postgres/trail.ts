@@ -40,8 +40,8 @@ const count = 'SELECT count(*) AS count FROM carrel.event WHERE $1::text IS NULL
 const checkpoints = `SELECT ${checkpointColumns} FROM carrel.trail_checkpoint c
   LEFT JOIN carrel.trail_head h ON h.checkpoint = c.n ORDER BY c.n, h.chain, h.place`
 const chained = `SELECT ${eventColumns} FROM carrel.event ORDER BY chain NULLS FIRST, place`
-const heads =
-  'SELECT chain, place, event, time, hash, checkpoint FROM carrel.trail_head ORDER BY chain, place, checkpoint'
+const heads = `SELECT h.chain, h.place, h.event, h.time, h.hash, h.checkpoint FROM carrel.trail_head h
+  JOIN carrel.trail_checkpoint c ON c.n = h.checkpoint WHERE c.kind <> 'prune' ORDER BY h.chain, h.place, h.checkpoint`
 const eventsBetween = `SELECT ${eventColumns} FROM carrel.event
   WHERE ($1::text IS NULL OR time >= $1) AND ($2::text IS NULL OR time < $2) ORDER BY id`
 

@@ -23,34 +23,35 @@ export type Link = Pick<Checkpoint, 'n' | 'time' | 'mac'>
 export type Marker = Pick<Checkpoint, 'n' | 'detail' | 'heads'>
 
 /**
- * The heads of the last marker that the new one has to repeat: of chains that go on, or may.
- * @param present chains that still have events
+ * The heads of the last marker that the new one has to repeat: of chains that go on, or may, or that are still spoken of.
+ * @param needed chains that still have events, or whose end a checkpoint that stays has signed
  */
 export function carriedHeads(
   marker: Marker | undefined,
   added: readonly SignedHead[],
-  present: ReadonlySet<number>,
+  needed: ReadonlySet<number>,
 ): readonly SignedHead[] {
   const replaced = new Set(added.map(({ chain }) => chain))
   const recent = new Date(Date.now() - goesOnFor).toISOString()
   return (marker?.heads ?? []).filter(
-    ({ chain, time }) => !replaced.has(chain) && (present.has(chain) || time > recent),
+    ({ chain, time }) => !replaced.has(chain) && (needed.has(chain) || time > recent),
   )
 }
 
 /**
- * The first checkpoint to keep: those of before the time have signed events that are gone, too.
+ * The first checkpoint to keep.
  * @param oldest some of the oldest, by number
+ * @param isOld whether what a checkpoint has signed is gone
  */
-export function firstKept(of: {
-  readonly oldest: readonly Link[]
-  readonly marker: Marker | undefined
-  readonly before: string
-}): { readonly first: number; readonly firstPrevious: string } {
-  const at = of.oldest.findIndex(({ time }) => time >= of.before)
-  const dropped = at < 0 ? of.oldest.at(-1) : of.oldest[at - 1]
+export function firstKept<T extends Link>(
+  oldest: readonly T[],
+  marker: Marker | undefined,
+  isOld: (checkpoint: T) => boolean,
+): { readonly first: number; readonly firstPrevious: string } {
+  const at = oldest.findIndex(one => !isOld(one))
+  const dropped = at < 0 ? oldest.at(-1) : oldest[at - 1]
   if (dropped) return { first: dropped.n + 1, firstPrevious: hex(dropped.mac) }
-  const { firstPrevious = hex(nothingBefore), first = 1 } = of.marker ? detailOf(of.marker) : {}
+  const { firstPrevious = hex(nothingBefore), first = 1 } = marker ? detailOf(marker) : {}
   return { first, firstPrevious }
 }
 

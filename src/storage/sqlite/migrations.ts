@@ -224,7 +224,6 @@ export const migrations: readonly string[] = [
   ALTER TABLE event ADD COLUMN chain INTEGER;
   ALTER TABLE event ADD COLUMN place INTEGER;
   ALTER TABLE event ADD COLUMN hash BLOB;
-  CREATE UNIQUE INDEX event_by_place ON event (chain, place);
   CREATE TABLE trail_key (id INTEGER PRIMARY KEY AUTOINCREMENT, wrapped BLOB NOT NULL) STRICT;
   CREATE TABLE trail_checkpoint (
     n INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL, mac BLOB NOT NULL

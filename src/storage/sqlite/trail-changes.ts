@@ -1,6 +1,8 @@
 import {
+  type Checkpoint,
   type CheckpointDetail,
   type CheckpointKind,
+  detailOf,
   eventHash,
   newChain,
   nothingBefore,
@@ -17,7 +19,7 @@ import {
   sealedRow,
 } from '../shared/trail-plan.ts'
 import { eventColumns, type StoredEvent } from '../trail.ts'
-import { type Database, transaction } from './driver.ts'
+import { type Database, type Row, transaction } from './driver.ts'
 import { keyOf, loadKey } from './trail-keys.ts'
 
 /** Changes of the audit trail other than new events (docs/decisions/0027). The single writer runs them. */
@@ -37,13 +39,13 @@ export function openTrail(db: Database, secrets: readonly Uint8Array[]): void {
 /** Chains events of before the upgrade. @returns whether it has chained the last, and signed that */
 function adopt(db: Database): boolean {
   const key = keyOf(db)
-  const last = db.get<StoredEvent & Record<string, unknown>>(
+  const last = db.get<StoredEvent & Row>(
     `SELECT ${eventColumns} FROM event WHERE hash IS NOT NULL ORDER BY id DESC LIMIT 1`,
   )
   const chain = last?.chain ?? newChain()
   let place = last?.place ?? 0
   let before = last?.hash ?? nothingBefore
-  const events = db.all<StoredEvent & Record<string, unknown>>(
+  const events = db.all<StoredEvent & Row>(
     `SELECT ${eventColumns} FROM event WHERE hash IS NULL ORDER BY id LIMIT ?`,
     adoptedAtOnce,
   )
@@ -67,51 +69,63 @@ export function checkpoint(db: Database, secrets: readonly Uint8Array[]): boolea
   return true
 }
 
-/** @returns how many events were removed */
+/** Signs the ends of all chains: a backup of PostgreSQL has many. To be called in a transaction. */
+export function signAll(db: Database): void {
+  const heads = db.all<SignedHead & Row>(
+    `SELECT * FROM (SELECT chain, max(place) AS place, id AS event, time, hash FROM event
+       WHERE chain IS NOT NULL AND hash IS NOT NULL GROUP BY chain) e
+     WHERE NOT EXISTS (SELECT 1 FROM trail_head h WHERE h.chain = e.chain AND h.place >= e.place)`,
+  )
+  const upto = Math.max(0, ...heads.map(({ event }) => event))
+  if (heads.length > 0) keep(db, lastCheckpoint(db), 'heads', { upto }, heads)
+}
+
+/**
+ * Removes events from the oldest on, up to the first that is not older: ids are in the order of places in every chain.
+ * @returns how many events were removed
+ */
 export function pruneSome(db: Database, before: string): number {
-  const heads: SignedHead[] = []
-  let events = 0
-  const chains = db.all<{ chain: number }>(
-    'SELECT DISTINCT chain FROM (SELECT chain FROM event WHERE time < ? ORDER BY time, id LIMIT ?)',
+  const removed = db.all<SignedHead & { count: number; upto: number } & Row>(
+    `WITH oldest AS (SELECT id, chain, place, time, hash FROM event WHERE chain IS NOT NULL ORDER BY id LIMIT ?1)
+     SELECT chain, max(place) AS place, id AS event, time, hash, count(*) AS count, max(id) AS upto FROM oldest
+     WHERE id < coalesce((SELECT min(id) FROM oldest WHERE time >= ?2), 9e15) GROUP BY chain`,
+    pruneLimit,
     before,
+  )
+  if (removed.length === 0) return 0
+  const heads = removed.map(({ count, upto, ...head }) => head)
+  const events = removed.reduce((sum, { count }) => sum + count, 0)
+  const removedUpto = Math.max(...removed.map(({ upto }) => upto))
+  const marker = lastMarker(db)
+  const last = lastCheckpoint(db)
+  const newest = db.get<{ id: number; chain: number }>(
+    'SELECT id, chain FROM event WHERE chain IS NOT NULL ORDER BY id DESC LIMIT 1',
+  )
+  const oldest = db.all<Link & Pick<Checkpoint, 'detail'> & Row>(
+    'SELECT n, time, detail, mac FROM trail_checkpoint ORDER BY n LIMIT ?',
     pruneLimit,
   )
-  for (const { chain } of chains) {
-    // Only from the beginning of the chain on: the clock may have been set back.
-    const found = db.get<SignedHead & { count: number } & Record<string, unknown>>(
-      `WITH oldest AS (SELECT place, id, time, hash FROM event WHERE chain = ?1 ORDER BY place LIMIT ?2)
-       SELECT ?1 AS chain, place, id AS event, time, hash, count(*) OVER () AS count FROM oldest
-       WHERE place < coalesce((SELECT min(place) FROM oldest WHERE time >= ?3), 9e15) ORDER BY place DESC LIMIT 1`,
+  const kept = firstKept(oldest, marker, one => detailOf(one).upto <= removedUpto)
+  // Without an index by chain: all chains but that of the newest event have ended, and were signed to their ends.
+  const isNeeded = (chain: number) =>
+    chain === newest?.chain ||
+    db.get(
+      `SELECT 1 FROM trail_head h JOIN trail_checkpoint k ON k.n = h.checkpoint
+       WHERE h.chain = ? AND k.n >= ? AND k.kind <> 'prune'`,
       chain,
-      pruneLimit - events,
-      before,
-    )
-    if (!found) continue
-    const { count, ...head } = found
-    heads.push(head)
-    events += count
-    if (events >= pruneLimit) break
-  }
-  if (events === 0) return 0
-  const marker = lastMarker(db)
-  const present = (marker?.heads ?? [])
-    .map(({ chain }) => chain)
-    .filter(chain => db.get('SELECT 1 FROM event WHERE chain = ?', chain))
-  const last = lastCheckpoint(db)
-  const first = firstKept({
-    oldest: db.all<Link>('SELECT n, time, mac FROM trail_checkpoint ORDER BY n LIMIT ?', pruneLimit),
-    marker,
-    before,
-  })
-  const upto = db.get<{ id: number }>('SELECT max(id) AS id FROM event')?.id ?? 0
-  keep(db, last, 'prune', { upto, ...first, ...prunedDetail(marker, events, before) }, [
-    ...heads,
-    ...carriedHeads(marker, heads, new Set(present)),
-  ])
-  for (const { chain, place } of heads)
-    db.run('DELETE FROM event WHERE chain = ? AND place <= ?', chain, place)
-  db.run('DELETE FROM trail_head WHERE checkpoint < ?', first.first)
-  db.run('DELETE FROM trail_checkpoint WHERE n < ?', first.first)
+      kept.first,
+    ) !== undefined
+  const needed = new Set((marker?.heads ?? []).map(({ chain }) => chain).filter(isNeeded))
+  keep(
+    db,
+    last,
+    'prune',
+    { upto: newest?.id ?? removedUpto, ...kept, ...prunedDetail(marker, events, before) },
+    [...heads, ...carriedHeads(marker, heads, needed)],
+  )
+  db.run('DELETE FROM event WHERE chain IS NOT NULL AND id <= ?', removedUpto)
+  db.run('DELETE FROM trail_head WHERE checkpoint < ?', kept.first)
+  db.run('DELETE FROM trail_checkpoint WHERE n < ?', kept.first)
   return events
 }
 
@@ -119,17 +133,17 @@ const lastCheckpoint = (db: Database) =>
   db.get<Link>('SELECT n, time, mac FROM trail_checkpoint ORDER BY n DESC LIMIT 1')
 
 function lastMarker(db: Database): Marker | undefined {
-  const marker = db.get<Omit<Marker, 'heads'> & Record<string, unknown>>(
+  const marker = db.get<Omit<Marker, 'heads'> & Row>(
     "SELECT n, detail FROM trail_checkpoint WHERE kind = 'prune' ORDER BY n DESC LIMIT 1",
   )
   if (!marker) return undefined
   const sql = 'SELECT chain, place, event, time, hash FROM trail_head WHERE checkpoint = ?'
-  return { ...marker, heads: db.all<SignedHead & Record<string, unknown>>(sql, marker.n) }
+  return { ...marker, heads: db.all<SignedHead & Row>(sql, marker.n) }
 }
 
 /** The end of the chain, if no checkpoint has signed it. */
 const newHead = (db: Database) =>
-  db.get<SignedHead & Record<string, unknown>>(
+  db.get<SignedHead & Row>(
     `SELECT chain, place, id AS event, time, hash FROM event
      WHERE id = (SELECT id FROM event WHERE hash IS NOT NULL ORDER BY id DESC LIMIT 1) AND NOT EXISTS (
        SELECT 1 FROM trail_head h WHERE h.chain = event.chain AND h.place >= event.place)`,
