@@ -41,10 +41,10 @@ test('D8 D9 a trail that was backed up verifies in either engine, and goes on th
       assert.deepEqual(faults, [])
       assert.equal(events, before.length + 4)
       await prunedStillVerifies(t, place, engine, before.length)
-      // What came from the old store can't be changed or cut off either.
-      const last = before.at(-1)
-      await tamper(place, `DELETE FROM event WHERE chain = ${last?.chain} AND place >= ${last?.place}`)
-      assert.ok((await verify(storage)).faults.length > 0)
+      // The end of no chain can be cut off, also of those that nobody had signed.
+      const ends = new Map(before.map(({ chain, id }) => [chain, id]))
+      await tamper(place, `DELETE FROM event WHERE id IN (${[...ends.values()].join(', ')})`)
+      assert.ok((await verify(storage)).faults.length >= ends.size, `${ends.size} chains`)
     })
   }
 })
