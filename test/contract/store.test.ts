@@ -60,6 +60,7 @@ function callOf(command: Command, folder: string): string[] {
   const known: Readonly<Record<string, string>> = {
     email: 'ruth@example.org',
     '--attributes': file,
+    '--before': '2026-01-01',
     shell: 'bash',
     rule: 'eperson',
     '--to': 'postgres://nobody@nowhere.invalid/none',

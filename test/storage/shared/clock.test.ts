@@ -61,7 +61,7 @@ test('T11 time goes on from the mark while the clock is behind', async t => {
 })
 
 test('T11 the machine’s clock counts while it is ahead, and a mark that was reset is obeyed', async () => {
-  const { store, clock } = clockWith(Date.now() - day)
+  const { store, clock } = clockWith(Date.now() - hour)
   assert.ok(Math.abs(clock.now() - Date.now()) < minute)
   await clock.advance()
   assert.ok(Math.abs(store.mark - Date.now()) < minute)
