@@ -6,7 +6,7 @@ const tests = fileURLToPath(new URL('../', import.meta.url))
 const shares = globSync('suites/*.ts', { cwd: tests }).sort()
 
 /** What `npm run test:long` runs, or needs programs that `npm ci` doesn't bring. */
-const elsewhere = 'faults|nodes|products|property|races|workers'
+const elsewhere = 'backup|bounds|browser|faults|nodes|products|property|races|workers'
 
 /**
  * Loads the test files of one of `test/suites/`, which share out those of every day. The files of a share run one after the

@@ -1,3 +1,0 @@
-import { loadShare } from '../support/share.ts'
-
-await loadShare(import.meta.url)
