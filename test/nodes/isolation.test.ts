@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
+import { nobody } from '../../src/lib/fair-queue.ts'
 import type { Changed } from '../../src/storage/accounts.ts'
 import { secretsOf } from '../support/clients/jwt.ts'
 import { listPath } from '../support/clients/listings.ts'
@@ -71,6 +72,28 @@ for (const isolation of ['read committed', 'serializable'])
         assert.deepEqual(kept, [{ uuid: one.uuid }])
         assert.equal(await count(url, "event = 'eperson.add' AND eperson = $1", one.uuid), 1)
       }
+    })
+
+    test('D2 the number of epersons is right after many came and went at once', async t => {
+      const { nodes, url } = await start(t)
+      const admin = await anyOf(nodes).addEperson('admin@example.org', { admin: true })
+      const unnamed = { firstName: null, lastName: null, passwordHash: null, administrator: false }
+      for (let round = 0; round < 8; round++)
+        await times(atOnce, async at => {
+          const { accounts } = anyOf(nodes).storage
+          const email = `${round}-${at}@example.org`
+          await accounts.addEperson({ email, ...unnamed }, commandEvent('eperson.add'))
+          if (at % 2 === 0) await accounts.deleteEperson(email, commandEvent('eperson.delete'))
+        })
+      const { total, rows } = await anyOf(nodes).storage.accounts.findEpersons(
+        { text: '', membership: null },
+        { offset: 95, limit: 5 },
+        nobody,
+      )
+      assert.equal(total, (8 * atOnce) / 2 + 1)
+      assert.equal(rows.at(-1)?.uuid, admin.uuid)
+      const parts = await runSql(url, 'SELECT n FROM carrel.eperson_count')
+      assert.ok(parts.length < 8 * atOnce, `${parts.length} parts`)
     })
 
     test('D2 of groups of the same name that are added at once exactly one is there', async t => {

@@ -114,6 +114,7 @@ const released = {
     'c9ba0fb4e6fd4c9bfd0c04343058decb3574215eea46bf0e8da4cf40f6fb4717',
     '12ec0dcc31ab2a572a2fb8fb1eb6ebfd9defaaa943c27f7140f3f70e896560dc',
     '1d445088978541cae3d469bb6ef743eeeb991dae253fd517a8f400dce8d2a4ae',
+    '9219007ba332ce52c3f053d2831aa91158c6e45a45cc0061bfb41c3c8e9d3e55',
   ],
 }
 const migrations = { sqlite: sqliteMigrations, postgres: postgresMigrations }

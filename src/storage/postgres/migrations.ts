@@ -1,3 +1,4 @@
+import { epersonCount } from './eperson-count.ts'
 import { trailTables } from './trail-tables.ts'
 
 /**
@@ -227,4 +228,5 @@ export const migrations: readonly string[] = [
   );
   `,
   trailTables,
+  epersonCount,
 ]

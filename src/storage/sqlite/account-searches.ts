@@ -37,6 +37,12 @@ function planOf({ text, membership }: EpersonSearch, { offset, limit }: Window):
     values: [...values, limit, offset],
   })
   const isMember = 'EXISTS (SELECT 1 FROM membership WHERE membership.eperson = uuid AND epersongroup = ?)'
+  // Without conditions, only an index is read up to the beginning of the page.
+  const pageOfAll = {
+    sql: `${eperson} FROM eperson
+      WHERE email_key >= (SELECT email_key FROM eperson ORDER BY email_key LIMIT 1 OFFSET ?) ORDER BY email_key LIMIT ?`,
+    values: [offset, limit],
+  }
   // Everybody is passed in the order of an index, up to the end of the page.
   const inOrder = from(...(membership ? [`${membership.is ? '' : 'NOT '}${isMember}`] : []))
   const everybody = '(SELECT count(*) FROM eperson)'
@@ -52,7 +58,7 @@ function planOf({ text, membership }: EpersonSearch, { offset, limit }: Window):
           : others
   return {
     counts: { sql: `SELECT ${seen} AS seen, ${everybody} AS "all"`, values },
-    page: page(inOrder),
+    page: text === '' && membership === null ? pageOfAll : page(inOrder),
     collectedPage: membership?.is
       ? page(from('uuid IN (SELECT eperson FROM membership WHERE epersongroup = ?)'))
       : null,

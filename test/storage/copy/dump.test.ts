@@ -17,7 +17,8 @@ const exceptions = {
   ],
   // Versions of entities that a minute later nobody reads.
   sqlite: ['retired'],
-  postgres: ['retired', 'secret', 'rank', 'schema_version'],
+  // The count of epersons is made again by triggers.
+  postgres: ['retired', 'secret', 'rank', 'schema_version', 'eperson_count'],
 }
 
 const copied = tables.flatMap(({ name, columns }) => columns.split(' ').map(column => `${name}.${column}`))
