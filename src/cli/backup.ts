@@ -4,6 +4,7 @@ import type { Made, Progress, Source } from '../backup/make.ts'
 import { backUpToStream } from '../backup/stream.ts'
 import { type VerifiedBackup, verifyBackups } from '../backup/verify.ts'
 import type { Config } from '../config/config.ts'
+import { counted } from '../lib/counted.ts'
 import { snapshotsOfSqlite } from '../storage/copy/snapshot-sqlite.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
@@ -93,14 +94,12 @@ const toStream = (): Promise<void> =>
   })
 
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
-const count = (number: number, what: string) =>
-  `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`
 
 const describeMade = ({ name, copied, manifest: { contents, lost } }: Made & { readonly name: string }) => [
   ...lost.map(
     ({ sha256, files }) => `missing or damaged in the store: ${sha256} of ${files.map(printable).join('; ')}`,
   ),
-  `Backup ${name}: ${count(contents.count, 'file')} (${megabytes(contents.bytes)}), of which ` +
+  `Backup ${name}: ${counted(contents.count, 'file')} (${megabytes(contents.bytes)}), of which ` +
     `${copied.count.toLocaleString('en')} (${megabytes(copied.bytes)}) were copied.`,
 ]
 
@@ -118,7 +117,9 @@ function describe(report: BackupReport): string {
       ? []
       : [`No old files were removed, because a backup can't be read: ${unreadable}.`]),
     ...(backups.length > 0
-      ? [`Removed ${count(backups.length, 'old backup')} and ${count(contents, 'file')} that only they had.`]
+      ? [
+          `Removed ${counted(backups.length, 'old backup')} and ${counted(contents, 'file')} that only they had.`,
+        ]
       : []),
   ].join('\n')
 }
@@ -132,6 +133,6 @@ function describeVerified({ name, problems, lost, contents }: VerifiedBackup): s
   return [
     ...lines,
     ...missing,
-    `${name}: ${problems.length === 0 ? `intact, ${count(contents, 'file')}` : 'damaged'}`,
+    `${name}: ${problems.length === 0 ? `intact, ${counted(contents, 'file')}` : 'damaged'}`,
   ].join('\n')
 }

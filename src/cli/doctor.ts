@@ -6,6 +6,7 @@ import { type Finding, findingsAbout, isTrouble, levels } from '../doctor/findin
 import { isWritableByAll, lookAtFolders } from '../doctor/folder-facts.ts'
 import { checkSignOn } from '../doctor/sign-on.ts'
 import { readSettings } from '../doctor/wrong-settings.ts'
+import { counted } from '../lib/counted.ts'
 import { systemReason } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import type { StoreFacts } from '../storage/inspection.ts'
@@ -73,7 +74,7 @@ function inWords(findings: readonly Finding[]): string {
   const counts = levels
     .map(level => [findings.filter(one => one.level === level).length, level] as const)
     .filter(([count, level]) => count > 0 && level !== 'ok')
-    .map(([count, level]) => `${count} ${level}${count === 1 ? '' : 's'}`)
+    .map(([count, level]) => counted(count, level))
   return [...lines.map(printable), '', counts.length === 0 ? 'All is well.' : `${counts.join(', ')}.`].join(
     '\n',
   )

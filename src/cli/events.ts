@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
+import { counted } from '../lib/counted.ts'
 import type { Field } from '../model/entities.ts'
 import { csvHeader, csvLines } from '../model/record-format.ts'
 import { checkpointName, hex } from '../model/trail.ts'
@@ -48,7 +49,7 @@ export function eventsCommand(): Command {
           progress.stop()
         }
         if (removed > 0) await accounts.recordEvent(commandEvent('events.prune', before))
-        sayResult(json, { removed, before }, `Removed ${counted(removed)} before ${before}.`)
+        sayResult(json, { removed, before }, `Removed ${counted(removed, 'event')} before ${before}.`)
       })
     })
 
@@ -126,18 +127,22 @@ function readTime(given: string | undefined, option: string): string | null {
   return time.toISOString()
 }
 
-const counted = (events: number) => `${events.toLocaleString('en')} ${events === 1 ? 'event' : 'events'}`
-
 function describe({ faults, events, checkpoints, begun, pruned, last }: Verdict, max: number): string {
   const lines = faults.map(({ event, time, problem }) => {
     const where = [event === null ? [] : `event ${event}`, time === null ? [] : time].flat().join(', ')
     return printable(where === '' ? problem : `${where}: ${problem}`)
   })
   if (faults.length > 0)
-    lines.push(faults.length >= max ? `Stopped after ${max} faults (--max).` : `${faults.length} faults.`)
-  else lines.push(`${counted(events)} and ${checkpoints} checkpoints: all as they were written.`)
-  if (begun) lines.push(`The trail began at ${begun.time} with ${counted(begun.events)} from before.`)
-  if (pruned) lines.push(`${counted(pruned.events)} were pruned, the last before ${pruned.before}.`)
+    lines.push(
+      faults.length >= max ? `Stopped after ${max} faults (--max).` : `${counted(faults.length, 'fault')}.`,
+    )
+  else
+    lines.push(
+      `${counted(events, 'event')} and ${counted(checkpoints, 'checkpoint')}: all as they were written.`,
+    )
+  if (begun)
+    lines.push(`The trail began at ${begun.time} with ${counted(begun.events, 'event')} from before.`)
+  if (pruned) lines.push(`${counted(pruned.events, 'event')} were pruned, the last before ${pruned.before}.`)
   if (last) lines.push(`Last checkpoint, at ${last.time}; keep it elsewhere:`, last.name)
   return lines.join('\n')
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
+import { counted } from '../lib/counted.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import type { GroupUse } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -121,8 +122,7 @@ const namedIn = ({ ipGroups, methodGroups, singleSignOn }: Config, name: string)
 function placesOf({ entities, items, bitstreams }: GroupUse): string {
   const shown = entities.slice(0, 5)
   const more = entities.length - shown.length
-  const count = (number: number, what: string) =>
-    number === 0 ? [] : [`${number} ${what}${number === 1 ? '' : 's'}`]
+  const count = (number: number, what: string) => (number === 0 ? [] : [counted(number, what)])
   return [
     ...shown.map(entity => `the entity ${entity}`),
     ...(more > 0 ? [`${more} more`] : []),

@@ -43,9 +43,6 @@ export function serveCommand(): Command {
           : undefined
         announceReady(config)
         await announceStore(config, storage)
-        // It removes a leftover: what it can't do now, the next start can.
-        const { clearAfterRestore } = await import('../backup/place.ts')
-        await clearAfterRestore(restorePlace(config)).catch(() => {})
         if (created) introduce(created, config)
         else if (demo)
           announce(
@@ -54,6 +51,9 @@ export function serveCommand(): Command {
               `\`${ownCommand()} eperson password reader@example.org\`.`,
             { msg: 'the store was in use before: no demo was added' },
           )
+        // It removes a leftover: what it can't do now, the next start can.
+        const { clearAfterRestore } = await import('../backup/place.ts')
+        await clearAfterRestore(restorePlace(config)).catch(() => {})
       } catch (error) {
         await storage.close()
         throw error

@@ -1,8 +1,8 @@
 import { isLoopbackName } from '../lib/addresses.ts'
+import { counted } from '../lib/counted.ts'
 import type { ConnectionLimit, ReplicaFacts, ServerFacts } from '../storage/inspection.ts'
 import type { Check } from './facts.ts'
 import { type Finding, findingsAbout } from './finding.ts'
-import { counted } from './words.ts'
 
 const { ok, note, warning, error } = findingsAbout('database')
 

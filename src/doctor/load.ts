@@ -1,6 +1,6 @@
+import { counted } from '../lib/counted.ts'
 import type { Check } from './facts.ts'
 import { findingsAbout } from './finding.ts'
-import { counted } from './words.ts'
 
 const { ok, note, warning } = findingsAbout('load')
 

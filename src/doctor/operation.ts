@@ -1,6 +1,7 @@
+import { counted } from '../lib/counted.ts'
 import type { Check } from './facts.ts'
 import { findingsAbout } from './finding.ts'
-import { ago, counted, day, duration } from './words.ts'
+import { ago, day, duration } from './words.ts'
 
 const administrator = findingsAbout('administrator')
 const sessions = findingsAbout('sessions')

@@ -1,6 +1,7 @@
+import { counted } from '../lib/counted.ts'
 import type { Check } from './facts.ts'
 import { findingsAbout } from './finding.ts'
-import { counted, day } from './words.ts'
+import { day } from './words.ts'
 
 const { ok, note, warning } = findingsAbout('secret')
 

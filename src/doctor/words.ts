@@ -1,9 +1,7 @@
+import { counted } from '../lib/counted.ts'
+
 /** Milliseconds. */
 export const day = 24 * 3_600_000
-
-/** Such as `1 node`, `2 nodes`. */
-export const counted = (number: number, what: string): string =>
-  `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`
 
 /** Such as `12 hours`, `1.5 hours`, `90 seconds`: in the largest unit of which there are at least two, or in seconds. */
 export function duration(seconds: number): string {

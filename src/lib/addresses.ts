@@ -7,6 +7,7 @@ import { isIPv4, isIPv6 } from 'node:net'
  * @returns null if a trusted proxy sent something that is not an address
  */
 export function clientAddress(sent: string): string | null {
+  if (isIPv4(sent)) return sent
   const ip = withoutPort(sent)
   if (isIPv4(ip)) return ip
   if (!isIPv6(ip)) return null

@@ -27,11 +27,9 @@ export interface EventRow {
   readonly count: number
 }
 
-/** What is sealed of an event. */
-const sealed = (row: EventRow): string =>
-  JSON.stringify([
-    row.chain,
-    row.place,
+/** The columns from the time to the count, in the order in which they are sealed and inserted. */
+export const valuesOf = (row: EventRow) =>
+  [
     row.time,
     row.event,
     row.outcome,
@@ -42,7 +40,10 @@ const sealed = (row: EventRow): string =>
     row.object,
     row.reason,
     row.count,
-  ])
+  ] as const
+
+/** What is sealed of an event. */
+const sealed = (row: EventRow): string => JSON.stringify([row.chain, row.place, ...valuesOf(row)])
 
 /** Where a chain has got to. */
 export interface Head {

@@ -1,4 +1,5 @@
 import type { OidcConfig } from '../../config/providers.ts'
+import { counted } from '../../lib/counted.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { ask, checkClock } from './check-clock.ts'
 import { error, type Found, ok, warning } from './findings.ts'
@@ -46,7 +47,7 @@ async function checkKeys(uri: string): Promise<Found> {
   const answer = await ask(uri)
   const keys = answer?.ok ? ((await answer.json().catch(() => ({}))) as { keys?: unknown }).keys : undefined
   return Array.isArray(keys) && keys.length > 0
-    ? ok(`publishes ${keys.length} key${keys.length === 1 ? '' : 's'}`)
+    ? ok(`publishes ${counted(keys.length, 'key')}`)
     : error(`its keys cannot be read at ${uri}`)
 }
 

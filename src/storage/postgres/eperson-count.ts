@@ -1,6 +1,6 @@
 /**
- * The migration that keeps the number of epersons, which is the sum of `n`: counting them takes 15 ms with 100,000
- * (docs/decisions/0021). A migration is never changed.
+ * The migration that keeps the number of epersons, which is the sum of `n`: counting them takes longer than a page of
+ * them (docs/decisions/0021). A migration is never changed.
  */
 export const epersonCount = `
   -- A change adds a row, so none waits for another. Now and then one adds up the rows that nobody else has locked.

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { eventRow, newChain, nothingBefore } from '../../model/trail.ts'
+import { eventRow, newChain, nothingBefore, valuesOf } from '../../model/trail.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
 import { replaceNul } from './rows.ts'
 
@@ -58,16 +58,7 @@ export async function runRecording<T extends Row>(
   db.chain.head = undefined
   const rows = await db.rows<T & { event_hash: Uint8Array }>(
     sql,
-    row.time,
-    row.event,
-    row.outcome,
-    row.eperson,
-    row.actor,
-    row.client_ip,
-    row.method,
-    row.object,
-    row.reason,
-    row.count,
+    ...valuesOf(row),
     chain,
     place,
     head?.hash ?? nothingBefore,

@@ -111,7 +111,6 @@ export async function openEngine({
       // First, because the writer remembers a loss for all event loops.
       await writer.check()
       files.require()
-      snapshot.state()
       db.get('SELECT one FROM state')
     },
     close: async () => {

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { eventHash, eventRow, newChain, nothingBefore } from '../../model/trail.ts'
+import { eventHash, eventRow, newChain, nothingBefore, valuesOf } from '../../model/trail.ts'
 import type { Database, Prepared } from './driver.ts'
 import { keyOf } from './trail-keys.ts'
 
@@ -12,22 +12,7 @@ export function recordEvent(db: Database, event: AuditEvent): void {
   // The events before may all have been pruned.
   const row = eventRow(event, now(), chain ?? newChain(), (place ?? 0) + 1)
   const added = eventHash(hash ?? nothingBefore, id, keyOf(db).seal(row))
-  insert.run(
-    id,
-    row.time,
-    row.event,
-    row.outcome,
-    row.eperson,
-    row.actor,
-    row.client_ip,
-    row.method,
-    row.object,
-    row.reason,
-    row.count,
-    row.chain,
-    row.place,
-    added,
-  )
+  insert.run(id, ...valuesOf(row), row.chain, row.place, added)
   ends.set(db, [id, row.chain, row.place, added])
 }
 
