@@ -71,10 +71,11 @@ testOn('sqlite', 'Q18 a page does not wait for searches for a part of a name', a
   )
   const search = '/api/eperson/epersons/search/byMetadata?query=nowhere'
   const answered = await inOrder(service, [
-    ...times(40, at => ['search', { path: `${search}${at}`, token }] as const),
+    // Few enough that the last of them waits less than 15 s for its turn on a slow machine.
+    ...times(12, at => ['search', { path: `${search}${at}`, token }] as const),
     ['page', { path: listPath('epersons', { limit: 1 }), token }],
   ])
-  assert.ok(answered.indexOf('page') < 20, answered.join())
+  assert.ok(answered.indexOf('page') < 6, answered.join())
 })
 
 testOn('sqlite', 'Q18 a page does not wait for those that collect many items', async t => {
