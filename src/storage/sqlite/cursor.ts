@@ -9,14 +9,16 @@ import { type Database, openDatabase } from './driver.ts'
 import { limited, mayGoOn, type Stop } from './statement-limits.ts'
 
 /** In KiB. A cursor reads each page of the file once. */
-const cursorCache = 256
+const cursorCache = 64
 /**
  * In bytes. While a cursor reads its snapshot, SQLite can't begin the write-ahead log again, and it grows with each change.
  * From this size on, cursors read the rest of their rows into files of their own.
  */
 const largeLog = 6 * 1024 * 1024
 /** In bytes. From this size on, cursors that nobody reads break off, because copying their rows takes too long. */
-const tooLargeLog = 12 * 1024 * 1024
+const tooLargeLog = 10 * 1024 * 1024
+/** In bytes. From this size on, cursors break off also while they are read, the one that waited longest to be asked first. */
+const fullLog = 12 * 1024 * 1024
 /** In ms. Nobody reads a cursor that was not asked for so long. */
 const unreadAfter = 2_000
 /** Of the log, in ms. */
@@ -146,10 +148,15 @@ function cursorOver(
 /** One piece of each cursor in turn, so that other calls are answered in between. */
 function relieve(): void {
   let isLarge = false
-  for (const cursor of [...reading]) {
+  for (const cursor of [...reading].sort((a, b) => a.asked - b.asked)) {
     const size = sizeOf(`${cursor.file}-wal`)
     if (size < largeLog) continue
     isLarge = true
+    if (size >= fullLog) {
+      cursor.breakOff()
+      // By the time that it is the next one's turn, the log may have begun again.
+      break
+    }
     if (size >= tooLargeLog && performance.now() - cursor.asked > unreadAfter) cursor.breakOff()
     else cursor.spill()
   }
