@@ -24,7 +24,7 @@ const commentsIn = (source: string) =>
 const proseOf = (document: string) => document.replaceAll(/```[\s\S]*?```|`[^`]*`|\]\([^)]*\)|^\[.*$/gm, ' ')
 
 /** Looks like a rule's number and is none. */
-const others = new Set(['A4', 'MD5'])
+const others = new Set(['V8', 'RE2', 'A4', 'MD5'])
 
 /** A number is no part of a longer word, such as RS256, or of a time, such as 2026-01-31T04:19. */
 const citationsIn = (text: string) =>
@@ -34,7 +34,9 @@ const citationsIn = (text: string) =>
 
 test('citations are told apart from other words with digits', () => {
   assert.deepEqual(
-    citationsIn('T4, (Q6), B1–B4, “X2”: Q8. But SHA-256, UTF-8, S256, HTTP/1.1, X500, MD5, A4, T04:19, %C3'),
+    citationsIn(
+      'T4, (Q6), B1–B4, “X2”: Q8. But SHA-256, UTF-8, S256, HTTP/1.1, X500, MD5, A4, V8, T04:19, %C3',
+    ),
     ['T4', 'Q6', 'B1', 'B4', 'X2', 'Q8'],
   )
 })
