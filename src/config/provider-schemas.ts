@@ -97,6 +97,32 @@ const common = (scheme: string, verified: string, names: Attributes) => ({
   },
 })
 
+/** What the providers have at which people sign in by way of Carrel. */
+const freshness = (parameter: string, answer: string) => ({
+  maxAge: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 31_536_000,
+    description: `How many seconds ago the user may have signed in at the provider (${parameter}); later, the provider has to ask again. ${answer} is required then. Default: any time.`,
+  },
+  silent: {
+    ...switchOf(
+      'Whether a browser that has been logged in through this provider comes back without a question, if the user is still signed in there.',
+    ),
+    default: true,
+  },
+})
+
+/** @param what is listed */
+const oneOf = (what: string, description: string) => ({
+  type: 'array',
+  items: text(what, { pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' }),
+  minItems: 1,
+  maxItems: 10,
+  uniqueItems: true,
+  description,
+})
+
 export const providerSchemas = {
   saml: closed(
     {
@@ -110,6 +136,11 @@ export const providerSchemas = {
       metadata: text('The file with the metadata of the provider. It is read again when it changes.'),
       entityId: text('The entity id of the provider, if the file describes several.'),
       nameIdFormat: text('The NameID format to request. Default: the choice of the provider.'),
+      authnContext: oneOf(
+        'A class of AuthnContext.',
+        'How users must sign in at the provider: one of these classes is requested, and required. Default: any.',
+      ),
+      ...freshness('AuthnInstant, ForceAuthn', 'AuthnInstant'),
     },
     ['id', 'kind', 'metadata'],
   ),
@@ -144,6 +175,20 @@ export const providerSchemas = {
         description: 'The scopes to request.',
       },
       userInfo: switchOf('Whether claims are also taken from the userinfo endpoint.'),
+      acrValues: oneOf(
+        'An authentication context class.',
+        'How users must sign in at the provider: requested as acr_values, and one of them is required as the claim acr. Default: any.',
+      ),
+      ...freshness('max_age', 'The claim auth_time'),
+      frontChannelLogout: switchOf(
+        'Whether the provider may end sessions with a frame in the user’s browser that names iss and sid, for providers without back-channel logout.',
+      ),
+      logoutTokenType: {
+        enum: ['logout+jwt', 'any'],
+        default: 'logout+jwt',
+        description:
+          'The type (typ) that a logout token must have. any: also JWT, or none, for providers that do not set it.',
+      },
       parameters: {
         type: 'object',
         additionalProperties: { type: 'string' },
@@ -159,6 +204,7 @@ export const providerSchemas = {
               'nonce',
               'code_challenge',
               'code_challenge_method',
+              'max_age',
             ],
           },
         },

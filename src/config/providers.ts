@@ -51,15 +51,25 @@ export interface Condition {
   readonly matches: string | RegExp
 }
 
-export interface SamlConfig extends Provider {
+/** What is asked of a sign-on at the provider itself (docs/decisions/0032). */
+interface Freshness {
+  /** Seconds since the person signed in there. */
+  readonly maxAge?: number
+  /** Whether it may be asked without showing anything. */
+  readonly silent: boolean
+}
+
+export interface SamlConfig extends Provider, Freshness {
   readonly kind: 'saml'
   /** A file. */
   readonly metadata: string
   readonly entityId?: string
   readonly nameIdFormat?: string
+  /** Classes of AuthnContext, one of which is required. */
+  readonly authnContext?: readonly string[]
 }
 
-export interface OidcConfig extends Provider {
+export interface OidcConfig extends Provider, Freshness {
   readonly kind: 'oidc'
   readonly issuer: string
   readonly clientId: string
@@ -67,6 +77,11 @@ export interface OidcConfig extends Provider {
   readonly clientAuthentication: 'basic' | 'post'
   readonly scopes: readonly string[]
   readonly userInfo: boolean
+  /** One of these is required as the claim `acr`. */
+  readonly acrValues?: readonly string[]
+  readonly frontChannelLogout: boolean
+  /** The `typ` that a logout token needs. */
+  readonly logoutTokenType: 'logout+jwt' | 'any'
   readonly parameters: Readonly<Record<string, string>>
 }
 

@@ -9,6 +9,10 @@ export interface SignOnAddresses {
   location(scheme: string, redirectUrl: string): string
   /** The same with the address encoded, so that more can follow. */
   start(scheme: string, redirectUrl: string): string
+  /** The same after a silent attempt: the next one shows something. */
+  ask(scheme: string, redirectUrl: string): string
+  /** The same for a provider that has to ask for a login. */
+  force(scheme: string, redirectUrl: string, provider: string): string
   waysOn(scheme: string, redirectUrl: string): WaysOn
   readonly samlMetadata: string
   readonly samlAcs: string
@@ -27,6 +31,8 @@ export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddr
     // As the last parameter and not encoded: DSpace's user interface replaces it with its own address.
     location: (scheme, redirectUrl) => `${authn}/${scheme}?redirectUrl=${redirectUrl}`,
     start,
+    ask: (scheme, redirectUrl) => `${start(scheme, redirectUrl)}&ask=1`,
+    force: (scheme, redirectUrl, provider) => `${start(scheme, redirectUrl)}&provider=${provider}&anew=1`,
     waysOn: (scheme, redirectUrl) => ({ begin: start(scheme, redirectUrl), back: redirectUrl }),
     samlMetadata: `${sso}/saml/metadata`,
     samlAcs: `${sso}/saml/acs`,

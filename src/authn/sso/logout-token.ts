@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
+import type { OidcConfig } from '../../config/providers.ts'
 import { boundedFetch, clockTolerance } from './oidc-client.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
@@ -13,10 +14,11 @@ interface Expected {
   readonly issuer: string
   readonly clientId: string
   readonly jwksUri: string
+  readonly type: OidcConfig['logoutTokenType']
 }
 
-/** Seconds after it was made that a logout token is accepted. */
-const longestAge = 300
+/** Seconds after it was made that a logout token is accepted (ASVS 5.0, 10.5.5). */
+const longestAge = 120
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 /** Anything that only the provider can sign: never `none`, never with a secret that others have. */
 const algorithms = [
@@ -52,7 +54,7 @@ export function createLogoutTokens() {
     return keys.get
   }
 
-  return async (token: string, { issuer, clientId, jwksUri }: Expected): Promise<LogoutToken> => {
+  return async (token: string, { issuer, clientId, jwksUri, type }: Expected): Promise<LogoutToken> => {
     const { payload, protectedHeader } = await jwtVerify(token, keysAt(jwksUri), {
       issuer,
       audience: clientId,
@@ -61,8 +63,12 @@ export function createLogoutTokens() {
       maxTokenAge: longestAge,
       requiredClaims: ['jti', 'events'],
     }).catch(explain)
-    // §2.4: its own type, or none in particular; never that of a token for something else (RFC 8725 §3.11).
-    if (!/^((application\/)?logout\+jwt|jwt)?$/i.test(protectedHeader.typ ?? ''))
+    // §2.4, RFC 8725 §3.11: its own type; never that of a token for something else.
+    const { typ = '' } = protectedHeader
+    const isUntyped = /^(jwt)?$/i.test(typ)
+    if (isUntyped && type !== 'any')
+      throw new Refused('it has no type (typ) of its own; if the provider never sets one: logoutTokenType')
+    if (!isUntyped && !/^(application\/)?logout\+jwt$/i.test(typ))
       throw new Refused('it is another kind of token (typ)')
     const { jti, sub, sid, nonce, events } = payload
     if (!isObject(events) || !isObject(events[logoutEvent]))

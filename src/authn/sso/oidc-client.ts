@@ -1,6 +1,6 @@
 import * as client from 'openid-client'
 import { isLoopback, type OidcConfig } from '../../config/providers.ts'
-import { Refused, Unavailable } from './protocol.ts'
+import { Declined, Refused, Unavailable } from './protocol.ts'
 
 /** The one file that knows the OpenID Connect library: what Carrel asks of a provider, and what its errors mean. */
 export interface OidcClient {
@@ -190,7 +190,7 @@ const discovering = <T>(work: Promise<T>): Promise<T> =>
 function translate(error: unknown): Error {
   if (error instanceof Refused || error instanceof Unavailable) return error
   if (error instanceof client.AuthorizationResponseError)
-    return new Refused(`the provider said ${codeOf(error.error)}`)
+    return new Declined(`the provider said ${codeOf(error.error)}`)
   // RFC 6749 §5.2, RFC 6750 §3: a status 401 with this header.
   if (error instanceof client.WWWAuthenticateChallengeError)
     return new Refused('the provider refused the client’s credentials (invalid_client) or the access token')

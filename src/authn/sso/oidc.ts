@@ -1,8 +1,9 @@
 import type { OidcConfig } from '../../config/providers.ts'
 import { createLogoutTokens, type LogoutToken } from './logout-token.ts'
-import { createOidcClient } from './oidc-client.ts'
-import { type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
+import { clockTolerance, createOidcClient } from './oidc-client.ts'
+import { type Asking, type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
 import { attributesOf } from './read-identity.ts'
+import { requireSignedIn } from './requirements.ts'
 
 /** OpenID Connect: code flow with PKCE, state and nonce (Core §3.1), and both logouts. */
 export interface Oidc extends Protocol {
@@ -19,18 +20,27 @@ interface Parts {
   readonly afterLogoutUrl: string
 }
 
+const prompts: Readonly<Record<Asking, { readonly prompt?: string }>> = {
+  silent: { prompt: 'none' },
+  usual: {},
+  forced: { prompt: 'login' },
+}
+
 /** Characters of an ID token that is kept as a hint for the logout. */
 const longestHint = 4_000
 
 export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oidc {
   const client = createOidcClient(provider)
   const readLogoutToken = createLogoutTokens()
+  const { acrValues, maxAge } = provider
   return {
-    begin: async (pendingLogin, forceLogin) =>
+    begin: async pendingLogin =>
       client.authorizationUrl({
         ...provider.parameters,
         // Core §3.1.2.1.
-        ...(forceLogin && { prompt: 'login' }),
+        ...prompts[pendingLogin.asking],
+        ...(maxAge !== undefined && { max_age: String(maxAge) }),
+        ...(acrValues && { acr_values: acrValues.join(' ') }),
         redirect_uri: callbackUrl,
         scope: provider.scopes.join(' '),
         state: pendingLogin.state,
@@ -48,6 +58,19 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
       // Core §3.1.3.7, 5: whom it was made for, also where there is one audience.
       if (claims.azp !== undefined && claims.azp !== provider.clientId)
         throw new Refused('another authorized party (azp)')
+      const { auth_time: time, acr } = claims
+      requireSignedIn(
+        {
+          at: typeof time === 'number' ? time * 1000 : undefined,
+          class: typeof acr === 'string' ? acr : undefined,
+        },
+        {
+          maxAge,
+          classes: acrValues,
+          skew: clockTolerance * 1000,
+          names: { at: 'auth_time', class: 'acr' },
+        },
+      )
       return {
         provider,
         attributes: attributesOf({ ...more, ...claims }),
@@ -62,7 +85,12 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
 
     acceptLogout: async token => {
       const { issuer, jwks_uri: jwksUri = '' } = await client.discover()
-      return readLogoutToken(token, { issuer, clientId: provider.clientId, jwksUri })
+      return readLogoutToken(token, {
+        issuer,
+        clientId: provider.clientId,
+        jwksUri,
+        type: provider.logoutTokenType,
+      })
     },
 
     logoutUrl: ({ detail }) =>

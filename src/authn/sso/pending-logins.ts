@@ -4,14 +4,14 @@ import { cookieNames, cookiesOf, setCookie } from '../../http/cookies.ts'
 import { type Mac, sameText } from '../../lib/hmac.ts'
 import { deriveKey, type Keyring } from '../../model/keys.ts'
 import type { Clock } from '../../storage/clock.ts'
-import type { PendingLogin } from './protocol.ts'
+import type { Asking, PendingLogin } from './protocol.ts'
 
 /**
  * Pending logins live in the browser that began them, in a cookie that only the nodes can sign. A start costs the store
  * nothing, and a response counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
  */
 export interface PendingLogins {
-  create(provider: string, redirectUrl: string): PendingLogin
+  create(provider: string, redirectUrl: string, asking: Asking): PendingLogin
   /** Sets the attempt's cookie, and clears the oldest if there are too many. */
   keep(request: FastifyRequest, reply: FastifyReply, pendingLogin: PendingLogin): void
   /** Clears the attempt's cookie. @returns undefined when this browser has no such attempt, or it is too old */
@@ -45,7 +45,7 @@ export function signOnCookies(baseUrl: string) {
 }
 export type SignOnCookies = ReturnType<typeof signOnCookies>
 
-type Content = readonly [state: string, provider: string, redirectUrl: string, begun: number]
+type Content = readonly [state: string, provider: string, redirectUrl: string, begun: number, asking?: Asking]
 
 export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, clock: Clock): PendingLogins {
   const keys = () => keyring().map(secret => deriveKey(secret, 'sign-on', nothing))
@@ -56,11 +56,9 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, cl
   }
   const signature = (key: Mac, content: string) => key(`cookie/${content}`).toString('base64url')
   const cookieName = (state: string) => `${prefix}${state.slice(0, 8)}`
-  const toAttempt = (key: Mac, state: string, provider: string, redirectUrl: string): PendingLogin => ({
-    state,
-    provider,
-    redirectUrl,
-    secret: purpose => key(`${purpose}/${state}`).toString('base64url'),
+  const toAttempt = (key: Mac, content: Omit<PendingLogin, 'secret'>): PendingLogin => ({
+    ...content,
+    secret: purpose => key(`${purpose}/${content.state}`).toString('base64url'),
   })
 
   function read(value: string): PendingLogin | undefined {
@@ -68,21 +66,28 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, cl
     const key = keys().find(one => sameText(signature(one, content), mac))
     if (!key) return undefined
     const json = Buffer.from(content, 'base64url').toString()
-    const [state, provider, redirectUrl, begun] = JSON.parse(json) as Content
-    return clock.now() < begun + lifetime * 1000 ? toAttempt(key, state, provider, redirectUrl) : undefined
+    // An older node doesn't say how.
+    const [state, provider, redirectUrl, begun, asking = 'usual'] = JSON.parse(json) as Content
+    const isAlive = clock.now() < begun + lifetime * 1000
+    return isAlive ? toAttempt(key, { state, provider, redirectUrl, asking }) : undefined
   }
 
   return {
-    create: (provider, redirectUrl) =>
-      toAttempt(signingKey(), randomBytes(32).toString('base64url'), provider, redirectUrl),
-    keep: (request, reply, { state, provider, redirectUrl }) => {
+    create: (provider, redirectUrl, asking) =>
+      toAttempt(signingKey(), {
+        state: randomBytes(32).toString('base64url'),
+        provider,
+        redirectUrl,
+        asking,
+      }),
+    keep: (request, reply, { state, provider, redirectUrl, asking }) => {
       // Another page could begin any number of logins, until the browser's headers are too long for any server.
       const older = cookies
         .names(request)
         .filter(name => name.startsWith(prefix) && name.length === prefix.length + 8)
       for (const name of older.slice(0, Math.max(0, older.length + 1 - maxAttempts)))
         cookies.set(reply, name, '', 0)
-      const content: Content = [state, provider, redirectUrl, clock.now()]
+      const content: Content = [state, provider, redirectUrl, clock.now(), asking]
       const text = Buffer.from(JSON.stringify(content)).toString('base64url')
       cookies.set(reply, cookieName(state), `${text}.${signature(signingKey(), text)}`, lifetime)
     },

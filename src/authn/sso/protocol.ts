@@ -13,9 +13,16 @@ export interface Vouched {
 /** The values of an attribute or claim, by its name as the configuration has it. */
 export type Attributes = (name: string) => readonly string[]
 
+/**
+ * How a provider is asked (docs/decisions/0032): without showing anything, as it likes, or for a login even if it has a
+ * session.
+ */
+export type Asking = 'silent' | 'usual' | 'forced'
+
 /** A login that has begun and isn't complete. */
 export interface PendingLogin {
   readonly provider: string
+  readonly asking: Asking
   /** Known to be allowed. */
   readonly redirectUrl: string
   /** 256 random bits in base64url. */
@@ -26,12 +33,8 @@ export interface PendingLogin {
 
 /** How the browser is sent to a provider, and told there that the session here has ended. */
 export interface Protocol {
-  /**
-   * @param forceLogin the provider asks for a login even if it has a session
-   * @returns where the browser goes
-   * @throws Refused, Unavailable
-   */
-  begin(pendingLogin: PendingLogin, forceLogin: boolean): Promise<string>
+  /** @returns where the browser goes @throws Refused, Unavailable */
+  begin(pendingLogin: PendingLogin): Promise<string>
   /** @returns where the browser goes to end the provider's session; undefined where the provider has no such place */
   logoutUrl(session: ProviderSession): Promise<string | undefined>
 }
@@ -40,6 +43,12 @@ export interface Protocol {
  * A message of a provider can't be accepted. The reason is for the log; it quotes nothing of the message.
  */
 export class Refused extends Error {}
+
+/** The provider answers that it has not authenticated the user: a silent attempt may end so. */
+export class Declined extends Refused {}
+
+/** The user signed in at the provider longer ago than its entry allows. */
+export class TooOld extends Refused {}
 
 /** The provider can't be reached, or isn't what the configuration says. */
 export class Unavailable extends Error {}

@@ -10,6 +10,7 @@ import type { SpecialGroups } from '../special-groups.ts'
 import type { Tickets } from '../tickets.ts'
 import type { Verified } from '../tokens.ts'
 import type { SignOnAddresses } from './addresses.ts'
+import type { LastProvider } from './last-provider.ts'
 import type { SignOnCookies } from './pending-logins.ts'
 import type { Vouched } from './protocol.ts'
 import { hasLogout, type Provider } from './providers.ts'
@@ -41,6 +42,7 @@ interface Parts {
   readonly addresses: SignOnAddresses
   readonly clock: Clock
   readonly cookies: SignOnCookies
+  readonly lastProvider: LastProvider
   readonly providers: readonly Provider[]
   readonly identities: Identities
   readonly specialGroups: SpecialGroups
@@ -63,7 +65,7 @@ const tradeCookie = 'CARREL-SSO'
 const logoutCookie = 'CARREL-SSO-LOGOUT'
 
 export function createProviderLogins(parts: Parts): ProviderLogins {
-  const { accounts, addresses, clock, cookies, identities, specialGroups, tickets } = parts
+  const { accounts, addresses, clock, cookies, identities, lastProvider, specialGroups, tickets } = parts
 
   async function admit(
     vouched: Vouched,
@@ -74,7 +76,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     const { provider } = vouched
     // The provider knows this browser, and would send the same person again.
     const ways = addresses.waysOn(provider.scheme, redirectUrl)
-    const members = { ...ways, begin: `${ways.begin}&provider=${provider.id}&anew=1` }
+    const members = { ...ways, begin: addresses.force(provider.scheme, redirectUrl, provider.id) }
     const event = (uuid: string | null, outcome: 'success' | 'failure') =>
       loginEvent(request, uuid, provider.scheme, outcome, provider.id)
     const { name, sid } = vouched.session
@@ -147,9 +149,12 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
         { uuid, sessionKey: Buffer.from(waiting.sessionKey, 'base64'), session: waiting.session },
         loginEvent(request, uuid, method, 'success', waiting.session.provider),
       )
-      return session && { session, method, sg, begun: clock.now() }
+      if (!session) return undefined
+      lastProvider.remember(reply, waiting.session.provider)
+      return { session, method, sg, begun: clock.now() }
     },
     drop: async (request, reply) => {
+      lastProvider.take(request, reply)
       const name = given(request, tradeCookie)
       if (name === undefined) return
       cookies.set(reply, tradeCookie, '', 0)

@@ -61,6 +61,13 @@ function createProvider(
   return { kind: 'saml', config, protocol, metadata }
 }
 
+/** Whether a person who is signed in there may come back without a question (X9). */
+export function mayBeAskedSilently(provider: Provider): boolean {
+  if (provider.kind === 'proxy' || !provider.config.silent) return false
+  // The operator has said what the provider should do.
+  return provider.kind === 'saml' || provider.config.parameters.prompt === undefined
+}
+
 /** Whether a provider has a logout of its own, as far as that is known without asking it. */
 export function hasLogout(provider: Provider): boolean {
   if (provider.kind === 'proxy') return provider.config.logoutUrl !== undefined

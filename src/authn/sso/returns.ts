@@ -5,7 +5,7 @@ import { methodNotAllowed } from '../../http/method-not-allowed.ts'
 import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { PendingLogins } from './pending-logins.ts'
-import type { PendingLogin, Vouched } from './protocol.ts'
+import { Declined, type PendingLogin, TooOld, type Vouched } from './protocol.ts'
 import type { ProviderLogins } from './provider-logins.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
 import { notBegun, refusalOf, type WaysOn } from './refusals.ts'
@@ -64,11 +64,25 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     try {
       vouched = await accept()
     } catch (error) {
+      const next = nextAttempt(error, pendingLogin, provider)
+      if (next !== undefined) return reply.redirect(next, 303)
       throw refusalOf(error, provider.config, ways, request.log)
     }
     // A response counts once. One that is refused costs the store nothing.
     if (!(await tickets.isFirst('state', pendingLogin.state, usedFor))) throw notBegun(ways)
     return logins.admit(vouched, pendingLogin.redirectUrl, request, reply)
+  }
+
+  /** Where an attempt goes on that may be tried in another way; each way follows from an earlier one, so this ends. */
+  function nextAttempt(
+    error: unknown,
+    { asking, redirectUrl }: PendingLogin,
+    { config: { scheme, id } }: Provider,
+  ): string | undefined {
+    if (error instanceof Declined && asking === 'silent') return addresses.ask(scheme, redirectUrl)
+    // OpenID Connect Core §3.1.3.7, 13.
+    if (error instanceof TooOld && asking !== 'forced') return addresses.force(scheme, redirectUrl, id)
+    return undefined
   }
 
   if (saml.length > 0) {

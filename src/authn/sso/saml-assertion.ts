@@ -1,5 +1,6 @@
 import type { SamlConfig } from '../../config/providers.ts'
 import { Refused, type Vouched } from './protocol.ts'
+import { requireSignedIn } from './requirements.ts'
 import type { IdpMetadata } from './saml-idp.ts'
 import type { MessageHead } from './saml-xml.ts'
 
@@ -8,6 +9,7 @@ const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
 const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 
 interface Expected {
+  readonly provider: Pick<SamlConfig, 'authnContext' | 'maxAge'>
   readonly idp: IdpMetadata
   readonly acsUrl: string
   /** Milliseconds. */
@@ -39,12 +41,18 @@ const nodesIn = (node: Node | undefined, name: string): readonly Node[] => {
     : []
 }
 
-/** What SAML Profiles §4.1.4.3 asks of an assertion beyond its signature, validity and audience. */
-export function confirm(profile: VerifiedProfile, { idp, acsUrl, skew, requestId, head }: Expected): void {
+/**
+ * What SAML Profiles §4.1.4.3 asks of an assertion beyond its signature, validity and audience, and what the configuration
+ * asks of the sign-on itself.
+ * @throws Refused, TooOld
+ */
+export function confirm(profile: VerifiedProfile, expected: Expected): void {
+  const { provider, idp, acsUrl, skew, requestId, head } = expected
   const assertion = profile.getAssertion?.().Assertion as Node | undefined
   if (!assertion) throw new Refused('no assertion')
   if (nodesIn(assertion, 'Issuer')[0]?._?.trim() !== idp.entityId) throw new Refused('another issuer')
-  if (nodesIn(assertion, 'AuthnStatement').length === 0) throw new Refused('no AuthnStatement')
+  const [statement] = nodesIn(assertion, 'AuthnStatement')
+  if (!statement) throw new Refused('no AuthnStatement')
   if (head.inResponseTo !== null && head.inResponseTo !== requestId)
     throw new Refused('it answers another request (InResponseTo)')
   const confirmations = nodesIn(nodesIn(assertion, 'Subject')[0], 'SubjectConfirmation')
@@ -63,6 +71,19 @@ export function confirm(profile: VerifiedProfile, { idp, acsUrl, skew, requestId
     throw new Refused(
       'no bearer confirmation for this recipient and request that is valid now (SubjectConfirmation)',
     )
+  const [context] = nodesIn(statement, 'AuthnContext')
+  requireSignedIn(
+    {
+      at: Date.parse(statement.$?.AuthnInstant ?? ''),
+      class: nodesIn(context, 'AuthnContextClassRef')[0]?._?.trim(),
+    },
+    {
+      maxAge: provider.maxAge,
+      classes: provider.authnContext,
+      skew,
+      names: { at: 'AuthnInstant', class: 'AuthnContextClassRef' },
+    },
+  )
 }
 
 export function vouched(provider: SamlConfig, profile: VerifiedProfile): Vouched {

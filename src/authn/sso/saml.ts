@@ -1,5 +1,5 @@
 import type { SamlConfig, SamlServiceProvider } from '../../config/providers.ts'
-import { type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
+import { Declined, type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
 import { confirm, unspecified, vouched } from './saml-assertion.ts'
 import type { IdpMetadata } from './saml-idp.ts'
 import { Library, type LibraryOptions, understood, ValidateInResponseTo } from './saml-library.ts'
@@ -52,7 +52,10 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
       entryPoint: idp.signInUrl,
       logoutUrl: idp.logout?.url ?? idp.signInUrl,
       identifierFormat: provider.nameIdFormat ?? null,
-      disableRequestedAuthnContext: true,
+      // SAML Core §3.3.2.2.1: exactly one of them.
+      ...(provider.authnContext
+        ? { authnContext: [...provider.authnContext], racComparison: 'exact' }
+        : { disableRequestedAuthnContext: true }),
       acceptedClockSkewMs: skew,
       signatureAlgorithm: 'sha256',
       digestAlgorithm: 'sha256',
@@ -70,10 +73,11 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
   const requestId = (pendingLogin: PendingLogin) => `_${pendingLogin.secret('saml-request')}`
 
   return {
-    begin: async (pendingLogin, forceLogin) => {
+    begin: async pendingLogin => {
       const saml = library(metadata(), {
         generateUniqueId: () => requestId(pendingLogin),
-        forceAuthn: forceLogin,
+        forceAuthn: pendingLogin.asking === 'forced',
+        passive: pendingLogin.asking === 'silent',
       })
       return saml.getAuthorizeUrlAsync(pendingLogin.state, undefined, {})
     },
@@ -83,14 +87,14 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
       const xml = decode(response)
       const head = readHead(xml)
       if (head.name !== 'Response') throw new Refused('it is not a Response')
-      if (head.status !== 'Success')
-        throw new Refused('the provider did not authenticate the user (status code)')
       if (head.issuer !== null && head.issuer !== idp.entityId) throw new Refused('another issuer')
       if (head.destination !== null && head.destination !== acsUrl) throw new Refused('another destination')
+      if (head.status !== 'Success')
+        throw new Declined('the provider did not authenticate the user (status code)')
       const profile = await understood(
         openResponse(xml, keysOf(idp)).then(signed => library(idp).read(signed)),
       )
-      confirm(profile, { idp, acsUrl, skew, requestId: requestId(pendingLogin), head })
+      confirm(profile, { provider, idp, acsUrl, skew, requestId: requestId(pendingLogin), head })
       return vouched(provider, profile)
     },
 

@@ -9,6 +9,7 @@ import type { Identities } from '../../storage/identities.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import { createTickets } from '../tickets.ts'
 import { signOnAddresses } from './addresses.ts'
+import { createLastProvider } from './last-provider.ts'
 import { providerLogoutRoutes } from './logouts.ts'
 import { createPendingLogins, signOnCookies } from './pending-logins.ts'
 import { createProviderLogins, type ProviderLogins } from './provider-logins.ts'
@@ -42,11 +43,13 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
   const cookies = signOnCookies(parts.config.baseUrl)
   const tickets = createTickets(identities, clock)
   const providers = createProviders(config, addresses, log)
+  const lastProvider = createLastProvider(cookies)
   const logins = createProviderLogins({
     accounts,
     addresses,
     clock,
     cookies,
+    lastProvider,
     providers,
     identities,
     specialGroups,
@@ -58,7 +61,16 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
     trade: logins.trade,
     offerLogout: logins.offerLogout,
     register: app => {
-      startRoutes(app, { addresses, pendingLogins, config, logins, providers, realm, redirects })
+      startRoutes(app, {
+        addresses,
+        pendingLogins,
+        config,
+        lastProvider,
+        logins,
+        providers,
+        realm,
+        redirects,
+      })
       returnRoutes(app, { addresses, pendingLogins, config, logins, providers, tickets })
       providerLogoutRoutes(app, { addresses, config, logins, providers, identities, tickets })
     },

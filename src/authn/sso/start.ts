@@ -5,16 +5,18 @@ import { badParameter, type Query, singleParameters, tokenParameter } from '../.
 import { Problem } from '../../http/problems.ts'
 import { clientAddress } from '../../lib/addresses.ts'
 import type { SignOnAddresses } from './addresses.ts'
+import type { LastProvider } from './last-provider.ts'
 import type { PendingLogins } from './pending-logins.ts'
-import { Refused } from './protocol.ts'
+import { type Asking, Refused } from './protocol.ts'
 import type { ProviderLogins } from './provider-logins.ts'
-import type { Provider, ProxyProvider } from './providers.ts'
+import { mayBeAskedSilently, type Provider, type ProxyProvider } from './providers.ts'
 import { refusalOf } from './refusals.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses
   readonly pendingLogins: PendingLogins
   readonly config: SingleSignOnConfig
+  readonly lastProvider: LastProvider
   readonly logins: ProviderLogins
   readonly providers: readonly Provider[]
   readonly realm: string
@@ -24,7 +26,7 @@ interface Parts {
 
 /** `GET /api/authn/<scheme>`: the `location` of WWW-Authenticate, where single sign-on begins (X1). */
 export function startRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, pendingLogins, config, logins, providers, realm, redirects } = parts
+  const { addresses, pendingLogins, config, lastProvider, logins, providers, realm, redirects } = parts
 
   // Headers that only a proxy should send, from somebody else, are an attack or a hole in the proxy's configuration.
   const proxies = providers.filter(provider => provider.kind === 'proxy')
@@ -49,14 +51,20 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       refuseEmbedded(request)
       const given = readStart(request, ofScheme)
       const redirectUrl = redirects(given.redirectUrl ?? config.defaultRedirectUrl)
-      const provider = chosen(ofScheme, given.provider)
+      const last = lastProvider.take(request, reply)
+      const isFree = [given.provider, given.anew, given.ask].every(one => one === undefined)
+      const silent = isFree
+        ? ofScheme.find(one => one.config.id === last && mayBeAskedSilently(one))
+        : undefined
+      const provider = silent ?? chosen(ofScheme, given.provider)
       if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
       if (provider.kind === 'proxy')
         return fromProxy(provider, redirectUrl, given.returned !== undefined, request, reply)
-      const pendingLogin = pendingLogins.create(provider.config.id, redirectUrl)
+      const asking: Asking = silent ? 'silent' : given.anew === undefined ? 'usual' : 'forced'
+      const pendingLogin = pendingLogins.create(provider.config.id, redirectUrl, asking)
       let url: string
       try {
-        url = await provider.protocol.begin(pendingLogin, given.anew !== undefined)
+        url = await provider.protocol.begin(pendingLogin)
       } catch (error) {
         throw refusal(error, provider, redirectUrl, request)
       }
@@ -126,7 +134,7 @@ function readStart(request: FastifyRequest, from: readonly Provider[]) {
   const isOurs = from.some(({ config }) => config.id === provider)
   // A token that comes along must not get into the address (T10).
   if (redirectUrl === undefined || query.values.has(tokenParameter))
-    return singleParameters(query, ['redirectUrl', 'provider', 'returned', 'anew'])
+    return singleParameters(query, ['redirectUrl', 'provider', 'returned', 'anew', 'ask'])
   if (provider === undefined) return { redirectUrl }
   return isOurs ? { redirectUrl, provider } : { redirectUrl: `${redirectUrl}&provider=${provider}` }
 }

@@ -1,0 +1,30 @@
+import { Refused, TooOld } from './protocol.ts'
+
+/** What is required of a sign-on at the provider itself: its age and how it was done (docs/decisions/0032). */
+interface SignedIn {
+  /** Milliseconds since 1970; undefined or NaN where the provider does not say. */
+  readonly at: number | undefined
+  /** The class of the authentication; undefined where the provider does not say. */
+  readonly class: string | undefined
+}
+
+interface Required {
+  /** Seconds. */
+  readonly maxAge: number | undefined
+  readonly classes: readonly string[] | undefined
+  /** Milliseconds that the clocks may differ. */
+  readonly skew: number
+  /** What the protocol calls the two, for the log. */
+  readonly names: { readonly at: string; readonly class: string }
+}
+
+/** @throws TooOld, or Refused where the provider says nothing, or something else than what was asked for */
+export function requireSignedIn(given: SignedIn, { maxAge, classes, skew, names }: Required): void {
+  if (classes !== undefined && !classes.includes(given.class ?? ''))
+    throw new Refused(`the user did not sign in as required (${names.class})`)
+  if (maxAge === undefined) return
+  const age = Date.now() - (given.at ?? Number.NaN)
+  if (Number.isNaN(age)) throw new Refused(`it does not say when the user signed in (${names.at})`)
+  if (age < -skew) throw new Refused(`the user signed in in the future (${names.at})`)
+  if (age > maxAge * 1000 + skew) throw new TooOld(`the user signed in too long ago (${names.at})`)
+}
