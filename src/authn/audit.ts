@@ -24,6 +24,21 @@ export function eventOf(caller: Caller, request: FastifyRequest, what: What): Au
   }
 }
 
+/** The event of a logout that a provider asks for: nobody here is the actor. */
+export const providerLogoutEvent = (
+  request: FastifyRequest,
+  { id, scheme }: { readonly id: string; readonly scheme: LoginMethod },
+): AuditEvent => ({
+  event: 'logout',
+  outcome: 'success',
+  eperson: null,
+  actor: null,
+  clientIp: clientAddress(request.ip),
+  method: scheme,
+  object: id,
+  reason: null,
+})
+
 /** The event of a login, successful or not. */
 export const loginEvent = (
   request: FastifyRequest,

@@ -27,6 +27,18 @@ export function sendPage(reply: FastifyReply, title: string, body: string): Fast
     )
 }
 
+/** A page without any content, for a frame in a page of one of these origins and of no other. */
+export const sendFramed = (reply: FastifyReply, title: string, origins: readonly string[]): FastifyReply =>
+  reply
+    // It knows no list, and only some browsers ignore it beside frame-ancestors (CSP §6.4.2.2).
+    .removeHeader('x-frame-options')
+    .header(
+      'content-security-policy',
+      `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors ${origins.join(' ') || "'none'"}`,
+    )
+    .type('text/html; charset=utf-8')
+    .send(`<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeHtml(title)}</title></html>`)
+
 const escapes: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',

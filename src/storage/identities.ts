@@ -25,6 +25,8 @@ export interface Identities {
    * @returns undefined if the eperson has been disabled, deleted or logged out since then
    */
   begin(login: ProviderLogin, event: AuditEvent): Promise<Session | undefined>
+  /** Whether anybody has such a session, without changing anything. */
+  isAtProvider(which: ProviderSessionFilter): Awaitable<boolean>
   /** Ends every token of the epersons who have such a session (T4). @returns how many epersons had one */
   endAtProvider(which: ProviderSessionFilter, event: AuditEvent): Promise<number>
 

@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
-import { assertTruthAccepted, sendLogout, startLiars, truth } from '../support/providers/lying-flow.ts'
-import { type Lie, logoutLies, logoutTruths, subjectOf } from '../support/providers/lying-provider.ts'
+import {
+  assertTruthAccepted,
+  sendLogout,
+  startLiars,
+  truth,
+  withProviders,
+} from '../support/providers/lying-flow.ts'
+import {
+  type Lie,
+  logoutLies,
+  logoutTruths,
+  subjectOf,
+  untypedLogouts,
+} from '../support/providers/lying-provider.ts'
 import { browserOf, logOut, userInterface } from '../support/providers/openid-flow.ts'
 import { testOn } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
@@ -39,12 +51,12 @@ const isIdToken = (text: string) => {
   return Buffer.from(payload, 'base64url').includes('"nonce"')
 }
 
-onOne('T4 a logout token that is wrong in one thing is refused, and the session goes on', async t => {
+onOne('T4 X7 a logout token that is wrong in one thing is refused, and the session goes on', async t => {
   const service = await start(t, { other: {} })
   let token = await assertTruthAccepted(service)
   const client = service.client()
   const failed: string[] = []
-  for (const [name, lie] of Object.entries(logoutLies)) {
+  for (const [name, lie] of Object.entries({ ...logoutLies, ...untypedLogouts })) {
     const answer = await sendLogout(service, truth, await providers.logoutToken(truth, lie))
     if (answer.status !== 400) failed.push(`${name}: ${answer.status} ${await answer.text()}`)
     if (await client.isLoggedIn(token)) continue
@@ -82,6 +94,24 @@ onOne('T4 a logout token that is wrong in one thing is refused, and the session 
   const next = await assertTruthAccepted(service)
   assert.equal((await sendLogout(service, truth, right)).status, 400, 'replayed')
   assert.equal(await client.isLoggedIn(next), true)
+})
+
+onOne('X7 a logout token needs no type of its own where the provider is configured so', async t => {
+  const service = await startService(t, {
+    env: withProviders(t, [providers.settings(truth)], { logoutTokenType: 'any' }),
+  })
+  for (const [name, change] of Object.entries({ ...untypedLogouts, ...logoutTruths })) {
+    const token = await assertTruthAccepted(service)
+    const answer = await sendLogout(service, truth, await providers.logoutToken(truth, change))
+    assert.equal(answer.status, 200, `${name}: ${await answer.text()}`)
+    assert.equal(await service.client().isLoggedIn(token), false, name)
+  }
+  const token = await assertTruthAccepted(service)
+  for (const [name, lie] of Object.entries(logoutLies)) {
+    const answer = await sendLogout(service, truth, await providers.logoutToken(truth, lie))
+    assert.equal(answer.status, 400, name)
+  }
+  assert.equal(await service.client().isLoggedIn(token), true)
 })
 
 onOne('T4 a logout token is a form of one field, and nothing else', async t => {

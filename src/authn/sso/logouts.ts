@@ -3,13 +3,12 @@ import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { readForm } from '../../http/form.ts'
 import { sendPage } from '../../http/html-page.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
-import { Problem } from '../../http/problems.ts'
-import { clientAddress } from '../../lib/addresses.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
 import type { ProviderSession } from '../../model/identities.ts'
 import type { Identities } from '../../storage/identities.ts'
+import { providerLogoutEvent } from '../audit.ts'
 import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
+import { oidcLogoutRoutes } from './oidc-logouts.ts'
 import { Refused, Unavailable } from './protocol.ts'
 import type { ProviderLogins } from './provider-logins.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
@@ -28,7 +27,7 @@ interface Parts {
   readonly tickets: Tickets
 }
 
-/** Seconds that a logout message that was used is remembered: longer than one is accepted. */
+/** Seconds that a logout request that was used is remembered: longer than one is accepted. */
 const usedFor = 900
 
 /** Single logout: the way to a provider's own, and what providers ask for (docs/decisions/0010). */
@@ -57,17 +56,6 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       return undefined
     }
   }
-
-  const event = (request: FastifyRequest, { config: { scheme, id } }: Provider): AuditEvent => ({
-    event: 'logout',
-    outcome: 'success',
-    eperson: null,
-    actor: null,
-    clientIp: clientAddress(request.ip),
-    method: scheme,
-    object: id,
-    reason: null,
-  })
 
   const saml = providers.filter((one): one is SamlProvider => one.kind === 'saml')
   if (saml.length > 0) {
@@ -111,7 +99,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       for (const one of [provider, ...others])
         ended += await identities.endAtProvider(
           { provider: one.config.id, name: logout.name, sid: null },
-          event(request, one),
+          providerLogoutEvent(request, one.config),
         )
       if (ended === 0) noteRefusal(request.log, name, 'logout: nobody has a session here under that NameID')
       const answer = await logout.answer(ended > 0)
@@ -133,21 +121,6 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     }
   }
 
-  for (const provider of providers.filter((one): one is OidcProvider => one.kind === 'oidc')) {
-    const { id } = provider.config
-    const url = `/sso/oidc/logout/${id}`
-    app.post(url, { config: { isProviderMessage: true } }, async (request, reply) => {
-      const token = readForm(request).get('logout_token')
-      if (!token) throw new Problem('logout-not-understood', 'The form must have the field logout_token.')
-      try {
-        const { jti, sub, sid } = await provider.protocol.acceptLogout(token.toString())
-        if (!(await tickets.isFirst(`logout-token/${id}`, jti, usedFor)))
-          throw new Refused('it was already used')
-        await identities.endAtProvider({ provider: id, name: sub, sid }, event(request, provider))
-      } catch (error) {
-        throw logoutRefusalOf(error, id, request.log)
-      }
-      return reply.code(200).send()
-    })
-  }
+  for (const provider of providers.filter((one): one is OidcProvider => one.kind === 'oidc'))
+    oidcLogoutRoutes(app, provider, { identities, tickets })
 }

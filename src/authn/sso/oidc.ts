@@ -11,6 +11,10 @@ export interface Oidc extends Protocol {
   accept(query: string, pendingLogin: PendingLogin): Promise<Vouched>
   /** The provider's own logout. @throws Refused, Unavailable */
   acceptLogout(token: string): Promise<LogoutToken>
+  /** Whether this names the provider, as the parameter `iss` of front-channel logout does. */
+  isIssuer(name: string): boolean
+  /** The origins of its pages, as far as they are known. */
+  origins(): Promise<readonly string[]>
 }
 
 interface Parts {
@@ -91,6 +95,16 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
         jwksUri,
         type: provider.logoutTokenType,
       })
+    },
+
+    isIssuer: name => URL.parse(name)?.href === new URL(provider.issuer).href,
+
+    origins: async () => {
+      // Its own address is known even if it can't be reached.
+      const found = await client.discover().catch(() => undefined)
+      const pages = [provider.issuer, found?.authorization_endpoint, found?.end_session_endpoint]
+      const origins = pages.map(page => URL.parse(page ?? '')?.origin ?? '')
+      return [...new Set(origins)].filter(origin => /^https?:\/\/[\w.:[\]-]+$/.test(origin))
     },
 
     logoutUrl: ({ detail }) =>

@@ -5,6 +5,7 @@ import {
   begin,
   endAtProvider,
   forgetSessions,
+  isAtProvider,
   keepTicket,
   readTicket,
   recognize,
@@ -19,6 +20,7 @@ export function postgresIdentities(pool: Pool): Identities {
     whoIs: (identity, matching) => whoIs(pool, identity, matching),
     recognize: (identity, matching, event) => recognize(pool, identity, matching, event),
     begin: (login, event) => begin(pool, login, event),
+    isAtProvider: which => isAtProvider(pool, which),
     endAtProvider: (which, event) => endAtProvider(pool, which, event),
     listIdentities: () =>
       pool.rows<LinkedIdentity & Record<string, unknown>>(

@@ -73,6 +73,18 @@ export async function begin(
   return row && row.uuid !== null ? toSession(row) : undefined
 }
 
+/** Sessions with $1 as provider, $2 as name and $3 as sid. */
+const sessionsAt = `FROM carrel.provider_session
+  WHERE provider = $1 AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
+    AND ($2::text IS NULL OR name = $2) AND ($3::text IS NULL OR sid = $3 OR (sid IS NULL AND name = $2))`
+
+export async function isAtProvider(
+  pool: Pool,
+  { provider, name, sid }: ProviderSessionFilter,
+): Promise<boolean> {
+  return (await pool.rows(`SELECT 1 ${sessionsAt} LIMIT 1`, provider, name, sid)).length > 0
+}
+
 export const endAtProvider = (
   pool: Pool,
   { provider, name, sid }: ProviderSessionFilter,
@@ -80,10 +92,7 @@ export const endAtProvider = (
 ): Promise<number> =>
   pool.transaction(async db => {
     const ended = await db.rows<{ eperson: string }>(
-      `DELETE FROM carrel.provider_session WHERE eperson IN (SELECT eperson FROM carrel.provider_session
-             WHERE provider = $1 AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
-               AND ($2::text IS NULL OR name = $2) AND ($3::text IS NULL OR sid = $3 OR (sid IS NULL AND name = $2)))
-           RETURNING eperson`,
+      `DELETE FROM carrel.provider_session WHERE eperson IN (SELECT eperson ${sessionsAt}) RETURNING eperson`,
       provider,
       name,
       sid,

@@ -2,13 +2,14 @@ import type { LinkedIdentity } from '../../model/identities.ts'
 import type { Identities } from '../identities.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
-import { readTicket, whoIs } from './identity-changes.ts'
+import { isAtProvider, readTicket, whoIs } from './identity-changes.ts'
 
 /** Single sign-on in the embedded store. */
 export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }): Identities => ({
   whoIs: (identity, matching) => whoIs(db, identity, matching),
   recognize: (identity, matching, event) => write('recognize', identity, matching, event),
   begin: (login, event) => write('begin', login, event),
+  isAtProvider: which => isAtProvider(db, which),
   endAtProvider: (which, event) => write('endAtProvider', which, event),
   listIdentities: () =>
     db

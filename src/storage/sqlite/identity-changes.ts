@@ -91,12 +91,8 @@ export function begin(
   return readSession(db, uuid)
 }
 
-export function endAtProvider(
-  db: Database,
-  { provider, name, sid }: ProviderSessionFilter,
-  event: AuditEvent,
-): number {
-  const epersons = db.all<{ eperson: string }>(
+const epersonsAt = (db: Database, { provider, name, sid }: ProviderSessionFilter) =>
+  db.all<{ eperson: string }>(
     `SELECT DISTINCT eperson FROM provider_session
      WHERE provider = ?1 AND (?2 IS NOT NULL OR ?3 IS NOT NULL)
        AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR sid = ?3 OR (sid IS NULL AND name = ?2))`,
@@ -104,6 +100,12 @@ export function endAtProvider(
     name,
     sid,
   )
+
+export const isAtProvider = (db: Database, which: ProviderSessionFilter): boolean =>
+  epersonsAt(db, which).length > 0
+
+export function endAtProvider(db: Database, which: ProviderSessionFilter, event: AuditEvent): number {
+  const epersons = epersonsAt(db, which)
   for (const { eperson } of epersons) {
     endTokens(db, eperson)
     db.run('DELETE FROM provider_session WHERE eperson = ?', eperson)

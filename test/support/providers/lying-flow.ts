@@ -11,9 +11,9 @@ export const truth = 'truth'
 /** A lie for each provider, by its name. */
 export type Lies = Readonly<Record<string, Lie>>
 
-/** All of them create whom they vouch for. */
-export const withProviders = (t: TestContext, all: readonly OpenIdSettings[]) =>
-  withSingleSignOn(t, { providers: all.map(settings => ({ ...settings, create: true })) })
+/** All of them create whom they vouch for. @param more settings of each */
+export const withProviders = (t: TestContext, all: readonly OpenIdSettings[], more: object = {}) =>
+  withSingleSignOn(t, { providers: all.map(settings => ({ ...settings, create: true, ...more })) })
 
 /** Providers that lie as they are told to, and services that trust them. */
 export async function startLiars() {

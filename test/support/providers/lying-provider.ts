@@ -19,6 +19,8 @@ export interface LyingProviders {
   tell(name: string, lie: Lie): void
   /** What it was sent so far. */
   seen(name: string): Seen
+  /** What it says about its user beside the ID token, as a signed token (Core §5.3.2). */
+  signedUserInfo(name: string): Promise<string>
   /** To be sent through the back channel. */
   logoutToken(name: string, change?: (truth: Token) => Token): Promise<string>
   stop(): Promise<void>
@@ -197,6 +199,12 @@ export async function startLyingProviders(): Promise<LyingProviders> {
     },
     tell: (name, lie) => void lies.set(name, lie),
     seen,
+    signedUserInfo: name =>
+      signed({
+        header: { alg: 'ES256', kid: 'own' },
+        claims: { iss: issuerOf(name), aud: clientId, ...userOf(name) },
+        signedWith: 'own key',
+      }),
     logoutToken: async (name, change = same) => {
       const token = await signed(change(logoutTokenOf(issuerOf(name), name)))
       seen(name).secrets.push(token)
@@ -377,6 +385,9 @@ export const idTokenLies: Readonly<Record<string, Lie>> = {
   'no-access-token': { tokens: ({ access_token: _left, ...rest }) => rest },
 }
 
+/** @param change undefined: the claim is missing */
+export const idTokenWith = (change: Readonly<Record<string, unknown>>): Lie => ({ idToken: claims(change) })
+
 const parameters =
   (change: (parameters: URLSearchParams) => void) =>
   (truth: URLSearchParams): URLSearchParams => {
@@ -403,7 +414,7 @@ export const callbackLies: Readonly<Record<string, Lie>> = {
   'error-and-code': { callback: parameters(given => given.set('error', 'access_denied')) },
 }
 
-function errorOf(error: string) {
+export function errorOf(error: string) {
   return parameters(given => {
     given.delete('code')
     given.set('error', error)
@@ -506,13 +517,20 @@ export const userInfoFailures: Readonly<Record<string, Lie>> = {
 
 /** Logout tokens that are right in another way. */
 export const logoutTruths: Readonly<Record<string, (truth: Token) => Token>> = {
-  'no type': header({ typ: undefined }),
-  'the type of any token': header({ typ: 'JWT' }),
   'the type in full': header({ typ: 'application/logout+jwt' }),
   'no expiry': without('exp'),
   'several audiences': claims({ aud: [clientId, 'somebody-else'] }),
   'the subject alone': without('sid'),
   'the session alone': without('sub'),
+  'an iat of a minute ago': truth => claims({ iat: now() - 60 })(truth),
+  'an iat in a few seconds': truth => claims({ iat: now() + 10 })(truth),
+}
+
+/** Without a type of their own, as some providers make them. */
+export const untypedLogouts: Readonly<Record<string, (truth: Token) => Token>> = {
+  'no type': header({ typ: undefined }),
+  'an empty type': header({ typ: '' }),
+  'the type of any token': header({ typ: 'JWT' }),
 }
 
 /** Of logout tokens. */
@@ -542,6 +560,8 @@ export const logoutLies: Readonly<Record<string, (truth: Token) => Token>> = {
   'no jti': without('jti'),
   'an empty jti': claims({ jti: '' }),
   'an expiry that is past': truth => claims({ iat: anHourAgo(), exp: anHourAgo() + 120 })(truth),
+  'an iat of three minutes ago': truth => claims({ iat: now() - 180, exp: now() + 120 })(truth),
+  'an iat in a minute': truth => claims({ iat: now() + 60, exp: now() + 120 })(truth),
   'an iat of yesterday': truth => claims({ iat: anHourAgo() - 86_400 })(truth),
   'an iat in the future': truth => claims({ iat: inAnHour(), exp: inAnHour() + 120 })(truth),
   'no iat': without('iat'),
