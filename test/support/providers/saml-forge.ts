@@ -33,6 +33,9 @@ export interface Message {
   readonly messageId?: string
   readonly assertionId?: string
   readonly sessionIndex?: string
+  /** Seconds from now, or as it is written. */
+  readonly authnInstant?: number | string | null
+  readonly authnContext?: string | null
   readonly status?: string
   /** In place of the assertion that the rest describes. */
   readonly assertions?: readonly string[]
@@ -46,6 +49,9 @@ const moment = (name: string, seconds: number | null) =>
 const element = (name: string, content: string | null) =>
   content === null ? '' : `<${name}>${content}</${name}>`
 
+/** What the classes of AuthnContext begin with. */
+export const classes = 'urn:oasis:names:tc:SAML:2.0:ac:classes:'
+
 export function assertionXml(message: Message): string {
   const {
     assertionIssuer = message.issuer,
@@ -57,7 +63,10 @@ export function assertionXml(message: Message): string {
     confirmation = 'bearer',
     assertionId = newId(),
     sessionIndex = newId(),
+    authnInstant = 0,
+    authnContext = `${classes}Password`,
   } = message
+  const instant = typeof authnInstant === 'number' ? inSeconds(authnInstant) : authnInstant
   const data = `${moment('NotOnOrAfter', confirmationNotOnOrAfter)}${attribute('Recipient', message.recipient)}${attribute('InResponseTo', confirmedRequest)}`
   const nameId =
     message.nameId === null ? '' : `<saml:NameID Format="${nameIdFormat}">${message.nameId}</saml:NameID>`
@@ -71,7 +80,7 @@ export function assertionXml(message: Message): string {
   )
   const issuer = element('saml:Issuer', assertionIssuer && escaped(assertionIssuer))
   const now = inSeconds(0)
-  return `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${assertionId}" Version="2.0" IssueInstant="${now}">${issuer}<saml:Subject>${nameId}${confirmed}</saml:Subject><saml:Conditions${moment('NotBefore', notBefore)}${moment('NotOnOrAfter', notOnOrAfter)}>${audience}</saml:Conditions><saml:AuthnStatement AuthnInstant="${now}" SessionIndex="${sessionIndex}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>${attributeStatement(message.attributes ?? {})}</saml:Assertion>`
+  return `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${assertionId}" Version="2.0" IssueInstant="${now}">${issuer}<saml:Subject>${nameId}${confirmed}</saml:Subject><saml:Conditions${moment('NotBefore', notBefore)}${moment('NotOnOrAfter', notOnOrAfter)}>${audience}</saml:Conditions><saml:AuthnStatement${attribute('AuthnInstant', instant)} SessionIndex="${sessionIndex}"><saml:AuthnContext>${element('saml:AuthnContextClassRef', authnContext)}</saml:AuthnContext></saml:AuthnStatement>${attributeStatement(message.attributes ?? {})}</saml:Assertion>`
 }
 
 export function responseXml(message: Message): string {

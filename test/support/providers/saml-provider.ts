@@ -55,6 +55,8 @@ export interface ProviderOptions {
   /** Default: as they come. */
   readonly wantsSignedRequests?: boolean
   readonly hasLogout?: boolean
+  /** Whether it knows who has logged in in this browser. Default: it asks each time. */
+  readonly remembers?: boolean
 }
 
 interface MetadataOptions {
@@ -95,6 +97,8 @@ interface AuthnRequest {
 
 interface Session {
   readonly index: string
+  /** When the user gave the password. */
+  readonly at: Date
   readonly user: string
   readonly nameId: string
   readonly nameIdFormat: string
@@ -110,6 +114,7 @@ export async function startSamlProvider(
   options: ProviderOptions = {},
 ): Promise<SamlProvider> {
   const { name = 'idp', sign = 'assertion', encrypt, wantsSignedRequests = false, hasLogout = true } = options
+  const { remembers = false } = options
   const users = new Map<string, SamlUser>()
   const known: Known[] = []
   const requests: AuthnRequest[] = []
@@ -182,8 +187,13 @@ export async function startSamlProvider(
     },
     'GET /sso': async (request, response) => {
       const search = searchOf(request)
-      await readRequest(search)
-      sendPage(response, 200, loginPage(search))
+      const asked = await readRequest(search)
+      const isTrue = (name: string) => asked.request.xml.includes(`${name}="true"`)
+      const session = isTrue('ForceAuthn') ? undefined : rememberedIn(request)
+      const user = session && users.get(session.user)
+      if (session && user) await sendBack(response, asked, session, user)
+      else if (isTrue('IsPassive')) sendPage(response, 200, sendingPage(notPassive(asked.request)))
+      else sendPage(response, 200, loginPage(search))
     },
     'POST /sso': async (request, response) => {
       const form = new URLSearchParams(await text(request))
@@ -192,12 +202,11 @@ export async function startSamlProvider(
       const user = users.get(form.get('user') ?? '')
       if (user === undefined || user.password !== form.get('password'))
         return sendPage(response, 401, loginPage(search))
-      requests.push(asked.request)
-      const session = { index: `_${randomUUID()}`, user: form.get('user') ?? '', ...user, isLive: true }
+      const index = `_${randomUUID()}`
+      const session = { index, at: new Date(), user: form.get('user') ?? '', ...user, isLive: true }
       known.push(session)
-      const { context, entityEndpoint } = await loginResponse(asked.parsed, session, user)
-      const fields = { SAMLResponse: context, RelayState: asked.request.relayState }
-      sendPage(response, 200, sendingPage({ action: entityEndpoint, fields }))
+      if (remembers) response.setHeader('set-cookie', `${cookieName()}=${index}; Path=/; HttpOnly`)
+      await sendBack(response, asked, session, user)
     },
     'GET /slo': async (request, response) => {
       const message = redirected(searchOf(request))
@@ -231,6 +240,37 @@ export async function startSamlProvider(
     const handler = answers[`${request.method} ${path}`]
     if (handler === undefined) response.writeHead(404).end()
     else await handler(request, response)
+  }
+
+  const cookieName = () => `saml-session-${new URL(address).port}`
+  function rememberedIn({ headers }: IncomingMessage): Known | undefined {
+    const cookies = (headers.cookie ?? '').split('; ')
+    return known.find(one => one.isLive && cookies.includes(`${cookieName()}=${one.index}`))
+  }
+
+  async function sendBack(
+    response: ServerResponse,
+    { parsed, request }: Awaited<ReturnType<typeof readRequest>>,
+    session: Session,
+    user: SamlUser,
+  ): Promise<void> {
+    requests.push(request)
+    const { context, entityEndpoint } = await loginResponse(parsed, session, user)
+    const fields = { SAMLResponse: context, RelayState: request.relayState }
+    sendPage(response, 200, sendingPage({ action: entityEndpoint, fields }))
+  }
+
+  /** Nobody is logged in, and the request forbids to ask (SAML Core §3.4.1). */
+  function notPassive(asked: AuthnRequest): Form {
+    requests.push(asked)
+    const action = String(service().entityMeta.getAssertionConsumerService('post'))
+    const code = (name: string, inside = '') =>
+      `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${inside}</samlp:StatusCode>`
+    const xml = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_${randomUUID()}" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${action}" InResponseTo="${asked.id}"><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${entityId}</saml:Issuer><samlp:Status>${code('Responder', code('NoPassive'))}</samlp:Status></samlp:Response>`
+    return {
+      action,
+      fields: { SAMLResponse: Buffer.from(xml).toString('base64'), RelayState: asked.relayState },
+    }
   }
 
   /** Refuses one that is not signed as the service's metadata say. */
@@ -283,7 +323,7 @@ export async function startSamlProvider(
           id,
           context: SamlLib.replaceTagsByValue(
             template
-              .replace('{AuthnStatement}', authnStatement(session.index))
+              .replace('{AuthnStatement}', authnStatement(session))
               .replace('{AttributeStatement}', attributeStatement(user.attributes)),
             values,
           ),
@@ -344,8 +384,8 @@ function redirected(search: string) {
   return { query, octetString }
 }
 
-const authnStatement = (index: string) =>
-  `<saml:AuthnStatement AuthnInstant="${new Date().toISOString()}" SessionIndex="${index}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`
+const authnStatement = ({ index, at }: Session) =>
+  `<saml:AuthnStatement AuthnInstant="${at.toISOString()}" SessionIndex="${index}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`
 
 /** Of any number of values each; nothing when there are no attributes. */
 export function attributeStatement(attributes: SamlUser['attributes']): string {
