@@ -138,7 +138,7 @@ export const providerSchemas = {
       nameIdFormat: text('The NameID format to request. Default: the choice of the provider.'),
       authnContext: oneOf(
         'A class of AuthnContext.',
-        'How users must sign in at the provider: one of these classes is requested, and required. Default: any.',
+        'How users must sign in at the provider: one of these classes is requested, and required. Default: in whichever way.',
       ),
       ...freshness('AuthnInstant, ForceAuthn', 'AuthnInstant'),
     },
@@ -177,7 +177,7 @@ export const providerSchemas = {
       userInfo: switchOf('Whether claims are also taken from the userinfo endpoint.'),
       acrValues: oneOf(
         'An authentication context class.',
-        'How users must sign in at the provider: requested as acr_values, and one of them is required as the claim acr. Default: any.',
+        'How users must sign in at the provider: requested as acr_values, and one of them is required as the claim acr. Default: in whichever way.',
       ),
       ...freshness('max_age', 'The claim auth_time'),
       frontChannelLogout: switchOf(

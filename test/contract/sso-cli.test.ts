@@ -142,6 +142,44 @@ nodeTest('D2 sso check names the way of client authentication that the provider 
   )
 })
 
+nodeTest('D2 X7 sso check says which logouts an OpenID provider can ask for', async t => {
+  const described: Record<string, unknown> = {}
+  const server = createServer((request, response) => {
+    const isDiscovery = request.url?.endsWith('openid-configuration')
+    const others = { keys: [{}], error: 'invalid_grant' }
+    response.writeHead(request.method === 'POST' ? 400 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isDiscovery ? described : others))
+  }).listen(0, '127.0.0.1')
+  atEnd(t, () => void server.close())
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const endpoints = {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks`,
+  }
+  const settings = { ...(await company()), issuer }
+  const [front, back] = [{ frontchannel_logout_supported: true }, { backchannel_logout_supported: true }]
+  for (const [more, provider, expected] of [
+    [back, {}, /^ok company: has back-channel logout; register .*\/sso\/oidc\/logout\/company/],
+    [front, {}, /^ok company: has front-channel logout only: .* unless frontChannelLogout is on/],
+    [front, { frontChannelLogout: true }, /^ok company: has front-channel logout; register .*company, with/],
+    [back, { frontChannelLogout: true }, /^warning company: frontChannelLogout is on, and/],
+    [
+      { ...front, frontchannel_logout_session_supported: false },
+      { frontChannelLogout: true },
+      /^warning company: frontChannelLogout is on, and/,
+    ],
+    [{}, { userInfo: true }, /^error company: it has no userinfo endpoint, and userInfo is on/],
+    [{ acr_values_supported: ['a'] }, { acrValues: ['a', 'b'] }, /^warning company: .* the acr b/],
+  ] as const) {
+    for (const name of Object.keys(described)) delete described[name]
+    Object.assign(described, endpoints, more)
+    assertFound(await findings(t, { providers: [{ ...settings, ...provider }] }), expected)
+  }
+})
+
 nodeTest('D2 sso check names what is wrong with an OpenID provider', async t => {
   const settings = await company()
   for (const [provider, env, expected] of [

@@ -25,6 +25,11 @@ export async function* checkOidc(
     for (const scope of provider.scopes)
       if (server.scopes_supported && !server.scopes_supported.includes(scope))
         yield warning(`it does not announce the scope ${scope}`)
+    for (const value of provider.acrValues ?? [])
+      if (server.acr_values_supported && !server.acr_values_supported.includes(value))
+        yield warning(`it does not announce the acr ${value}`)
+    if (provider.userInfo && server.userinfo_endpoint === undefined)
+      yield error('it has no userinfo endpoint, and userInfo is on')
     yield await checkKeys(server.jwks_uri ?? '')
     yield await checkRedirectUri(client, provider, redirectUri)
     yield await checkCredentials(client, provider, redirectUri)
@@ -33,14 +38,32 @@ export async function* checkOidc(
         ? 'has no logout page'
         : `has a logout page; register ${addresses.afterLogout} as post-logout redirect URI`,
     )
-    if (server.backchannel_logout_supported === true)
-      yield ok(`has back-channel logout; register ${addresses.oidcLogout(provider.id)}`)
+    yield* checkLogout(provider, server, addresses.oidcLogout(provider.id))
   } catch (cause) {
     if (!(cause instanceof Unavailable) && !(cause instanceof Refused)) throw cause
     yield error(
       `issuer ${provider.issuer}: ${cause.message} (asked at /.well-known/openid-configuration below it)`,
     )
   }
+}
+
+/** Logouts that the provider asks for. */
+function* checkLogout(
+  { frontChannelLogout }: OidcConfig,
+  server: Awaited<ReturnType<ReturnType<typeof createOidcClient>['discover']>>,
+  address: string,
+): Iterable<Found> {
+  const hasBack = server.backchannel_logout_supported === true
+  const hasFront = server.frontchannel_logout_supported === true
+  if (hasBack) yield ok(`has back-channel logout; register ${address}`)
+  if (frontChannelLogout)
+    yield hasFront && server.frontchannel_logout_session_supported !== false
+      ? ok(`has front-channel logout; register ${address}, with its session (sid) required`)
+      : warning(
+          'frontChannelLogout is on, and it does not announce front-channel logout with a session (sid)',
+        )
+  else if (hasFront && !hasBack)
+    yield ok('has front-channel logout only: its logouts end nothing here unless frontChannelLogout is on')
 }
 
 async function checkKeys(uri: string): Promise<Found> {
