@@ -30,7 +30,7 @@ export function sendPage(reply: FastifyReply, title: string, body: string): Fast
 /** A page without any content, for a frame in a page of one of these origins and of no other. */
 export const sendFramed = (reply: FastifyReply, title: string, origins: readonly string[]): FastifyReply =>
   reply
-    // It knows no list, and only some browsers ignore it beside frame-ancestors (CSP §6.4.2.2).
+    // It can't name origins, and old browsers heed it beside frame-ancestors (CSP §6.4.2.2).
     .removeHeader('x-frame-options')
     .header(
       'content-security-policy',

@@ -18,6 +18,7 @@ import { type ReverseProxy, startReverseProxy } from '../support/providers/rever
 import { introduce } from '../support/providers/saml-flow.ts'
 import {
   attributeNames,
+  type ProviderOptions,
   person,
   type SamlProvider,
   startSamlProvider,
@@ -93,9 +94,13 @@ const ruthAtSaml = person('ruth', email, {
   attributes: { [attributeNames.affiliation]: ['member@example.edu', 'staff@example.edu'] },
 })
 
-async function startSamlWorld(t: TestContext, names: readonly string[] = ['University']) {
+async function startSamlWorld(
+  t: TestContext,
+  names: readonly string[] = ['University'],
+  options: ProviderOptions = {},
+) {
   const front = await startReverseProxy(t)
-  const idps = await Promise.all(names.map(name => startSamlProvider(t, { name })))
+  const idps = await Promise.all(names.map(name => startSamlProvider(t, { ...options, name })))
   for (const idp of idps) idp.users.set('ruth', ruthAtSaml)
   const providers = idps.map((idp, at) => ({ ...samlSettings(t, `uni-${at}`, idp), name: names[at] }))
   const world = await startWorld(t, { front, providers, saml: samlKeys(t) })
@@ -297,6 +302,41 @@ onceTest('X2 who has no account here is told so on a page that leads back to a n
   await page.waitForURL(world.ui)
   await assertLoggedIn(page, world, 'oidc')
 })
+
+onceTest(
+  'X6 a browser whose session is over comes back without a form, and with one after a logout',
+  async t => {
+    for (const [world, scheme, password] of [
+      [await startOpenIdWorld(t), 'oidc', providerPasswordOf('ruth')],
+      [await startSamlWorld(t, ['University'], { remembers: true }), 'shibboleth', ruthAtSaml.password],
+    ] as const) {
+      const page = await openPage(t)
+      await page.goto(world.ui)
+      await leave(page, scheme)
+      await fillIn(page, password)
+      const token = await assertLoggedIn(page, world, scheme)
+
+      await page.evaluate("localStorage.removeItem('token')")
+      await page.reload()
+      await leave(page, scheme)
+      await page.waitForURL(world.ui)
+      assert.notEqual(await assertLoggedIn(page, world, scheme), token)
+
+      // The provider has forgotten the browser: its form comes, after one silent attempt.
+      await page.evaluate("localStorage.removeItem('token')")
+      await page.context().clearCookies({ name: /^(session|saml-session)-/ })
+      await page.reload()
+      const asked: string[] = []
+      page.on('request', request => {
+        if (/prompt=none|SAMLRequest=/.test(request.url())) asked.push(request.url())
+      })
+      await leave(page, scheme)
+      await fillIn(page, password)
+      await assertLoggedIn(page, world, scheme)
+      assert.equal(asked.length, scheme === 'oidc' ? 1 : 2)
+    }
+  },
+)
 
 onceTest('X2 who changes their mind at the provider is told so on a page, and may begin again', async t => {
   const world = await startOpenIdWorld(t)

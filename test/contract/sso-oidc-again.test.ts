@@ -82,7 +82,7 @@ function locationIn(answer: Response): URL {
   return new URL(location.replace(/redirectUrl=.*/, `redirectUrl=${page}`))
 }
 
-test('X9 T11 who is still signed in at the provider gets a new session when the old one is over, without a question', async t => {
+test('X6 T11 who is still signed in at the provider gets a new session when the old one is over, without a question', async t => {
   const began = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now: began })
   const service = await start(t, { env: { CARREL_SESSION_LIFETIME: '600' } })
@@ -103,7 +103,7 @@ test('X9 T11 who is still signed in at the provider gets a new session when the 
   assert.ok(begunOf(renewed) >= began + 601_000, 'a session with a lifetime of its own')
 })
 
-test('X9 who is no longer signed in at the provider is asked once, and never sent around', async t => {
+test('X6 who is no longer signed in at the provider is asked once, and never sent around', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   await tokenOf(service, { browser })
@@ -116,7 +116,7 @@ test('X9 who is no longer signed in at the provider is asked once, and never sen
   assert.equal((await trade(browser)).status, 200)
 })
 
-onOne('X9 who cancels the one question is not asked again', async t => {
+onOne('X6 who cancels the one question is not asked again', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   await tokenOf(service, { browser })
@@ -131,7 +131,7 @@ onOne('X9 who cancels the one question is not asked again', async t => {
   await assertProblem(new Response(back.page.text, back.page.answer), 401, 'sign-on-refused')
 })
 
-onOne('X9 a browser that keeps the cookie for ever is still shown something', async t => {
+onOne('X6 a browser that keeps the cookie for ever is still shown something', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   await tokenOf(service, { browser })
@@ -144,7 +144,7 @@ onOne('X9 a browser that keeps the cookie for ever is still shown something', as
   }
 })
 
-onOne('X9 after a logout here nobody is let in silently', async t => {
+onOne('X6 after a logout here nobody is let in silently', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   const token = await tokenOf(service, { browser })
@@ -153,7 +153,7 @@ onOne('X9 after a logout here nobody is let in silently', async t => {
   assert.deepEqual(prompts(await go(browser, startOf({}))), [null])
 })
 
-onOne('X9 a logout at the provider ends the silent way as well', async t => {
+onOne('X6 a logout at the provider ends the silent way as well', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   const token = await tokenOf(service, { browser })
@@ -164,7 +164,7 @@ onOne('X9 a logout at the provider ends the silent way as well', async t => {
   assert.match(way.page.text, /name="password"/)
 })
 
-onOne('X9 of several providers the last one is asked, and otherwise the person chooses', async t => {
+onOne('X6 of several providers the last one is asked, and otherwise the person chooses', async t => {
   ruthIs({}, second)
   const providers = [
     { ...company.settings('company'), create: true },
@@ -188,7 +188,7 @@ onOne('X9 of several providers the last one is asked, and otherwise the person c
   assert.equal(asked.page.url.searchParams.get('redirectUrl'), home)
 })
 
-onOne('X9 what the cookie holds is the id of a configured provider, or nothing', async t => {
+onOne('X6 what the cookie holds is the id of a configured provider, or nothing', async t => {
   const service = await start(t)
   for (const value of ['', 'nobody', 'companyx', '__proto__', 'company&anew=1', '%00', 'x'.repeat(5_000)]) {
     const browser = browserOf(service)
@@ -199,7 +199,7 @@ onOne('X9 what the cookie holds is the id of a configured provider, or nothing',
   assert.equal(cookieOf(answer, remembered), undefined, 'only a session is remembered')
 })
 
-onOne('X9 the cookie is for nobody but the service, and says nothing about the person', async t => {
+onOne('X6 the cookie is for nobody but the service, and says nothing about the person', async t => {
   for (const at of [baseUrl, secureUrl]) {
     const service = await start(t, { env: { CARREL_BASE_URL: at } })
     const browser = browserOf(service, at)
@@ -219,7 +219,7 @@ onOne('X9 the cookie is for nobody but the service, and says nothing about the p
   }
 })
 
-onOne('X9 nobody is asked silently where the configuration says so', async t => {
+onOne('X6 nobody is asked silently where the configuration says so', async t => {
   for (const provider of [{ silent: false }, { parameters: { prompt: 'select_account' } }]) {
     const service = await start(t, { provider })
     const browser = browserOf(service)

@@ -6,6 +6,7 @@ import { eventsOf } from '../support/data/events.ts'
 import {
   assertTruthAccepted,
   type Lies,
+  sendLogout,
   startLiars,
   truth,
   withProviders,
@@ -164,6 +165,24 @@ onOne('X7 front-channel logout is off unless it is switched on', async t => {
   assert.equal(answer.headers.get('allow'), 'POST')
   assert.equal(answer.headers.get('x-frame-options'), 'DENY')
   assert.equal(await service.client().isLoggedIn(token), true)
+})
+
+onOne('X7 a logout that ends nothing is logged, and the log doesn’t say whose it was', async t => {
+  const env = settingsOf(t)
+  const own = await startService(t, { env })
+  const served = await serve(t, own.dataFolder, {
+    env: { ...env, CARREL_LOG_LEVEL: 'info', CARREL_BASE_URL: own.config.baseUrl },
+  })
+  assert.equal((await load(served, truth, { sid: 'sid-of-a-stranger' })).status, 200)
+  await served.said(/logout: nobody has a session here with that sid"/)
+  const stranger = await providers.logoutToken(truth, right => ({
+    ...right,
+    claims: { ...right.claims, sub: 'sub-of-a-stranger', sid: 'sid-of-a-stranger' },
+  }))
+  assert.equal((await sendLogout(served, truth, stranger)).status, 200)
+  await served.said(/logout: nobody has a session here with that sub and sid"/)
+  await served.stop()
+  assert.doesNotMatch(served.output.stdout + served.output.stderr, /of-a-stranger/)
 })
 
 testOn('postgres', 'X7 T4 a frame at one node ends the tokens on every node', async t => {

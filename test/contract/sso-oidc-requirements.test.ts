@@ -61,7 +61,7 @@ test('X8 the age of the sign-on is asked for, and who signed in long ago signs i
   assert.equal((await trade(browser)).status, 200)
 })
 
-onOne('X8 X9 a silent attempt has to be recent, too', async t => {
+onOne('X8 X6 a silent attempt has to be recent, too', async t => {
   const began = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now: began })
   const service = await start(t, { provider: { maxAge: 600 } })
@@ -166,7 +166,7 @@ onOne('X8 how users sign in is asked for, and the answer has to be one of the wa
 })
 
 onOne(
-  'X9 any error that a provider answers silently leads to the usual attempt, and there it is one',
+  'X6 any error that a provider answers silently leads to the usual attempt, and there it is one',
   async t => {
     for (const error of [
       'login_required',

@@ -95,7 +95,7 @@ async function answerForm(visitor: Visitor, provider: SamlProvider, { form }: Wa
 const again = async ({ service, provider }: World, visitor: Visitor) =>
   go(visitor, provider, (await startSignOn(service, { visitor })).answer)
 
-test('X9 T11 who is still signed in at a SAML provider gets a new session when the old one is over, without a question', async t => {
+test('X6 T11 who is still signed in at a SAML provider gets a new session when the old one is over, without a question', async t => {
   const began = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now: began })
   const world = await start(t, {}, { CARREL_SESSION_LIFETIME: '600' })
@@ -112,7 +112,7 @@ test('X9 T11 who is still signed in at a SAML provider gets a new session when t
   assert.ok(begunOf(renewed) >= began + 601_000)
 })
 
-test('X9 who is no longer signed in at a SAML provider is asked once, and never sent around', async t => {
+test('X6 who is no longer signed in at a SAML provider is asked once, and never sent around', async t => {
   const world = await start(t)
   const { visitor } = await logIn(world.service, world.provider, 'ada')
   for (const name of [...visitor.jar.all(new URL(world.provider.address)).keys()])
@@ -125,7 +125,7 @@ test('X9 who is no longer signed in at a SAML provider is asked once, and never 
   assert.equal((await visitor.trade()).status, 200)
 })
 
-onOne('X9 after a logout here a SAML provider is asked as usual', async t => {
+onOne('X6 after a logout here a SAML provider is asked as usual', async t => {
   const world = await start(t)
   const { visitor, token } = await logIn(world.service, world.provider, 'ada')
   const headers = { authorization: `Bearer ${token}` }
@@ -207,7 +207,7 @@ onOne('X8 nothing is requested where nothing is required', async t => {
 })
 
 onOne(
-  'X9 an answer without a sign-on leads on only from a silent attempt, and only of this provider',
+  'X6 an answer without a sign-on leads on only from a silent attempt, and only of this provider',
   async t => {
     const { service, provider } = await start(t)
     const failed = (one: PendingLogin, changes: Partial<Message> = {}) =>

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnCookies } from './pending-logins.ts'
 
 /**
- * The provider at which this browser's session began: it is asked silently when single sign-on begins again (X9,
+ * The provider at which this browser's session began: it is asked silently when single sign-on begins again (X6,
  * docs/decisions/0032). The cookie is no proof of anything, and anyone may read and change it.
  */
 export interface LastProvider {

@@ -13,7 +13,7 @@ import type { SignOnAddresses } from './addresses.ts'
 import type { LastProvider } from './last-provider.ts'
 import type { SignOnCookies } from './pending-logins.ts'
 import type { Vouched } from './protocol.ts'
-import { hasLogout, type Provider } from './providers.ts'
+import { hasLogout, mayBeAskedSilently, type Provider } from './providers.ts'
 import { isClean, readIdentity } from './read-identity.ts'
 import { noteRefusal, refusals } from './refusals.ts'
 
@@ -150,7 +150,8 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
         loginEvent(request, uuid, method, 'success', waiting.session.provider),
       )
       if (!session) return undefined
-      lastProvider.remember(reply, waiting.session.provider)
+      const provider = providerOf(waiting.session)
+      if (provider && mayBeAskedSilently(provider)) lastProvider.remember(reply, provider.config.id)
       return { session, method, sg, begun: clock.now() }
     },
     drop: async (request, reply) => {

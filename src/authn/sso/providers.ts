@@ -61,7 +61,7 @@ function createProvider(
   return { kind: 'saml', config, protocol, metadata }
 }
 
-/** Whether a person who is signed in there may come back without a question (X9). */
+/** Whether a person who is signed in there may come back without a question (X6). */
 export function mayBeAskedSilently(provider: Provider): boolean {
   if (provider.kind === 'proxy' || !provider.config.silent) return false
   // The operator has said what the provider should do.
