@@ -3,6 +3,7 @@ import { eventOf } from './authn/audit.ts'
 import { authenticate } from './authn/authenticate.ts'
 import { challengeOf } from './authn/challenge.ts'
 import { changePasswordRoutes } from './authn/change-password.ts'
+import { loadDirectory } from './authn/ldap/load.ts'
 import { loginRoutes } from './authn/login.ts'
 import { logoutRoutes } from './authn/logout.ts'
 import { createOnBehalfOf } from './authn/on-behalf-of.ts'
@@ -10,7 +11,7 @@ import { createPasswords, type PasswordCost } from './authn/passwords.ts'
 import { shortLivedTokenRoutes } from './authn/short-lived-tokens.ts'
 import { createSpecialGroups } from './authn/special-groups.ts'
 import { waysToLogIn } from './authn/sso/addresses.ts'
-import type { SingleSignOn, SingleSignOnParts } from './authn/sso/single-sign-on.ts'
+import { loadSingleSignOn } from './authn/sso/load.ts'
 import { statusRoutes } from './authn/status.ts'
 import { createThrottle } from './authn/throttle.ts'
 import { createTickets } from './authn/tickets.ts'
@@ -67,7 +68,13 @@ export async function buildApp(
   const challenge = challengeOf(waysToLogIn(config, addresses), config.realm)
   const csrf = createCsrf(config, keyring)
   const passwords = createPasswords(limits.passwords, passwordCost)
-  const throttle = createThrottle({ attempts: storage.attempts, keyring, measures, passwords })
+  const throttle = createThrottle({
+    attempts: storage.attempts,
+    keyring,
+    measures,
+    refusal: passwords.refusal,
+    holdsWrong: Boolean(config.singleSignOn?.directory),
+  })
   const specialGroups = await createSpecialGroups(config, accounts)
   const tokens = createTokens({
     accounts,
@@ -83,17 +90,16 @@ export async function buildApp(
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
-  const single = await singleSignOn(
-    config,
-    { accounts, addresses, clock, keyring, log: app.log, specialGroups },
-    storage,
-  )
+  const vouching = { accounts, clock, identities: storage.identities, log: app.log, specialGroups }
+  const single = await loadSingleSignOn(config, { ...vouching, addresses, keyring })
+  const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   healthRoutes(app, {
     ping: storage.ping,
     requireFolder: () => requireFolder(config.filesFolder, repository),
     loops: limits.loops,
   })
   limits.passwords.measure(measures.queue('passwords'))
+  if (directory) limits.directory.measure(measures.queue('directory'))
   storage.figures.countQueues(measures.queue)
   metricsRoutes(app, { config, limits, tally, figures: storage.figures })
   signpostingRoutes(app)
@@ -104,7 +110,7 @@ export async function buildApp(
     await inside.register(
       async authn => {
         const trade = single?.trade
-        const more = { clock, passwords, specialGroups, throttle, tokens, password, trade }
+        const more = { clock, directory, passwords, specialGroups, throttle, tokens, password, trade }
         loginRoutes(authn, { accounts, config, csrf, ...more })
         logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
         statusRoutes(authn, { accounts, addresses, challenge, trade })
@@ -144,15 +150,4 @@ export async function buildApp(
     )
   })
   return app
-}
-
-/** Loaded where it is configured: what speaks its protocols takes its time and memory at every start. */
-async function singleSignOn(
-  { singleSignOn, ...config }: Config,
-  parts: Omit<SingleSignOnParts, 'config' | 'identities'>,
-  storage: Storage,
-): Promise<SingleSignOn | undefined> {
-  if (singleSignOn === null) return undefined
-  const { createSingleSignOn } = await import('./authn/sso/single-sign-on.ts')
-  return createSingleSignOn({ ...parts, config: { ...config, singleSignOn }, identities: storage.identities })
 }

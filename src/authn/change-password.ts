@@ -6,6 +6,7 @@ import type { Csrf } from '../http/csrf.ts'
 import { Problem, type ProblemCode } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { clientAddress } from '../lib/addresses.ts'
+import { passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
@@ -67,14 +68,16 @@ export function changePasswordRoutes(
       const { currentPassword, newPassword } = readPasswordPatch(request)
       const fault = await passwordFault(newPassword, email)
       if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
-      const { isRight, remark, client } = await throttle.verify({
-        user: email,
-        password: currentPassword,
-        eperson: uuid,
-        hash: known.passwordHash,
-        address: clientAddress(request.ip),
-        client: clientOf(request),
-      })
+      const { isRight, remark, client } = await throttle.verify(
+        {
+          user: email,
+          eperson: uuid,
+          method: passwordMethod,
+          address: clientAddress(request.ip),
+          client: clientOf(request),
+        },
+        (turn, admit) => passwords.verify(currentPassword, known.passwordHash, turn, admit),
+      )
       if (!isRight) throw await refuse('wrong-password', 'The current password is wrong.', { reason: remark })
       const hash = await passwords.hash(newPassword, client)
       // Only if it is still the password that was verified: an operator may have set another one meanwhile.

@@ -6,13 +6,13 @@ import { isForm, parseForm } from '../http/form.ts'
 import { Problem } from '../http/problems.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { passwordMethod } from '../model/accounts.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { Accounts, Credentials } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
 import { eventOf, loginEvent } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Passwords } from './passwords.ts'
 import type { SpecialGroups } from './special-groups.ts'
-import type { Throttle } from './throttle.ts'
+import type { Account, Throttle } from './throttle.ts'
 import type { Tokens, Verified } from './tokens.ts'
 
 interface Parts {
@@ -24,10 +24,25 @@ interface Parts {
   readonly specialGroups: SpecialGroups
   readonly throttle: Throttle
   readonly tokens: Tokens
-  /** Whether epersons can log in by password. */
+  /** Whether epersons can log in by a password that they have here. */
   readonly password: boolean
+  /** Verifies the passwords of others. */
+  readonly directory: DirectoryLogins | undefined
   /** Logins by single sign-on that are waiting for this request. */
   readonly trade: Trade | undefined
+}
+
+/** An LDAP directory that verifies passwords (docs/decisions/0033). */
+export interface DirectoryLogins {
+  /**
+   * Counts the attempt, and records its event.
+   * @returns undefined if the password is wrong, or there is no account that it could open
+   * @throws Problem
+   */
+  logIn(
+    who: Account & { readonly password: Uint8Array },
+    request: FastifyRequest,
+  ): Promise<Verified | undefined>
 }
 
 /** A finished login at an identity provider, which a cookie exchanges for a token (X2). */
@@ -89,42 +104,61 @@ async function byPassword(
   form: ReadonlyMap<string, Buffer>,
   request: FastifyRequest,
 ): Promise<Verified> {
-  const { accounts, clock, specialGroups, passwords, throttle } = parts
-  if (!parts.password) throw new Problem('login-failed', 'Login by password is disabled.')
-  const user = form.get('user')
-  const password = form.get('password')
-  if (!user || !password)
+  const { accounts, directory } = parts
+  if (!parts.password && !directory) throw new Problem('login-failed', 'Login by password is disabled.')
+  const [name, password] = [form.get('user'), form.get('password')]
+  if (!name || !password)
     throw new Problem('login-failed', 'The form must have the fields user and password.')
 
-  const known = await accounts.credentials(user.toString())
+  const user = name.toString()
+  const known = await accounts.credentials(user)
+  const eperson = known?.uuid ?? null
+  // Only one of the two ever sees a password, and which one is decided before either is asked.
+  const isOwn = parts.password && known !== undefined && known.passwordHash !== null
+  const verified =
+    directory && !isOwn
+      ? await directory.logIn({ user, eperson, password }, request)
+      : await byOwnPassword(parts, { user, password, known }, request)
+  if (!verified)
+    throw new Problem('login-failed', `The ${directory ? 'name' : 'email address'} or the password is wrong.`)
+  return verified
+}
+
+interface Claim {
+  readonly user: string
+  readonly password: Uint8Array
+  readonly known: Credentials | undefined
+}
+
+async function byOwnPassword(
+  { accounts, clock, specialGroups, passwords, throttle }: Parts,
+  { user, password, known }: Claim,
+  request: FastifyRequest,
+): Promise<Verified | undefined> {
   // Always one hash: for disabled accounts and those without a password, too (L5).
   const hash = known?.enabled ? known.passwordHash : null
-  const { isRight, remark, client } = await throttle.verify({
-    user: user.toString(),
-    password,
-    eperson: known?.uuid ?? null,
-    hash,
-    address: clientAddress(request.ip),
-    client: clientOf(request),
-  })
-  let session: Verified['session'] | undefined
-  if (isRight && known && hash !== null) {
-    const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
-    session = await accounts.recordLogin(
-      { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash },
-      loginEvent(request, known.uuid, passwordMethod, 'success'),
-    )
-  } else {
+  const { isRight, remark, client } = await throttle.verify(
+    {
+      user,
+      eperson: known?.uuid ?? null,
+      method: passwordMethod,
+      address: clientAddress(request.ip),
+      client: clientOf(request),
+    },
+    (turn, admit) => passwords.verify(password, hash, turn, admit),
+  )
+  if (!isRight || !known || hash === null) {
     const event = loginEvent(request, known?.uuid ?? null, passwordMethod, 'failure')
     await accounts.recordEvent({ ...event, reason: remark })
+    return undefined
   }
-  if (!session) throw new Problem('login-failed', 'The email address or the password is wrong.')
-  return {
-    session,
-    method: passwordMethod,
-    sg: specialGroups.ofLogin(passwordMethod),
-    begun: clock.now(),
-  }
+  const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
+  const session = await accounts.recordLogin(
+    { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash },
+    loginEvent(request, known.uuid, passwordMethod, 'success'),
+  )
+  const sg = specialGroups.ofLogin(passwordMethod)
+  return session && { session, method: passwordMethod, sg, begun: clock.now() }
 }
 
 async function byToken(accounts: Accounts, request: FastifyRequest): Promise<Verified> {

@@ -17,12 +17,12 @@ export interface Passwords {
    * @param phc null if there is no password to compare with: it is not right
    * @param admit asked when it is this password's turn. If it throws, nothing is hashed, and this throws the same
    */
-  verify<T>(
+  verify(
     password: Uint8Array,
     phc: string | null,
     client: Client,
-    admit: () => Promise<T>,
-  ): Promise<{ readonly isRight: boolean; readonly admission: T }>
+    admit: () => Promise<void>,
+  ): Promise<{ readonly isRight: boolean }>
   /** How many ms a refusal is held back on average. */
   readonly refusal: number
   /** Whether the hash was made with weaker parameters than the current ones. */
@@ -54,11 +54,11 @@ export function createPasswords(queue: FairQueue, { refusal, ...cost }: Password
       const parameters = known
         ? { ...known, tagLength: known.tag.length }
         : { ...cost, salt: dummySalt, tagLength: tagBytes }
-      const { admission, tag } = await queue.run(client, async () => ({
-        admission: await admit(),
-        tag: await derive(password, parameters),
-      }))
-      return { isRight: known !== undefined && timingSafeEqual(tag, known.tag), admission }
+      const tag = await queue.run(client, async () => {
+        await admit()
+        return derive(password, parameters)
+      })
+      return { isRight: known !== undefined && timingSafeEqual(tag, known.tag) }
     },
     refusal,
     isOutdated: phc => {

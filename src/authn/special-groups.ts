@@ -1,5 +1,6 @@
 import { BlockList, isIPv4 } from 'node:net'
 import type { Config } from '../config/config.ts'
+import { providersIn } from '../config/providers.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { Accounts } from '../storage/accounts.ts'
 
@@ -16,7 +17,7 @@ export async function createSpecialGroups(
   { ipGroups, methodGroups, singleSignOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>,
   accounts: Pick<Accounts, 'ensureGroups'>,
 ): Promise<SpecialGroups> {
-  const rules = singleSignOn?.providers.flatMap(provider => provider.groups) ?? []
+  const rules = providersIn(singleSignOn).flatMap(provider => provider.groups)
   const names = [...new Set([...ipGroups, ...methodGroups, ...rules].map(({ group }) => group))]
   const groups = names.length === 0 ? [] : await accounts.ensureGroups(names)
   const named = (name: string) => groups.filter(group => group.name === name)

@@ -3,30 +3,37 @@ import { Problem } from '../http/problems.ts'
 import { networkOf, siteOf } from '../lib/addresses.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 import type { Mac } from '../lib/hmac.ts'
-import { emailKey, passwordMethod } from '../model/accounts.ts'
+import { emailKey, type LoginMethod } from '../model/accounts.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Keys } from '../model/throttle.ts'
-import type { Attempt, Attempts } from '../storage/attempts.ts'
-import type { Passwords } from './passwords.ts'
+import type { Attempt, Attempts, Begun } from '../storage/attempts.ts'
 
-/** A password that somebody sends to prove who they are. */
-export interface Guess {
-  /** The e-mail address as it was typed. */
+/** Whose password somebody sends. */
+export interface Account {
+  /** The e-mail address or the name as it was typed, or what else there is only one of for the account. */
   readonly user: string
-  readonly password: Uint8Array
   /** null: there is no such account. */
   readonly eperson: string | null
-  /** What to compare with; null: nothing, the answer is no. */
-  readonly hash: string | null
+}
+
+/** A password that somebody sends to prove who they are. */
+export interface Guess extends Account {
+  readonly method: LoginMethod
   /** In canonical form; null: unknown. */
   readonly address: string | null
   /** Who waits for the answer. */
   readonly client: Client
 }
 
+/**
+ * Looks at a password, when it is its turn. It calls `admit` before, once, and throws what that throws.
+ * @param client whose turn it is
+ * @param admit counts the attempt, of another account than was typed if one is given
+ */
+export type Prove<T> = (client: Client, admit: (account?: Account) => Promise<void>) => Promise<T>
+
 export interface Verdict {
-  readonly isRight: boolean
   /** For the audit trail: that the next attempt has to wait; null: it hasn't. */
   readonly remark: string | null
   /** For the queue of hashing, if something else is to be hashed. */
@@ -36,58 +43,86 @@ export interface Verdict {
 /** Verifies passwords, and throttles guessing (L8, docs/decisions/0023). */
 export interface Throttle {
   /**
-   * Costs one hash, unless it is refused, whether or not there is such an account (L5).
+   * An attempt that fails without an answer counts for nothing.
    * @throws Problem `too-many-attempts` if it has to wait; Overloaded if too many are waiting already
    */
-  verify(guess: Guess): Promise<Verdict>
+  verify<T extends { readonly isRight: boolean }>(guess: Guess, prove: Prove<T>): Promise<T & Verdict>
 }
 
 interface Parts {
   readonly attempts: Attempts
   readonly keyring: Keyring
   readonly measures: Pick<Measures, 'loginThrottled'>
-  readonly passwords: Passwords
+  /** How many ms a refusal is held back on average. */
+  readonly refusal: number
+  /** Whether wrong passwords are held back so long, too: what looked at them must not show (docs/decisions/0033). */
+  readonly holdsWrong: boolean
 }
 
 /** How many refusals are held back at once; others get theirs immediately. */
 const maxHeld = 1_000
 
-export function createThrottle({ attempts, keyring, measures, passwords }: Parts): Throttle {
+export function createThrottle({ attempts, keyring, measures, refusal: pause, holdsWrong }: Parts): Throttle {
   const keysOf = createKeys(keyring)
   let held = 0
 
-  async function hold(error: unknown): Promise<never> {
+  /** @param time in ms */
+  async function hold(time: number): Promise<void> {
+    if (held >= maxHeld || time <= 0) return
+    held++
+    await setTimeout(time)
+    held--
+  }
+
+  async function refuse(error: unknown, method: LoginMethod): Promise<never> {
     const isThrottled = error instanceof Problem && error.code === 'too-many-attempts'
-    if (isThrottled) measures.loginThrottled(passwordMethod)
-    if ((isThrottled || error instanceof Overloaded) && held < maxHeld) {
-      held++
-      // Not all equally long: those who were refused together would come again together.
-      await setTimeout(passwords.refusal * (0.5 + Math.random()))
-      held--
-    }
+    if (isThrottled) measures.loginThrottled(method)
+    // Not all equally long: those who were refused together would come again together.
+    if (isThrottled || error instanceof Overloaded) await hold(pause * (0.5 + Math.random()))
     throw error
   }
 
-  async function verify({ user, password, eperson, hash, address, client: asking }: Guess): Promise<Verdict> {
+  async function verify<T extends { readonly isRight: boolean }>(
+    { user, eperson, address, client: asking }: Guess,
+    prove: Prove<T>,
+  ): Promise<T & Verdict> {
+    const came = performance.now()
     const network = networkOf(address)
-    const attempt: Attempt = { keys: keysOf(user, network, siteOf(address)), eperson, network }
-    // First without counting: most of a flood ends here, and costs no write.
-    const { wait, isFamiliar } = await attempts.look(attempt)
-    if (wait > 0) throw refusal(wait)
-    const client = { ...asking, first: isFamiliar }
-    // Not before its turn: what waits, and what the queue has no room for, is no guess yet.
-    const begun = await passwords.verify(password, hash, client, async () => {
-      const one = await attempts.begin(attempt)
-      if (one.wait > 0) throw refusal(one.wait)
-      return one
+    const attemptOn = (account: Account): Attempt => ({
+      keys: keysOf(account.user, network, siteOf(address)),
+      eperson: account.eperson,
+      network,
     })
-    if (begun.isRight) await attempts.takeBack(attempt, begun.admission)
-    const { pause } = begun.admission
-    const remark = begun.isRight || pause === 0 ? null : `the next attempt has to wait ${seconds(pause)} s`
-    return { isRight: begun.isRight, remark, client }
+    let attempt = attemptOn({ user, eperson })
+    // First without counting: most of a flood ends here, and costs no write.
+    const standing = await attempts.look(attempt)
+    if (standing.wait > 0) throw refusal(standing.wait)
+    const client = { ...asking, first: standing.isFamiliar }
+    // Not before its turn: what waits, and what the queue has no room for, is no guess yet.
+    let begun: Begun | undefined
+    const takeBack = async () => begun && attempts.takeBack(attempt, begun)
+    let proof: T
+    try {
+      proof = await prove(client, async account => {
+        if (account) attempt = attemptOn(account)
+        const one = await attempts.begin(attempt)
+        if (one.wait > 0) throw refusal(one.wait)
+        begun = one
+      })
+    } catch (error) {
+      await takeBack()
+      throw error
+    }
+    if (proof.isRight) {
+      await takeBack()
+      return { ...proof, remark: null, client }
+    }
+    if (holdsWrong) await hold(came + pause - performance.now())
+    const wait = begun?.pause ?? 0
+    return { ...proof, remark: wait === 0 ? null : `the next attempt has to wait ${seconds(wait)} s`, client }
   }
 
-  return { verify: guess => verify(guess).catch(hold) }
+  return { verify: (guess, prove) => verify(guess, prove).catch(error => refuse(error, guess.method)) }
 }
 
 const seconds = (ms: number) => Math.ceil(ms / 1000)

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
+import { providersIn } from '../config/providers.ts'
 import { counted } from '../lib/counted.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import type { GroupUse } from '../storage/accounts.ts'
@@ -114,7 +115,7 @@ const noGroup = (name: string) => new Failure(`there is no group ${name}; \`carr
 
 /** Whether special groups name it: by network, by login method or by what a provider says. */
 const namedIn = ({ ipGroups, methodGroups, singleSignOn }: Config, name: string): boolean =>
-  [...ipGroups, ...methodGroups, ...(singleSignOn?.providers ?? []).flatMap(({ groups }) => groups)].some(
+  [...ipGroups, ...methodGroups, ...providersIn(singleSignOn).flatMap(({ groups }) => groups)].some(
     ({ group }) => group === name,
   )
 

@@ -3,7 +3,6 @@ import type { ChangeKind } from '../import/change-plan.ts'
 import type { Findings } from '../import/field-list.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
-import { findInput } from '../import/source.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import { Failure, Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
@@ -73,11 +72,8 @@ function checkChangeOptions(options: Options): void {
 }
 
 /** @param kind undefined: the file has all records */
-async function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
-  const path = file === '-' ? file : givenPath(file)
-  // Before a store is created for it.
-  if (path !== '-') await findInput(path)
-  await withStoreOrNew(async ({ accounts, entities }) => {
+const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =>
+  withStoreOrNew(async ({ accounts, entities }) => {
     const interruption = new AbortController()
     const interrupt = () => interruption.abort(new Failure('interrupted; nothing was imported'))
     // Only the first signal: a second one ends the process at once.
@@ -85,6 +81,7 @@ async function run(file: string, options: Options, kind?: ChangeKind): Promise<v
     const read = await entityRule(options.read, accounts)
     const progress = showProgress()
     try {
+      const path = file === '-' ? file : givenPath(file)
       const [first, ...more] = options.key ?? []
       const key = first !== undefined && more.length === 0 ? first : (options.key ?? [])
       const common = {
@@ -118,7 +115,6 @@ async function run(file: string, options: Options, kind?: ChangeKind): Promise<v
       process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     }
   })
-}
 
 function describe({ entity, read, records, fields, milliseconds }: ImportReport): string {
   return [

@@ -5,7 +5,7 @@ import { sweep } from '../files/sweep.ts'
 import { type IngestReport, ingest } from '../ingest/ingest.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseDay } from '../ingest/readers.ts'
-import { openItems, requireItemFolder } from '../ingest/source.ts'
+import { openItems } from '../ingest/source.ts'
 import { describeReaders, type Readers } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { Misuse } from './failures.ts'
@@ -46,15 +46,12 @@ export function ingestCommand(): Command {
 
 async function run(folder: string, options: Options): Promise<void> {
   if (options.read !== undefined) parseReadRule(options.read)
-  const path = givenPath(folder)
-  // Before a store is created for it.
-  requireItemFolder(path)
   await withStoreOrNew(async ({ accounts, repository }, { filesFolder }) => {
     const read = await readersOf(options, accounts)
     const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
     const progress = showProgress()
     try {
-      const items = await openItems(path, { groups })
+      const items = await openItems(givenPath(folder), { groups })
       // Before anything is added, so that what a killed run leaves belongs to this store too.
       const isOwn = options.dryRun || (await claimFolder(filesFolder, repository))
       const report = await ingest(items, {

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { signOnAddresses } from '../authn/sso/addresses.ts'
 import type { Finding } from '../authn/sso/findings.ts'
-import { attributesOf, readIdentity } from '../authn/sso/read-identity.ts'
+import { attributesOf, matchingOf, readIdentity } from '../authn/sso/read-identity.ts'
 import { refusals } from '../authn/sso/refusals.ts'
 import { type Config, toConfig } from '../config/config.ts'
-import type { ProviderConfig, SingleSignOnConfig } from '../config/providers.ts'
+import { type AnyProvider, providersIn, type SingleSignOnConfig } from '../config/providers.ts'
 import { addressesOf } from '../http/addresses.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -100,7 +100,8 @@ function signOnOf({ singleSignOn }: Config): SingleSignOnConfig {
   return singleSignOn
 }
 
-function providerOf({ providers }: SingleSignOnConfig, id: string | undefined): ProviderConfig {
+function providerOf(config: SingleSignOnConfig, id: string | undefined): AnyProvider {
+  const providers = providersIn(config)
   const [only, ...more] = providers
   if (id === undefined && only && more.length === 0) return only
   const known = providers.find(one => one.id === id)
@@ -135,7 +136,7 @@ interface Explained {
 }
 
 async function explain(
-  provider: ProviderConfig,
+  provider: AnyProvider,
   attributes: ReturnType<typeof attributesOf>,
   { methodGroups }: Pick<Config, 'methodGroups'>,
   identities: Storage['identities'],
@@ -144,7 +145,7 @@ async function explain(
   const nobody = { provider: provider.id, subject: null, email: null, emailIgnored: null, eperson: null }
   if (typeof read === 'string') return { ...nobody, outcome: 'refused', why: read, specialGroups: [] }
   const { identity, emailIgnored, groups } = read
-  const found = await identities.whoIs(identity, { byEmail: provider.email.match, create: provider.create })
+  const found = await identities.whoIs(identity, matchingOf(provider))
   const isRefused = found.kind === 'refused'
   const ofMethod = methodGroups.filter(({ method }) => method === provider.scheme).map(({ group }) => group)
   return {

@@ -55,7 +55,8 @@ const handlers = {
     drop = shared.drop
     storage = await openStore(config, { create: false }, shared)
     const limits: Limits = {
-      passwords: remoteQueue(main),
+      passwords: remoteQueue(main, 'passwords'),
+      directory: remoteQueue(main, 'directory'),
       transfers: createCounter(numbers.transfers, loop.at),
       largePieces: createCounter(numbers.largePieces, loop.at),
       loops: () => ({

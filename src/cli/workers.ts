@@ -2,12 +2,11 @@ import { extname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
-import type { FairQueue } from '../lib/fair-queue.ts'
 import { createRows } from '../lib/tally.ts'
-import { createPasswordQueue } from '../model/limits.ts'
+import { createLoginQueues, type LoginQueues } from '../model/limits.ts'
 import type { OwnShared } from '../storage/shared/event-loops.ts'
 import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
-import { shareQueue } from '../threads/queue.ts'
+import { shareQueues } from '../threads/queue.ts'
 import { loaderOf } from '../threads/thread.ts'
 import { graceToFinish, listenFailure } from './listen.ts'
 import { announce } from './output.ts'
@@ -64,14 +63,14 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     rows: createRows(count),
     usage: shared.usage,
   }
-  const passwords = createPasswordQueue(config)
+  const queues = createLoginQueues(config)
   const running: RunningWorker[] = []
   let ends: number[] = []
   let isClosing = false
 
   function start(at: number): RunningWorker {
     const worker = spawned.pop() ?? spawnWorker()
-    const one = startWorker(worker, { config, loop: { at, of: count }, numbers, shared, passwords })
+    const one = startWorker(worker, { config, loop: { at, of: count }, numbers, shared, queues })
     running[at] = one
     return one
   }
@@ -123,16 +122,16 @@ interface RunningWorker {
 
 interface WorkerParts extends Start {
   readonly shared: OwnShared
-  readonly passwords: FairQueue
+  readonly queues: LoginQueues
 }
 
 /** Tells a worker what to listen on, and answers its calls. */
-function startWorker(worker: Worker, { shared, passwords, ...start }: WorkerParts): RunningWorker {
+function startWorker(worker: Worker, { shared, queues, ...start }: WorkerParts): RunningWorker {
   const { config, loop, numbers } = start
   const calls = callsOver<WorkerHandlers>(worker)
   const { port1, port2 } = new MessageChannel()
   const joined = shared.join(key => void calls.call('drop', key).catch(() => {}))
-  const queue = shareQueue(passwords)
+  const queue = shareQueues({ ...queues })
   answerOver(port1, handlerIn({ ...joined.handlers, ...queue.handlers }))
 
   let reason: Error | undefined

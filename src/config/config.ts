@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
-import type { SingleSignOnConfig } from './providers.ts'
+import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import type { FilesSentBy } from './settings.ts'
 import { type Environment, readValues } from './values.ts'
@@ -189,7 +189,7 @@ function refuseTooManyGroups(
     methodGroups.filter(one => one.method === method).map(({ group }) => group)
   const ways = [
     ['specialGroups.method', ofMethod(passwordMethod)] as const,
-    ...(singleSignOn?.providers ?? []).map(
+    ...providersIn(singleSignOn).map(
       ({ id, scheme, groups }) =>
         [
           `singleSignOn: the provider ${id}`,

@@ -29,12 +29,12 @@ interface Attributes {
 
 /** Words of other meaning: other ways to log in, addresses beside it, and schemes for which browsers ask themselves. */
 export const takenSchemes = [
-  ...['password', 'command-line', 'login', 'logout', 'status', 'shortlivedtokens', 'sso'],
+  ...['password', 'ldap', 'command-line', 'login', 'logout', 'status', 'shortlivedtokens', 'sso'],
   ...['basic', 'bearer', 'digest', 'negotiate', 'ntlm'],
 ]
 
 /** What every provider has, with the defaults of its kind. */
-const common = (scheme: string, verified: string, names: Attributes) => ({
+export const common = (scheme: string, verified: string, names: Attributes) => ({
   id: text('The name in URLs and in the audit trail. Never change it: identities are stored under it.', {
     pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
   }),

@@ -5,6 +5,8 @@ export interface SingleSignOnConfig {
   readonly defaultRedirectUrl: string
   readonly saml: SamlServiceProvider
   readonly providers: readonly ProviderConfig[]
+  /** Who verifies passwords besides the service itself. */
+  readonly directory: LdapConfig | null
   /** Ids of those whose scheme is not among the methods. */
   readonly switchedOff: readonly string[]
 }
@@ -17,7 +19,14 @@ export interface SamlServiceProvider {
   readonly clockSkew: number
 }
 
+/** All that are switched on, in no particular order. */
+export const providersIn = (config: SingleSignOnConfig | null): readonly AnyProvider[] =>
+  config === null ? [] : [...config.providers, ...(config.directory === null ? [] : [config.directory])]
+
+/** Where browsers are sent. */
 export type ProviderConfig = SamlConfig | OidcConfig | ProxyConfig
+/** Who can vouch for somebody. */
+export type AnyProvider = ProviderConfig | LdapConfig
 
 interface Provider {
   readonly id: string
@@ -94,6 +103,48 @@ export interface ProxyConfig extends Provider {
   readonly separator: string
   readonly loginUrl?: string
   readonly logoutUrl?: string
+}
+
+export interface LdapConfig extends Provider {
+  readonly kind: 'ldap'
+  /** All of the same directory, in the order in which they are asked. */
+  readonly servers: readonly LdapServer[]
+  readonly find: FindByName | FindBySearch
+  /** Finds the groups that name a person; null: the person's entry names them. */
+  readonly groupSearch: SearchPlace | null
+  /** Certificates (PEM) that are trusted, and no others; null: those that Node trusts. */
+  readonly ca: string | null
+  /** How long one server may take for one login, in ms. */
+  readonly timeout: number
+  /** How many logins may be at the directory at a time. */
+  readonly connections: number
+}
+
+export interface LdapServer {
+  readonly host: string
+  readonly port: number
+  readonly security: 'tls' | 'start-tls' | 'none'
+}
+
+/** The name of an entry contains what the person types. */
+export interface FindByName {
+  readonly kind: 'name'
+  /** A DN with `{user}`. */
+  readonly dn: string
+}
+
+/** A search finds the entry. */
+export interface FindBySearch extends SearchPlace {
+  readonly kind: 'search'
+  /** Who searches; null: nobody in particular. */
+  readonly account: { readonly dn: string; readonly password: string } | null
+}
+
+export interface SearchPlace {
+  /** A DN. */
+  readonly base: string
+  /** With `{user}`, or `{dn}` for groups. */
+  readonly filter: string
 }
 
 /** Whether an address is on this machine, where http is as good as https. */

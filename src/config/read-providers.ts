@@ -3,19 +3,22 @@ import { dirname, resolve } from 'node:path'
 import type * as ajvModule from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { administratorGroup, passwordMethod } from '../model/accounts.ts'
+import { allProviderSchemas } from './directory-schema.ts'
 import { suggest } from './file.ts'
-import { providerSchemas, takenSchemes } from './provider-schemas.ts'
+import { takenSchemes } from './provider-schemas.ts'
 import {
+  type AnyProvider,
   allowedAddress,
   type Condition,
   type GroupRule,
   isLoopback,
+  type LdapConfig,
   type OidcConfig,
-  type ProviderConfig,
   type ProxyConfig,
   type SamlConfig,
   type SingleSignOnConfig,
 } from './providers.ts'
+import { type DirectoryBlock, readDirectory } from './read-directory.ts'
 import {
   type Complain,
   readSaml,
@@ -39,14 +42,17 @@ type InFileRule<T extends Condition> = Omit<T, 'matches'> & {
   readonly value?: string
   readonly pattern?: string
 }
-type InFile<T extends ProviderConfig> = Omit<T, 'groups' | 'require' | 'secret' | 'clientSecret' | 'name'> & {
+type InFile<T extends AnyProvider | DirectoryBlock> = Omit<
+  T,
+  'groups' | 'require' | 'secret' | 'clientSecret' | 'name'
+> & {
   readonly name?: string
   readonly require: readonly InFileRule<Condition>[]
   readonly groups: readonly InFileRule<GroupRule>[]
   readonly secret?: SecretPlace
   readonly clientSecret?: SecretPlace
 }
-type ProviderBlock = InFile<SamlConfig> | InFile<OidcConfig> | InFile<ProxyConfig>
+type ProviderBlock = InFile<SamlConfig> | InFile<OidcConfig> | InFile<ProxyConfig> | InFile<DirectoryBlock>
 
 /** Loaded and compiled only if there is a block to check: that takes longer than most commands, and 10 MB. */
 function compile() {
@@ -56,7 +62,7 @@ function compile() {
   return {
     isBlock: ajv.compile(signOnSchema) as ValidateFunction<Block>,
     isProvider: new Map(
-      Object.entries(providerSchemas).map(([kind, schema]) => [kind, ajv.compile<ProviderBlock>(schema)]),
+      Object.entries(allProviderSchemas).map(([kind, schema]) => [kind, ajv.compile<ProviderBlock>(schema)]),
     ),
   }
 }
@@ -84,6 +90,10 @@ export function readSignOn(
   for (const [at, { id }] of providers.entries())
     if (providers.findIndex(one => one.id === id) !== at)
       throw complain(`providers[${at}].id`, `${id} is used twice`)
+  const directories = providers.filter(isDirectory)
+  // Which password goes where must not depend on what another directory answers (docs/decisions/0033).
+  if (directories.length > 1)
+    throw complain(`providers[${providers.findLastIndex(isDirectory)}]`, 'only one may be of kind ldap')
 
   const schemes = [...new Set(providers.map(({ scheme }) => scheme))]
   const known = [passwordMethod, ...schemes]
@@ -104,10 +114,14 @@ export function readSignOn(
     providers.filter(({ scheme }) => methods.includes(scheme) === isOffered),
   )
   const switchedOff = off?.map(({ id }) => id) ?? []
-  return { methods, singleSignOn: { defaultRedirectUrl, saml, providers: offered ?? [], switchedOff } }
+  const browsers = offered?.filter(one => !isDirectory(one)) ?? []
+  const directory = offered?.find(isDirectory) ?? null
+  return { methods, singleSignOn: { defaultRedirectUrl, saml, providers: browsers, directory, switchedOff } }
 }
 
-function readProvider(given: ProviderBlock, where: string, surroundings: Surroundings): ProviderConfig {
+const isDirectory = (one: AnyProvider): one is LdapConfig => one.kind === 'ldap'
+
+function readProvider(given: ProviderBlock, where: string, surroundings: Surroundings): AnyProvider {
   const { complain } = surroundings
   const { groups, require, secret, clientSecret, ...block } = given
   const common = {
@@ -116,7 +130,7 @@ function readProvider(given: ProviderBlock, where: string, surroundings: Surroun
     require: require.map((rule, at) => readCondition(rule, `${where}.require[${at}]`, complain)),
     groups: readRules(groups, `${where}.groups`, complain),
   }
-  if (takenSchemes.includes(common.scheme.toLowerCase()))
+  if (common.kind !== 'ldap' && takenSchemes.includes(common.scheme.toLowerCase()))
     throw complain(`${where}.scheme`, `${common.scheme} is a reserved name`)
   if (common.email.verified === 'claim' && common.attributes.emailVerified === undefined)
     throw complain(`${where}.email.verified`, 'is claim, so attributes.emailVerified must name the claim')
@@ -132,6 +146,8 @@ function readProvider(given: ProviderBlock, where: string, surroundings: Surroun
           'must begin with https://; http is accepted for loopback addresses only',
         )
       return { ...common, clientSecret: secretAt(clientSecret, 'clientSecret') } as OidcConfig
+    case 'ldap':
+      return readDirectory(common, where, surroundings)
     case 'proxy':
       return readProxy(common, secretAt(secret, 'secret') ?? '', where, complain)
   }

@@ -5,7 +5,11 @@ export const text = (description: string, more: object = {}) => ({
   description,
   ...more,
 })
-export const switchOf = (description: string) => ({ type: 'boolean', default: false, description })
+export const switchOf = (description: string, fallback = false) => ({
+  type: 'boolean',
+  default: fallback,
+  description,
+})
 export const closed = (properties: object, required: readonly string[] = []) => ({
   type: 'object',
   additionalProperties: false,

@@ -1,4 +1,4 @@
-import { providerSchemas } from './provider-schemas.ts'
+import { allProviderSchemas } from './directory-schema.ts'
 import { closed, text } from './schema-words.ts'
 import { type SettingKey, settings } from './settings.ts'
 import { signOnSchema } from './single-sign-on-schema.ts'
@@ -30,10 +30,10 @@ export const configSchema = {
       method: {
         type: 'array',
         description: 'Users who log in with this method are in the group.',
-        items: closed({ group: text('The group.'), method: text('password, or the scheme of a provider.') }, [
-          'group',
-          'method',
-        ]),
+        items: closed(
+          { group: text('The group.'), method: text('password, ldap, or the scheme of a provider.') },
+          ['group', 'method'],
+        ),
       },
     }),
     singleSignOn: {
@@ -44,7 +44,7 @@ export const configSchema = {
           type: 'array',
           minItems: 1,
           description: 'The providers, in display order.',
-          items: { oneOf: Object.values(providerSchemas) },
+          items: { oneOf: Object.values(allProviderSchemas) },
         },
       },
     },

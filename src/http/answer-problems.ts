@@ -41,7 +41,11 @@ export function answerProblems({ addresses, challenge }: Parts) {
 }
 
 /** Nobody has to look into these: they pass, or the code that threw them has logged them. */
-const notOurFault: ReadonlySet<string> = new Set<ProblemCode>(['busy', 'provider-unavailable'])
+const notOurFault: ReadonlySet<string> = new Set<ProblemCode>([
+  'busy',
+  'directory-unavailable',
+  'provider-unavailable',
+])
 
 /** For a browser: what happened, and where to go from here. */
 function pageOf({ code, message }: Problem, { begin, back, id }: Problem['members']): string {

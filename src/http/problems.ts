@@ -200,6 +200,11 @@ export const problems = {
     title: 'The service is busy',
     help: 'Too many passwords are being checked, or too many files are being sent. Try again after the number of seconds in Retry-After.',
   },
+  'directory-unavailable': {
+    status: 503,
+    title: 'The directory does not answer',
+    help: 'No server of the LDAP directory that verifies this password could be used. The log of the service says why. Try again after the number of seconds in Retry-After.',
+  },
   'store-unavailable': {
     status: 503,
     title: 'The store does not answer',

@@ -1,4 +1,4 @@
-import { createReadStream, rmSync, type Stats } from 'node:fs'
+import { createReadStream, rmSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
@@ -47,22 +47,16 @@ export async function openSource(
   }
 }
 
-/** @throws ImportError if there is nothing that could be a file */
-export async function findInput(path: string): Promise<Stats> {
-  const found = await stat(path).catch(error => {
-    throw cannotOpen(path, error)
-  })
-  if (found.isDirectory()) throw new ImportError(`${path} is a folder; give a file`)
-  return found
-}
-
 async function openInput(
   path: string,
   scratchFolder: string,
   signal: AbortSignal | undefined,
 ): Promise<OpenFile> {
   if (path === '-') return spool(process.stdin, 'standard input', scratchFolder, signal)
-  const found = await findInput(path)
+  const found = await stat(path).catch(error => {
+    throw cannotOpen(path, error)
+  })
+  if (found.isDirectory()) throw new ImportError(`${path} is a folder; give a file`)
   if (!found.isFile()) return spool(createReadStream(path), path, scratchFolder, signal)
   const handle = await openFile(path, 'r')
   return { name: basename(path), handle, close: () => handle.close() }

@@ -5,22 +5,17 @@ import { openArchive } from './archive.ts'
 import type { Candidates, SourceOptions } from './candidates.ts'
 import { manifestName, openManifest } from './manifest.ts'
 
-/** @throws ImportError if there is no such folder */
-export function requireItemFolder(path: string): void {
+/**
+ * A folder with `manifest.csv`, or one of DSpace's item folders.
+ * @throws ImportError if it is neither
+ */
+export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
   const given = statSync(path, { throwIfNoEntry: false })
   if (!given) throw new ImportError(`there is no folder ${path}`)
   if (!given.isDirectory())
     throw new ImportError(
       `${path} is a file; give the folder that holds ${manifestName} or DSpace's item folders`,
     )
-}
-
-/**
- * A folder with `manifest.csv`, or one of DSpace's item folders.
- * @throws ImportError if it is neither
- */
-export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
-  requireItemFolder(path)
   const folder = realpathSync(path)
   // A dangling link counts: the folder was meant to have a manifest.
   const manifest = lstatSync(join(folder, manifestName), { throwIfNoEntry: false })

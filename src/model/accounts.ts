@@ -13,9 +13,11 @@ export interface Eperson {
   readonly enabled: boolean
 }
 
-/** How a session began: `password`, `command-line`, or a provider's scheme, such as `shibboleth` or `oidc`. */
+/** How a session began: `password`, `ldap`, `command-line`, or a provider's scheme, such as `shibboleth` or `oidc`. */
 export type LoginMethod = string
 export const passwordMethod: LoginMethod = 'password'
+/** A password that an LDAP directory has verified. To clients it is a password like any other. */
+export const ldapMethod: LoginMethod = 'ldap'
 /** The method of `carrel token`, which needs access to the store instead of a password. */
 export const commandLineMethod: LoginMethod = 'command-line'
 

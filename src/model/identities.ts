@@ -28,6 +28,8 @@ export interface Matching {
   /** Whether to link an eperson with the same e-mail address. */
   readonly byEmail: boolean
   readonly create: boolean
+  /** Whether epersons with a password of their own are never linked by their e-mail address. */
+  readonly sparesPasswords?: boolean
 }
 
 export type Recognized =
@@ -35,7 +37,7 @@ export type Recognized =
   | { readonly kind: 'created'; readonly eperson: Eperson | null }
   | { readonly kind: 'refused'; readonly why: Refusal; readonly eperson: Eperson | null }
 
-export type Refusal = 'disabled' | 'email-taken' | 'other-subject' | 'unknown' | 'no-email'
+export type Refusal = 'disabled' | 'email-taken' | 'other-subject' | 'own-password' | 'unknown' | 'no-email'
 
 export interface ProviderLogin {
   readonly uuid: string
@@ -68,6 +70,8 @@ export interface IdentityMatches {
   readonly byEmail: Eperson | undefined
   /** Whether the eperson with that e-mail address is linked to another subject of the same provider. */
   readonly emailHasOtherSubject: boolean
+  /** Whether that eperson has a password here. */
+  readonly emailHasPassword: boolean
 }
 
 /**
@@ -77,7 +81,7 @@ export interface IdentityMatches {
 export function decide(
   found: IdentityMatches,
   { email }: Identity,
-  { byEmail, create }: Matching,
+  { byEmail, create, sparesPasswords }: Matching,
 ): Recognized {
   const refused = (why: Refusal, eperson: Eperson | null) => ({ kind: 'refused', why, eperson }) as const
   if (found.bySubject)
@@ -87,6 +91,7 @@ export function decide(
   if (found.byEmail) {
     if (!byEmail) return refused('email-taken', found.byEmail)
     if (found.emailHasOtherSubject) return refused('other-subject', found.byEmail)
+    if (sparesPasswords && found.emailHasPassword) return refused('own-password', found.byEmail)
     return found.byEmail.enabled
       ? { kind: 'linked', eperson: found.byEmail }
       : refused('disabled', found.byEmail)

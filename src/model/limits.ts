@@ -3,9 +3,7 @@ import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
 import { createRows, type Rows } from '../lib/tally.ts'
 
 /** What a service does at the same time, counted over all its event loops. */
-export interface Limits {
-  /** Passwords that are hashed. */
-  readonly passwords: FairQueue
+export interface Limits extends LoginQueues {
   /** Files that are being sent. */
   readonly transfers: Counter
   /** Large pieces of files in memory. */
@@ -14,6 +12,13 @@ export interface Limits {
   readonly loops: () => Loops
   /** What the event loops count for monitoring. */
   readonly rows: Rows
+}
+
+export interface LoginQueues {
+  /** Passwords that are hashed. */
+  readonly passwords: FairQueue
+  /** Passwords that an LDAP directory verifies. */
+  readonly directory: FairQueue
 }
 
 interface Loops {
@@ -26,15 +31,32 @@ interface Loops {
 interface PasswordLimits {
   readonly passwordConcurrency: number
   readonly passwordQueue: number
+  readonly singleSignOn: { readonly directory: { readonly connections: number } | null } | null
 }
 
-/** For passwords that are hashed. One network may have all turns, as long as no other waits. */
-export const createPasswordQueue = ({ passwordConcurrency, passwordQueue }: PasswordLimits): FairQueue =>
-  createFairQueue({ max: passwordConcurrency, maxOfOne: passwordConcurrency, maxWaiting: passwordQueue })
+/** For logins by password. A directory that is slow keeps nobody from logging in with a password of the service itself. */
+export function createLoginQueues({
+  passwordConcurrency,
+  passwordQueue,
+  singleSignOn,
+}: PasswordLimits): LoginQueues {
+  return {
+    // One network may have all turns, as long as no other waits.
+    passwords: createFairQueue({
+      max: passwordConcurrency,
+      maxOfOne: passwordConcurrency,
+      maxWaiting: passwordQueue,
+    }),
+    directory: createFairQueue({
+      max: singleSignOn?.directory?.connections ?? 1,
+      maxWaiting: passwordQueue,
+    }),
+  }
+}
 
 /** The limits of a service with one event loop. */
 export const ownLimits = (config: PasswordLimits): Limits => ({
-  passwords: createPasswordQueue(config),
+  ...createLoginQueues(config),
   transfers: createCounter(),
   largePieces: createCounter(),
   loops: () => ({ running: 1, wanted: 1, replaced: 0 }),

@@ -30,6 +30,8 @@ export type RefusalReason = (typeof refusalReasons)[number]
 /** Where requests wait for their turn. */
 export type Queue =
   | 'passwords'
+  /** Logins at the LDAP directory. */
+  | 'directory'
   /** Statements and sorts that may take long. */
   | 'pages'
   /** Long listings, by the places of a node (`CARREL_LISTINGS`). */

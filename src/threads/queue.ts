@@ -1,16 +1,19 @@
 import { type FairQueue, queueWith } from '../lib/fair-queue.ts'
 import type { Calls, Handlers } from './calls.ts'
 
-/** A queue of the main thread that other threads use too. */
+/** Queues of the main thread that other threads use too. */
 export interface QueueHandlers extends Handlers {
   /** Resolves when it is the client's turn. @throws Overloaded if too much is waiting */
-  enter(id: number, network: string, first: boolean): Promise<void>
+  enter(queue: string, id: number, network: string, first: boolean): Promise<void>
   /** Ends the turn, or the waiting for it. */
   leave(id: number): void
 }
 
 /** @returns what one thread may call, and `leave`, to call when the thread has ended, which takes back what it held */
-export function shareQueue(queue: FairQueue): { readonly handlers: QueueHandlers; leave(): void } {
+export function shareQueues(queues: Readonly<Record<string, FairQueue>>): {
+  readonly handlers: QueueHandlers
+  leave(): void
+} {
   /** What ends each turn, or the waiting for it. */
   const ends = new Map<number, () => void>()
   const leave = (id: number) => {
@@ -20,7 +23,9 @@ export function shareQueue(queue: FairQueue): { readonly handlers: QueueHandlers
   }
   return {
     handlers: {
-      enter: async (id, network, first) => {
+      enter: async (name, id, network, first) => {
+        const queue = queues[name]
+        if (!queue) throw new Error(`there is no queue ${name}`)
         const gone = new AbortController()
         ends.set(id, () => gone.abort())
         try {
@@ -41,9 +46,14 @@ export function shareQueue(queue: FairQueue): { readonly handlers: QueueHandlers
   }
 }
 
-/** @param main the calls to the main thread */
-export function remoteQueue(main: Calls<QueueHandlers>): FairQueue {
-  let next = 0
+/** Ids of turns in all the queues of this thread. */
+let next = 0
+
+/**
+ * @param main the calls to the main thread
+ * @param name of the queue there
+ */
+export function remoteQueue(main: Calls<QueueHandlers>, name: string): FairQueue {
   return queueWith(async ({ network, first = false, signal }) => {
     const id = next++
     const leave = () => void main.call('leave', id).catch(() => {})
@@ -51,7 +61,7 @@ export function remoteQueue(main: Calls<QueueHandlers>): FairQueue {
     gone.throwIfAborted()
     gone.addEventListener('abort', leave)
     try {
-      await main.call('enter', id, network, first)
+      await main.call('enter', name, id, network, first)
     } finally {
       gone.removeEventListener('abort', leave)
       gone.throwIfAborted()

@@ -114,11 +114,6 @@ test('D6 a refusal is one line that names the place, and a command that creates 
   assert.ok(refused.stderr.includes(place), refused.stderr)
 
   assert.equal((await carrel(folder, ['group', 'add', ' x'])).code, 2)
-  for (const args of [
-    ['import', 'nothing.csv', '--entity', 'letters', '--key', 'id'],
-    ['ingest', 'nothing'],
-  ])
-    assert.match((await carrel(folder, args)).stderr, /^carrel: there is no (file|folder) nothing[^\n]*\n$/)
   assert.equal(await holdsStore(folder), false, 'wrong usage creates nothing')
 
   const added = await carrel(folder, ['group', 'add', 'Readers'])
@@ -133,18 +128,13 @@ test('D6 a refusal is one line that names the place, and a command that creates 
 })
 
 for (const args of [
-  ['import', 'GIVEN/one.csv', '--entity', 'letters', '--key', 'id'],
-  ['ingest', 'GIVEN'],
+  ['import', 'nothing.csv', '--entity', 'letters', '--key', 'id'],
+  ['ingest', 'nothing'],
   ['eperson', 'add', 'ruth@example.org'],
 ])
   testOn('sqlite', `D6 carrel ${args.slice(0, 2).join(' ')} may create a store`, async t => {
     const folder = emptyFolder(t)
-    const given = temporaryFolder(t, 'sqlite')
-    writeFileSync(join(given, 'one.csv'), 'id\n1\n')
-    const { stderr } = await carrel(
-      folder,
-      args.map(one => (one.startsWith('GIVEN') ? one.replace('GIVEN', given) : one)),
-    )
+    const { stderr } = await carrel(folder, args)
     assert.ok(stderr.startsWith(`carrel: created a new store in ${folder}\n`), stderr)
   })
 

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { referencePath, references } from '../../scripts/reference.ts'
-import { providerSchemas } from '../../src/config/provider-schemas.ts'
+import { allProviderSchemas } from '../../src/config/directory-schema.ts'
 import { settings, structuredSettings } from '../../src/config/settings.ts'
 import { signOnSchema } from '../../src/config/single-sign-on-schema.ts'
 import { problems } from '../../src/http/problems.ts'
@@ -159,7 +159,7 @@ const leavesOf = ({ properties = {}, items }: Schema): string[] =>
 test('D3 every setting of single sign-on is explained in docs/sso.md', () => {
   const guide = readFileSync(join(repository, 'docs/sso.md'), 'utf8')
   const rows = guide.split('\n').filter(line => line.startsWith('|'))
-  const schemas = [signOnSchema, ...Object.values(providerSchemas)] as readonly Schema[]
+  const schemas = [signOnSchema, ...Object.values(allProviderSchemas)] as readonly Schema[]
   const missing = schemas
     .flatMap(leavesOf)
     .filter(name => !rows.some(row => new RegExp(`\`([\\w.[\\]]*\\.)?${name}\``).test(row)))

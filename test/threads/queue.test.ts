@@ -3,15 +3,15 @@ import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { type Client, createFairQueue, type FairQueue, Overloaded } from '../../src/lib/fair-queue.ts'
 import { answerOver, callsOver, handlerIn } from '../../src/threads/calls.ts'
-import { type QueueHandlers, remoteQueue, shareQueue } from '../../src/threads/queue.ts'
+import { type QueueHandlers, remoteQueue, shareQueues } from '../../src/threads/queue.ts'
 
 /** A queue as another thread sees it, and what is called when that thread has ended. */
 function remote(t: TestContext, queue: FairQueue) {
   const { port1, port2 } = new MessageChannel()
-  const shared = shareQueue(queue)
+  const shared = shareQueues({ passwords: queue })
   answerOver(port1, handlerIn(shared.handlers))
   t.after(() => port1.close())
-  return { queue: remoteQueue(callsOver<QueueHandlers>(port2)), end: shared.leave }
+  return { queue: remoteQueue(callsOver<QueueHandlers>(port2), 'passwords'), end: shared.leave }
 }
 
 function clientOf(network: string): Client & { leave(): void } {

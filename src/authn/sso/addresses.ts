@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import type { Addresses } from '../../http/addresses.ts'
+import { ldapMethod, passwordMethod } from '../../model/accounts.ts'
 import type { Way } from '../challenge.ts'
 import type { WaysOn } from './refusals.ts'
 
@@ -51,7 +52,9 @@ export function waysToLogIn(
 ): readonly Way[] {
   const { location } = signOnAddresses(addresses)
   const schemes = new Set(singleSignOn?.providers.map(({ scheme }) => scheme))
-  return loginMethods.map(method =>
+  // To a client, a password that a directory verifies is one like any other.
+  const shown = loginMethods.map(method => (method === ldapMethod ? passwordMethod : method))
+  return [...new Set(shown)].map(method =>
     singleSignOn && schemes.has(method)
       ? { method, location: location(method, singleSignOn.defaultRedirectUrl) }
       : { method },

@@ -1,12 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
 import {
+  type AnyProvider,
   isLoopback,
-  type ProviderConfig,
   type ProxyConfig,
+  providersIn,
   type SamlConfig,
   type SingleSignOnConfig,
 } from '../../config/providers.ts'
+import { checkDirectory } from '../ldap/check.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { checkClock } from './check-clock.ts'
 import { checkOidc } from './check-oidc.ts'
@@ -22,16 +24,24 @@ const day = 24 * 3_600_000
 /** Checks the configuration of single sign-on and asks the providers. Changes nothing. */
 export async function* checkSignOn(parts: Parts): AsyncIterable<Finding> {
   for (const one of checkSelf(parts)) yield { about: 'carrel', ...one }
-  for (const provider of parts.singleSignOn.providers) {
+  for (const provider of providersIn(parts.singleSignOn)) {
     const about = provider.id
     for (const one of checkAccounts(provider)) yield { about, ...one }
     for await (const one of checkProvider(provider, parts)) yield { about, ...one }
   }
 }
 
-function checkProvider(provider: ProviderConfig, parts: Parts): AsyncIterable<Found> | Iterable<Found> {
-  if (provider.kind === 'saml') return checkSaml(provider, parts)
-  return provider.kind === 'oidc' ? checkOidc(provider, parts) : checkProxy(provider)
+function checkProvider(provider: AnyProvider, parts: Parts): AsyncIterable<Found> | Iterable<Found> {
+  switch (provider.kind) {
+    case 'saml':
+      return checkSaml(provider, parts)
+    case 'oidc':
+      return checkOidc(provider, parts)
+    case 'ldap':
+      return checkDirectory(provider)
+    case 'proxy':
+      return checkProxy(provider)
+  }
 }
 
 function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts): Iterable<Found> {
@@ -41,6 +51,10 @@ function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts)
     yield warning(
       `CARREL_BASE_URL is ${baseUrl}: passwords and tokens that are sent over http can be read on the network`,
     )
+  for (const id of singleSignOn.switchedOff)
+    yield warning(`the provider ${id} is switched off: its scheme is not among methods`)
+  // No browser is sent anywhere for a directory.
+  if (singleSignOn.providers.length === 0) return
   if (allowedOrigins.length === 0)
     yield warning(
       'CARREL_ALLOWED_ORIGINS is empty: after a login, browsers can return only to the service itself',
@@ -55,8 +69,6 @@ function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts)
         `${origin} in CARREL_ALLOWED_ORIGINS is http: tokens that are sent there can be read on the network`,
       )
   yield ok(`browsers return to ${singleSignOn.defaultRedirectUrl} by default`)
-  for (const id of singleSignOn.switchedOff)
-    yield warning(`the provider ${id} is switched off: its scheme is not among methods`)
 
   if (!singleSignOn.providers.some(({ kind }) => kind === 'saml')) return
   const { entityId, keys } = singleSignOn.saml
@@ -66,7 +78,7 @@ function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts)
   else yield* checkCertificate('saml.certificate', keys.certificate)
 }
 
-function* checkAccounts({ create, email, kind, groups }: ProviderConfig): Iterable<Found> {
+function* checkAccounts({ create, email, kind, groups }: AnyProvider): Iterable<Found> {
   if (!create && !email.match)
     yield warning('neither create nor email.match is on: only epersons who are already linked can log in')
   if (kind === 'oidc' && email.match && email.verified === 'always')

@@ -14,7 +14,7 @@ import type { LastProvider } from './last-provider.ts'
 import type { SignOnCookies } from './pending-logins.ts'
 import type { Vouched } from './protocol.ts'
 import { hasLogout, mayBeAskedSilently, type Provider } from './providers.ts'
-import { isClean, readIdentity } from './read-identity.ts'
+import { isClean, matchingOf, readIdentity } from './read-identity.ts'
 import { noteRefusal, refusals } from './refusals.ts'
 
 /** What all protocols share once a provider has vouched for somebody (X2, X3; docs/decisions/0010). */
@@ -92,8 +92,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
       })
     }
     const { identity, groups, emailIgnored } = read
-    const matching = { byEmail: provider.email.match, create: provider.create }
-    const found = await identities.recognize(identity, matching, event(null, 'success'))
+    const found = await identities.recognize(identity, matchingOf(provider), event(null, 'success'))
     const session = found.eperson && (await accounts.session(found.eperson.uuid))
     if (found.kind === 'refused' || !session) {
       const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled

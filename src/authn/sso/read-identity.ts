@@ -1,5 +1,5 @@
-import type { Condition, ProviderConfig } from '../../config/providers.ts'
-import type { Identity } from '../../model/identities.ts'
+import type { AnyProvider, Condition } from '../../config/providers.ts'
+import type { Identity, Matching } from '../../model/identities.ts'
 import type { Attributes } from './protocol.ts'
 
 /** What a provider's attributes say about somebody (X3, G2): who it is, and which groups they give. */
@@ -11,8 +11,15 @@ export interface ReadIdentity {
   readonly emailIgnored: string | null
 }
 
+/** How an identity becomes an eperson. A directory takes no account whose owner has a password here (docs/decisions/0033). */
+export const matchingOf = ({ kind, email, create }: AnyProvider): Matching => ({
+  byEmail: email.match,
+  create,
+  sparesPasswords: kind === 'ldap',
+})
+
 /** @returns the reason, in a few words and without a value, where the attributes name nobody */
-export function readIdentity(provider: ProviderConfig, attributes: Attributes): ReadIdentity | string {
+export function readIdentity(provider: AnyProvider, attributes: Attributes): ReadIdentity | string {
   const { subject: subjectName, email: emailName, firstName, lastName } = provider.attributes
   const subjects = attributes(subjectName)
   const [subject] = subjects
@@ -51,7 +58,7 @@ export const isClean = (text: string): boolean =>
   text.isWellFormed() && !text.includes('\uFFFD') && !/\p{Cc}/u.test(text)
 
 function whyIgnored(
-  { email, attributes: names }: ProviderConfig,
+  { email, attributes: names }: AnyProvider,
   address: string,
   attributes: Attributes,
 ): string | null {

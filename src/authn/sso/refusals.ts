@@ -10,6 +10,7 @@ export const refusals: Readonly<Record<Refusal, string>> = {
   disabled: 'the eperson is disabled',
   'email-taken': 'an eperson has this e-mail address, and email.match is off',
   'other-subject': 'the eperson with this e-mail address has another subject at this provider',
+  'own-password': 'the eperson with this e-mail address has a password of their own',
   'no-email': 'creating an eperson requires an e-mail address',
 }
 

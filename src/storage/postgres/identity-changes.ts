@@ -143,10 +143,11 @@ export async function takeTicket(pool: Pool, id: string, now: number): Promise<s
 export async function whoIs(db: Queries, identity: Identity, matching: Matching): Promise<Recognized> {
   const { provider, subject, email } = identity
   // A single statement reads a single snapshot. Between two statements, another request could link the eperson.
-  const rows = await db.rows<EpersonRow & { is_subject: boolean; linked: boolean }>(
+  const rows = await db.rows<EpersonRow & { is_subject: boolean; linked: boolean; own: boolean }>(
     `SELECT ${epersonColumns}, EXISTS (SELECT 1 FROM carrel.identity i
          WHERE i.provider = $1 AND i.subject = $2 AND i.eperson = uuid) AS is_subject,
-       EXISTS (SELECT 1 FROM carrel.identity i WHERE i.provider = $1 AND i.eperson = uuid) AS linked
+       EXISTS (SELECT 1 FROM carrel.identity i WHERE i.provider = $1 AND i.eperson = uuid) AS linked,
+       password_hash IS NOT NULL AS own
      FROM carrel.eperson
      WHERE email_key = $3 OR uuid IN (SELECT i.eperson FROM carrel.identity i WHERE i.provider = $1 AND i.subject = $2)`,
     provider,
@@ -160,6 +161,7 @@ export async function whoIs(db: Queries, identity: Identity, matching: Matching)
       bySubject: bySubject && toEperson(bySubject),
       byEmail: byEmail && toEperson(byEmail),
       emailHasOtherSubject: byEmail?.linked === true,
+      emailHasPassword: byEmail?.own === true,
     },
     identity,
     matching,

@@ -160,11 +160,15 @@ export function whoIs(db: Database, identity: Identity, matching: Matching): Rec
   const linked =
     byEmail &&
     db.get('SELECT 1 FROM identity WHERE eperson = ? AND provider = ?', byEmail.uuid, provider) !== undefined
+  const own =
+    byEmail &&
+    db.get('SELECT 1 FROM eperson WHERE uuid = ? AND password_hash IS NOT NULL', byEmail.uuid) !== undefined
   return decide(
     {
       bySubject: bySubject && toEperson(bySubject),
       byEmail: byEmail && toEperson(byEmail),
       emailHasOtherSubject: linked === true,
+      emailHasPassword: own === true,
     },
     identity,
     matching,

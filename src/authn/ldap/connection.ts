@@ -1,0 +1,155 @@
+import { once } from 'node:events'
+import { isIP, type Socket, connect as tcpConnect } from 'node:net'
+import { connect as tlsConnect } from 'node:tls'
+import type { LdapServer } from '../../config/providers.ts'
+import { Inbox, ServerFault } from './inbox.ts'
+import {
+  type Answer,
+  answerIn,
+  bindRequest,
+  type Entry,
+  otherAnswer,
+  type Result,
+  type Search,
+  searchRequest,
+  startTlsRequest,
+  unbindRequest,
+} from './messages.ts'
+
+/**
+ * One conversation with a directory server: a request, then its answer, and so on (RFC 4511).
+ */
+export interface Connection {
+  /** @returns the result code; 0: the password is right */
+  bind(dn: string, password: string): Promise<number>
+  /** @returns the entries, at most one more than `max`, and the result code */
+  search(search: Search): Promise<{ readonly code: number; readonly entries: readonly Entry[] }>
+  close(): void
+}
+
+interface Parts {
+  /** The only certificates that are trusted; null: those that Node trusts. */
+  readonly ca: string | null
+  /** For everything, in ms. */
+  readonly timeout: number
+}
+
+/** @throws ServerFault (from its methods, too) if the server can't be reached or does something else than it should */
+export async function connect(server: LdapServer, parts: Parts): Promise<Connection> {
+  const { host, port, security } = server
+  const conversation = new Conversation(parts.timeout)
+  const secured = {
+    host,
+    // RFC 6066 §3: an address is no server name.
+    ...(isIP(host) ? {} : { servername: host }),
+    ...(parts.ca && { ca: parts.ca }),
+    minVersion: 'TLSv1.2',
+    // Whatever the environment says.
+    rejectUnauthorized: true,
+  } as const
+  try {
+    if (security === 'tls') await conversation.goOn(tlsConnect({ ...secured, port }), 'secureConnect')
+    else await conversation.goOn(tcpConnect({ host, port }), 'connect')
+    if (security === 'start-tls') await conversation.startTls(socket => tlsConnect({ ...secured, socket }))
+  } catch (error) {
+    conversation.end()
+    throw conversation.faultOf(error)
+  }
+  return conversation
+}
+
+class Conversation implements Connection {
+  readonly #timeout: number
+  readonly #deadline: AbortSignal
+  readonly #sockets: Socket[] = []
+  #inbox = new Inbox()
+  #id = 0
+
+  /** @param timeout in ms, for all of it */
+  constructor(timeout: number) {
+    this.#timeout = timeout
+    this.#deadline = AbortSignal.timeout(timeout)
+    this.#deadline.addEventListener('abort', () => this.end())
+  }
+
+  /** Goes on over this socket, once this event says that it is ready. Nothing that came before counts. */
+  async goOn(socket: Socket, ready: 'connect' | 'secureConnect'): Promise<void> {
+    const inbox = new Inbox()
+    this.#inbox = inbox
+    this.#sockets.push(socket)
+    socket.on('error', error => inbox.fail(this.faultOf(error)))
+    socket.on('close', () => inbox.fail(this.faultOf(new ServerFault('it closed the connection'))))
+    await once(socket, ready, { signal: this.#deadline })
+    socket.on('data', (chunk: Buffer) => {
+      inbox.add(chunk)
+    })
+  }
+
+  async startTls(secure: (socket: Socket) => Socket): Promise<void> {
+    const { code } = await this.#askOnce(startTlsRequest(++this.#id), 'extended')
+    if (code !== success) throw new ServerFault(`it refused StartTLS (result ${code})`)
+    // Somebody on the way may have added the beginning of a message, which what comes over TLS would complete.
+    if (!this.#inbox.isEmpty)
+      throw new ServerFault('it sent something unencrypted after its answer to StartTLS')
+    const plain = this.#socket
+    plain.removeAllListeners('data')
+    await this.goOn(secure(plain), 'secureConnect')
+  }
+
+  async bind(dn: string, password: string): Promise<number> {
+    // RFC 4513 §5.1: without a name or a password, that would be nobody, and the answer yes.
+    if (dn === '' || password === '') throw new Error('a bind needs a name and a password')
+    const { code } = await this.#askOnce(bindRequest(++this.#id, dn, password), 'bind')
+    return code
+  }
+
+  async search(search: Search): ReturnType<Connection['search']> {
+    const request = searchRequest(++this.#id, search, this.#timeout)
+    const entries: Entry[] = []
+    for await (const answer of this.#ask(request)) {
+      if (answer.kind === 'done') return { code: answer.code, entries }
+      // References to other servers (RFC 4511 §4.5.3) are not followed.
+      if (answer.kind === 'entry') entries.push(answer.entry)
+      else if (answer.kind !== 'reference') break
+      if (entries.length > search.max + 1) throw new ServerFault('it sent more entries than it was asked for')
+    }
+    throw new ServerFault(otherAnswer)
+  }
+
+  close(): void {
+    // If the server doesn't even take that, the deadline ends the connection.
+    this.#socket.end(unbindRequest(++this.#id), () => this.end())
+  }
+
+  end(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  faultOf(error: unknown): Error {
+    if (this.#deadline.aborted) return new ServerFault(`it took more than ${this.#timeout / 1000} s`)
+    if (error instanceof ServerFault) return error
+    const { code, message } = error as NodeJS.ErrnoException
+    return new ServerFault(code === undefined ? message : `${message} (${code})`, { cause: error })
+  }
+
+  get #socket(): Socket {
+    const socket = this.#sockets.at(-1)
+    if (!socket) throw new Error('there is no connection yet')
+    return socket
+  }
+
+  async *#ask(request: Buffer): AsyncGenerator<Answer> {
+    this.#socket.write(request)
+    for (;;) yield answerIn(await this.#inbox.next(), this.#id)
+  }
+
+  async #askOnce(request: Buffer, kind: Result['kind']): Promise<Result> {
+    for await (const answer of this.#ask(request)) {
+      if (answer.kind === kind) return answer
+      break
+    }
+    throw new ServerFault(otherAnswer)
+  }
+}
+
+const success = 0

@@ -1,0 +1,132 @@
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { LdapConfig } from '../../config/providers.ts'
+import { clientOf } from '../../http/client.ts'
+import { Problem } from '../../http/problems.ts'
+import { clientAddress } from '../../lib/addresses.ts'
+import type { FairQueue } from '../../lib/fair-queue.ts'
+import { ldapMethod } from '../../model/accounts.ts'
+import type { Accounts } from '../../storage/accounts.ts'
+import type { Clock } from '../../storage/clock.ts'
+import type { Identities } from '../../storage/identities.ts'
+import { loginEvent } from '../audit.ts'
+import type { DirectoryLogins } from '../login.ts'
+import type { SpecialGroups } from '../special-groups.ts'
+import { Refused } from '../sso/protocol.ts'
+import { matchingOf, readIdentity } from '../sso/read-identity.ts'
+import { noteRefusal, refusals } from '../sso/refusals.ts'
+import type { Throttle } from '../throttle.ts'
+import type { Verified } from '../tokens.ts'
+import { createDirectory, type Found, type Person } from './directory.ts'
+import { DirectoryUnavailable } from './servers.ts'
+
+export interface DirectoryParts {
+  readonly accounts: Accounts
+  readonly clock: Clock
+  readonly directory: LdapConfig
+  readonly identities: Identities
+  readonly log: Pick<FastifyBaseLogger, 'warn'>
+  /** Where logins wait for a connection to the directory. */
+  readonly queue: FairQueue
+  readonly specialGroups: SpecialGroups
+  readonly throttle: Throttle
+}
+
+/** What became of an attempt. */
+interface Outcome {
+  readonly isRight: boolean
+  readonly verified?: Verified
+  /** Whose entry it was, if that is known. */
+  readonly eperson: string | null
+}
+
+/** Logins by passwords that an LDAP directory verifies (docs/decisions/0033). */
+export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
+  const { accounts, clock, directory: config, identities, log, queue, specialGroups, throttle } = parts
+  const directory = createDirectory(config, log)
+  const matching = matchingOf(config)
+
+  /** The eperson whose entry it seems to be, for the counts of guesses: nothing is proved yet. */
+  async function epersonOf(found: Found): Promise<string | null> {
+    const read = found.attributes && readIdentity(config, found.attributes)
+    if (read === undefined || typeof read === 'string') return null
+    return (await identities.whoIs(read.identity, matching)).eperson?.uuid ?? null
+  }
+
+  async function begin(person: Person, request: FastifyRequest): Promise<Outcome> {
+    const refuse = (why: string, eperson: string | null = null): Outcome => {
+      noteRefusal(request.log, config.id, why, person.names)
+      return { isRight: false, eperson }
+    }
+    const read = readIdentity(config, person.attributes)
+    if (typeof read === 'string') return refuse(read)
+    const { identity, groups, emailIgnored } = read
+    const event = loginEvent(request, null, ldapMethod, 'success', config.id)
+    const found = await identities.recognize(identity, matching, event)
+    const known = found.eperson && (await accounts.session(found.eperson.uuid))
+    if (found.kind === 'refused' || !known) {
+      const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
+      const ignored = emailIgnored === null ? '' : `; the e-mail address is ignored: ${emailIgnored}`
+      return refuse(why + ignored, found.eperson?.uuid)
+    }
+    const { uuid } = known.eperson
+    const session = await identities.begin(
+      {
+        uuid,
+        sessionKey: known.sessionKey,
+        session: { provider: config.id, name: identity.subject, sid: null, detail: {} },
+      },
+      { ...event, eperson: uuid, actor: uuid },
+    )
+    // It has its event: somebody logged them out at this moment.
+    if (!session) throw new Problem('login-failed', 'A logout ended this login.')
+    const verified = {
+      session,
+      method: ldapMethod,
+      sg: specialGroups.ofLogin(ldapMethod, groups),
+      begun: clock.now(),
+    }
+    return { isRight: true, verified, eperson: uuid }
+  }
+
+  return {
+    logIn: async ({ user, password, eperson }, request) => {
+      const guess = {
+        user,
+        eperson,
+        method: ldapMethod,
+        address: clientAddress(request.ip),
+        client: clientOf(request),
+      }
+      const outcome = await throttle.verify(guess, (client, admit) =>
+        queue.run(client, async (): Promise<Outcome> => {
+          let whose = eperson
+          try {
+            const person = await directory.verify(user, password, async found => {
+              if (found) whose = (await epersonOf(found)) ?? eperson
+              // However many names an entry has, its guesses are counted together.
+              await admit(found && { user: `${config.id}\0${found.dn}`, eperson: whose })
+            })
+            return person ? await begin(person, request) : { isRight: false, eperson: whose }
+          } catch (error) {
+            if (error instanceof DirectoryUnavailable) throw unavailable()
+            if (!(error instanceof Refused)) throw error
+            noteRefusal(request.log, config.id, error.message)
+            return { isRight: false, eperson: whose }
+          }
+        }),
+      )
+      if (outcome.verified) return outcome.verified
+      const event = loginEvent(request, outcome.eperson, ldapMethod, 'failure', config.id)
+      await accounts.recordEvent({ ...event, reason: outcome.remark })
+      return undefined
+    },
+  }
+}
+
+/** In seconds: by then a server may be back. */
+const retryAfter = 10
+
+const unavailable = () =>
+  new Problem('directory-unavailable', 'The directory does not answer. Try again later.', {
+    headers: { 'retry-after': String(retryAfter) },
+  })

@@ -1,0 +1,184 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { ConfigError } from '../../config/file.ts'
+import type { LdapConfig } from '../../config/providers.ts'
+import { type Attributes, Refused } from '../sso/protocol.ts'
+import type { Connection } from './connection.ts'
+import { ServerFault } from './inbox.ts'
+import { type Entry, parseFilter, type Search } from './messages.ts'
+import { escapeInDn, escapeInFilter, isName, passwordText } from './names.ts'
+import { createServers } from './servers.ts'
+
+/** An LDAP directory, as one that verifies passwords (docs/decisions/0033). */
+export interface Directory {
+  /**
+   * @param admit is called once before the password is sent, with what is known of the person by then
+   * @returns undefined if there is nobody of that name, or the password is wrong
+   * @throws DirectoryUnavailable; Refused if the password is right, and the directory doesn't say who it is
+   */
+  verify(
+    user: string,
+    password: Uint8Array,
+    admit: (person: Found | undefined) => Promise<void>,
+  ): Promise<Person | undefined>
+}
+
+/** An entry that stands for one person. */
+export interface Found {
+  readonly dn: string
+  /** undefined as long as only the person may read them. */
+  readonly attributes: Attributes | undefined
+}
+
+export interface Person extends Found {
+  readonly attributes: Attributes
+  /** The names of all attributes that came. */
+  readonly names: readonly string[]
+}
+
+/** Of one person. More would not fit into a token anyway. */
+const maxGroups = 1_000
+
+/**
+ * What it means that a password is wrong, or that this account can't log in (RFC 4511 appendix A): constraintViolation,
+ * noSuchObject, invalidDNSyntax, inappropriateAuthentication, invalidCredentials, insufficientAccessRights,
+ * unwillingToPerform. Some servers use them for accounts that are locked.
+ */
+const refusingCodes: readonly number[] = [19, 32, 34, 48, 49, 50, 53]
+const success = 0
+const sizeLimitExceeded = 4
+
+type Log = Pick<FastifyBaseLogger, 'warn'>
+
+/** @throws ConfigError if a filter isn't one */
+export function createDirectory(config: LdapConfig, log: Log): Directory {
+  requireFilters(config)
+  const servers = createServers(config, log)
+  const attributes = wantedBy(config)
+
+  async function read(connection: Connection, found: Entry): Promise<Entry> {
+    if (config.find.kind === 'search') return found
+    const filter = '(objectClass=*)'
+    const [own] = await searchIn(connection, { base: found.dn, filter, scope: 'base', attributes, max: 1 })
+    if (!own) throw new Refused('the person may not read their own entry')
+    return own
+  }
+
+  async function groupsOf(connection: Connection, dn: string): Promise<readonly string[]> {
+    const { find, groupSearch } = config
+    if (groupSearch === null) return []
+    // As the account that searches; without one, as the person.
+    if (find.kind === 'search' && find.account) await bindAccount(find, connection)
+    const filter = groupSearch.filter.replaceAll('{dn}', () => escapeInFilter(dn))
+    const place = {
+      base: groupSearch.base,
+      filter,
+      scope: 'sub',
+      attributes: ['1.1'],
+      max: maxGroups,
+    } as const
+    const groups = await searchIn(connection, place)
+    if (groups.length > maxGroups) throw new Refused(`the person is in more than ${maxGroups} groups`)
+    return groups.map(group => group.dn)
+  }
+
+  return {
+    verify: async (user, password, admit) => {
+      let isAdmitted = false
+      return servers.use(async connection => {
+        const entry = await findIn(connection, config, user)
+        if (entry === 'several')
+          log.warn(
+            { provider: config.id },
+            'several entries of the directory match one name: nobody can log in with it',
+          )
+        const found = entry === 'several' ? undefined : entry
+        // Another server may have failed after that.
+        if (!isAdmitted) await admit(found && { dn: found.dn, attributes: knownBefore(config, found) })
+        isAdmitted = true
+        const text = passwordText(password)
+        if (!found || text === undefined) return undefined
+        const code = await connection.bind(found.dn, text)
+        if (refusingCodes.includes(code)) return undefined
+        if (code !== success) throw new ServerFault(`it didn't take a password (result ${code})`)
+        const own = await read(connection, found)
+        const groups = await groupsOf(connection, own.dn)
+        return {
+          dn: found.dn,
+          attributes: attributesOf(own, groups),
+          names: [...own.attributes.keys(), ...(groups.length > 0 ? ['memberof'] : [])],
+        }
+      })
+    },
+  }
+}
+
+/** @returns the entry of that name, or what is known of it before the password: its DN */
+export async function findIn(
+  connection: Connection,
+  config: LdapConfig,
+  user: string,
+): Promise<Entry | 'several' | undefined> {
+  if (!isName(user)) return undefined
+  const { find } = config
+  if (find.kind === 'name')
+    return { dn: find.dn.replace('{user}', () => escapeInDn(user)), attributes: new Map() }
+  await bindAccount(find, connection)
+  const filter = find.filter.replaceAll('{user}', () => escapeInFilter(user))
+  const place = { base: find.base, filter, scope: 'sub', attributes: wantedBy(config), max: 1 } as const
+  const [entry, another] = await searchIn(connection, place)
+  // RFC 4513 §5.1.2: a DN without a name would be nobody's, with any password.
+  if (entry?.dn === '') return undefined
+  return another ? 'several' : entry
+}
+
+/** What a search has shown. */
+const knownBefore = ({ find }: LdapConfig, entry: Entry): Attributes | undefined =>
+  find.kind === 'search' ? attributesOf(entry, []) : undefined
+
+/** Names are compared case-insensitively (RFC 4512 §2.5). `dn` is the name of the entry. */
+const attributesOf =
+  (entry: Entry, groups: readonly string[]): Attributes =>
+  given => {
+    const name = given.toLowerCase()
+    if (name === 'dn') return [entry.dn]
+    const values = entry.attributes.get(name) ?? []
+    return name === 'memberof' ? [...values, ...groups] : values
+  }
+
+const wantedBy = ({ attributes, groups, require }: LdapConfig): readonly string[] => {
+  const names = [...Object.values(attributes), ...[...groups, ...require].map(rule => rule.attribute)]
+  const wanted = [...new Set(names.filter(name => name.toLowerCase() !== 'dn'))]
+  // RFC 4511 §4.5.1.8: no attributes. An empty list would stand for all.
+  return wanted.length === 0 ? ['1.1'] : wanted
+}
+
+async function bindAccount(
+  { account }: Extract<LdapConfig['find'], { kind: 'search' }>,
+  connection: Connection,
+): Promise<void> {
+  if (account === null) return
+  const code = await connection.bind(account.dn, account.password)
+  if (code !== success) throw new ServerFault(`it refused the account of search.bindDn (result ${code})`)
+}
+
+async function searchIn(connection: Connection, search: Search): Promise<readonly Entry[]> {
+  const { code, entries } = await connection.search(search)
+  if (code !== success && !(code === sizeLimitExceeded && entries.length > search.max))
+    throw new ServerFault(`it refused a search below ${search.base} (result ${code})`)
+  return entries
+}
+
+function requireFilters({ find, groupSearch }: LdapConfig): void {
+  const filters = [
+    ['search', find.kind === 'search' ? find.filter : undefined],
+    ['groupSearch', groupSearch?.filter],
+  ] as const
+  for (const [name, filter] of filters)
+    try {
+      if (filter !== undefined) parseFilter(filter)
+    } catch {
+      throw new ConfigError(
+        `singleSignOn: ${name}.filter of the directory is not a filter such as (uid={user})`,
+      )
+    }
+}
