@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
-import { cookieOf, readCookie } from '../support/clients/cookie-jar.ts'
+import { cookieOf, readCookie, tradeCookie, tradeCookieOf } from '../support/clients/cookie-jar.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import {
   assertNotSignedOn,
@@ -215,13 +215,13 @@ onOne('X2 the cookies are for nobody but the service, and short', async t => {
   assert.deepEqual(Object.fromEntries(attempt.attributes), { ...plain, 'max-age': '900' })
 
   const { answer } = await browser.open(await authenticate(browser, locationOf(begun) ?? assert.fail()))
-  const cookie = cookieOf(answer, 'CARREL-SSO') ?? assert.fail('no cookie')
+  const cookie = cookieOf(answer, tradeCookie) ?? assert.fail('no cookie')
   assert.deepEqual(Object.fromEntries(cookie.attributes), { ...plain, 'max-age': '60' })
   assert.match(cookie.value, /^[\w-]{43,}$/)
   const gone = cookieOf(answer, attempt.name) ?? assert.fail('the attempt is over')
   assert.deepEqual([gone.value, gone.attributes.get('max-age')], ['', '0'])
 
-  const traded = cookieOf(await trade(browser), 'CARREL-SSO') ?? assert.fail('the cookie is cleared')
+  const traded = cookieOf(await trade(browser), tradeCookie) ?? assert.fail('the cookie is cleared')
   assert.deepEqual([traded.value, Object.fromEntries(traded.attributes)], ['', { ...plain, 'max-age': '0' }])
 })
 
@@ -235,7 +235,7 @@ onOne('X2 over https no neighbouring host can plant the cookies, and other sites
   assert.deepEqual(Object.fromEntries(attempt.attributes), { ...secure, 'max-age': '900' })
   const returned = await authenticate(browser, locationOf(begun) ?? assert.fail(), { at })
   const { answer } = await browser.open(returned)
-  const cookie = cookieOf(answer, '__Host-CARREL-SSO') ?? assert.fail('no cookie')
+  const cookie = cookieOf(answer, tradeCookie) ?? assert.fail('no cookie')
   assert.deepEqual(Object.fromEntries(cookie.attributes), { ...secure, 'max-age': '60' })
   for (const { name } of [...signOnCookies(begun.answer), ...signOnCookies(answer)])
     assert.match(name, /^__Host-/)
@@ -243,7 +243,7 @@ onOne('X2 over https no neighbouring host can plant the cookies, and other sites
 
   // Under the plain name, which others could set, it is nothing.
   const planted = new Browser({ [new URL(at).origin]: service.address })
-  planted.cookies.set(new URL(at), 'CARREL-SSO', cookie.value)
+  planted.cookies.set(new URL(at), tradeCookieOf(cookie.value), cookie.value)
   await assertProblem(await trade(planted, { at }), 401, 'login-failed')
   assert.equal((await trade(browser, { at })).status, 200)
 })

@@ -3,7 +3,7 @@ import { after, type TestContext } from 'node:test'
 import { problems } from '../../src/http/problems.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
-import { cookieOf } from '../support/clients/cookie-jar.ts'
+import { cookieOf, tradeCookie } from '../support/clients/cookie-jar.ts'
 import {
   assertTruthAccepted,
   type Lies,
@@ -69,7 +69,7 @@ async function assertRefused(
 }
 
 async function assertNotSignedOn(service: Service, browser: Browser, answer: Response, name: string) {
-  assert.equal(cookieOf(answer, 'CARREL-SSO'), undefined, name)
+  assert.equal(cookieOf(answer, tradeCookie), undefined, name)
   await assertProblem(await trade(browser), 401, 'login-failed')
   const known = await service.storage.accounts.listEpersons()
   assert.ok(!known.some(({ email }) => email === emailOf(name)), name)
@@ -259,7 +259,7 @@ testOn(
     for (const service of [first, other]) {
       const { answer } = await replay(service, returned, cookie)
       assert.ok([400, 401].includes(answer.status), `${answer.status}`)
-      assert.equal(cookieOf(answer, 'CARREL-SSO'), undefined)
+      assert.equal(cookieOf(answer, tradeCookie), undefined)
     }
     assert.equal((await trade(browser)).status, 200, 'the replay harms nobody')
 
@@ -276,7 +276,7 @@ testOn(
       statuses.slice(1).every(status => status === 400 || status === 401),
       statuses.join(),
     )
-    const given = answers.filter(({ answer }) => cookieOf(answer, 'CARREL-SSO'))
+    const given = answers.filter(({ answer }) => cookieOf(answer, tradeCookie))
     assert.equal(given.length, 1)
   },
 )

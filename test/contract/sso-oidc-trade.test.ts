@@ -5,7 +5,7 @@ import { after, type TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
-import { cookieOf } from '../support/clients/cookie-jar.ts'
+import { cookieOf, ticketIn, tradeCookie, tradeCookieOf } from '../support/clients/cookie-jar.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import {
   cookiesIn,
@@ -35,7 +35,8 @@ test('X2 the cookie is traded once, also by many at the same moment', async t =>
   const cookie = cookiesIn(browser)
   bearerOf(await trade(browser))
   await assertProblem(await trade(browser), 401, 'login-failed')
-  browser.cookies.set(new URL(baseUrl), 'CARREL-SSO', /CARREL-SSO=([^;]+)/.exec(cookie)?.[1] ?? assert.fail())
+  const [, name, ticket] = /(CARREL-SSO-TRADE-[^=]+)=([^;]+)/.exec(cookie) ?? []
+  browser.cookies.set(new URL(baseUrl), name ?? '', ticket ?? assert.fail())
   assert.equal((await statusIn(browser)).authenticated, false)
   await assertProblem(await trade(browser), 401, 'login-failed')
 
@@ -55,7 +56,7 @@ test('X2 the cookie is traded once, also by many at the same moment', async t =>
 
   await signIn(browser)
   const base = new URL(baseUrl)
-  const value = browser.cookies.all(base).get('CARREL-SSO') ?? assert.fail()
+  const value = ticketIn(browser.cookies.all(base)) ?? assert.fail()
   const flipped = (at: number) => value.slice(0, at) + (value[at] === 'A' ? 'B' : 'A') + value.slice(at + 1)
   for (const wrong of [
     flipped(0),
@@ -67,11 +68,11 @@ test('X2 the cookie is traded once, also by many at the same moment', async t =>
     '%00',
     "' OR 1=1",
   ]) {
-    browser.cookies.set(base, 'CARREL-SSO', wrong)
+    browser.cookies.set(base, tradeCookieOf(value), wrong)
     assert.equal((await statusIn(browser)).authenticated, false, wrong)
     await assertProblem(await trade(browser), 401, 'login-failed')
   }
-  browser.cookies.set(base, 'CARREL-SSO', value)
+  browser.cookies.set(base, tradeCookieOf(value), value)
   assert.equal((await trade(browser)).status, 200)
 })
 
@@ -131,7 +132,7 @@ onOne('C1 the trade needs a CSRF pair, and a refusal does not use the cookie up'
   for (const { answer } of refused) {
     assert.equal(answer.status, 403)
     assert.equal(answer.headers.get('authorization'), null)
-    assert.equal(cookieOf(answer, 'CARREL-SSO'), undefined)
+    assert.equal(cookieOf(answer, tradeCookie), undefined)
   }
   assert.equal((await trade(browser)).status, 200)
 })

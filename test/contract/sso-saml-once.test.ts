@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
-import { cookieOf } from '../support/clients/cookie-jar.ts'
+import { cookieOf, tradeCookie, tradeCookieOf } from '../support/clients/cookie-jar.ts'
 import { identity } from '../support/providers/certificates.ts'
 import {
   about,
@@ -136,13 +136,13 @@ testOn(
     one.visitor.goesTo(there)
     const accepted = await send(one, xml)
     assert.equal(accepted.status, 303, await accepted.text())
-    const ticket = cookieOf(accepted, 'CARREL-SSO')?.value ?? ''
+    const ticket = cookieOf(accepted, tradeCookie)?.value ?? ''
     one.visitor.goesTo(here)
     assert.equal((await one.visitor.trade()).status, 200)
     for (const node of [here, there]) {
       putBack().goesTo(node)
       await assertRefused(one, await send(one, xml), notBegun)
-      one.visitor.jar.set(one.visitor.url('/'), 'CARREL-SSO', ticket)
+      one.visitor.jar.set(one.visitor.url('/'), tradeCookieOf(ticket), ticket)
       await assertProblem(await one.visitor.trade(), 401, 'login-failed')
     }
 
@@ -179,7 +179,7 @@ void nodeTest('E2 X2 nothing of a sign-on is in the output of the process', asyn
   const xml = Buffer.from(SAMLResponse, 'base64').toString()
   for (const [, id = ''] of xml.matchAll(/ (?:ID|SessionIndex)="([^"]+)"/g)) secrets.add(id)
   secrets.add(SAMLResponse.slice(100, 160)).add(RelayState)
-  secrets.add(cookieOf(answer, 'CARREL-SSO')?.value ?? '')
+  secrets.add(cookieOf(answer, tradeCookie)?.value ?? '')
   const token = bearerOf(await visitor.trade())
   secrets.add(token)
   const left = await visitor.post('/api/authn/logout', { authorization: `Bearer ${token}` })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { SPMetadata } from 'samlify'
 import { assertProblem } from '../support/clients/answers.ts'
-import { cookieOf } from '../support/clients/cookie-jar.ts'
+import { cookieOf, ticketIn, tradeCookie, tradeCookieOf } from '../support/clients/cookie-jar.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import { pemOf } from '../support/providers/certificates.ts'
 import {
@@ -220,7 +220,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
       const given = await fresh()
       const answer = await given.post(malform(given))
       assert.ok([400, 401].includes(answer.status), `${answer.status} ${malform}`)
-      assert.equal(cookieOf(answer, /CARREL-SSO$/), undefined)
+      assert.equal(cookieOf(answer, tradeCookie), undefined)
     }
     const { one, form, post } = await fresh()
     await assertProblem(await post('{}', 'application/json'), 415, 'unsupported-media-type')
@@ -420,7 +420,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
     const one = await begin(service, uni)
     await send(one, base64(response(one)))
     const host = one.visitor.url('/')
-    const value = one.visitor.jar.all(host).get('CARREL-SSO') ?? ''
+    const value = ticketIn(one.visitor.jar.all(host)) ?? ''
     assert.notEqual(value, '')
     for (const wrong of [
       '',
@@ -432,7 +432,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
       `${value},`,
     ]) {
       const other = new Visitor(service)
-      other.jar.set(host, 'CARREL-SSO', wrong)
+      other.jar.set(host, tradeCookieOf(value), wrong)
       const status = await other.get(other.url('/api/authn/status'))
       assert.equal(((await status.json()) as { authenticated: boolean }).authenticated, false)
       await assertProblem(await other.trade(), 401, 'login-failed')

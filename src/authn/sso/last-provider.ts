@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { SignOnCookies } from './pending-logins.ts'
+import type { SignOnCookies } from './cookies.ts'
 
 /**
  * The provider at which this browser's session began: it is asked silently when single sign-on begins again (X6,

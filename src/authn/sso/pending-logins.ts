@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { cookieNames, cookiesOf, setCookie } from '../../http/cookies.ts'
 import { type Mac, sameText } from '../../lib/hmac.ts'
 import { deriveKey, type Keyring } from '../../model/keys.ts'
 import type { Clock } from '../../storage/clock.ts'
+import type { CookieFamily, SignOnCookies } from './cookies.ts'
 import type { Asking, PendingLogin } from './protocol.ts'
 
 /**
@@ -20,30 +20,10 @@ export interface PendingLogins {
 
 /** Seconds that a user may take at the provider. */
 const lifetime = 15 * 60
-/** Pending logins that a browser may have, for example in several tabs. */
-const maxAttempts = 5
 const prefix = 'CARREL-SSO-'
+/** Another page could begin any number of logins. A proxy such as nginx accepts 8 kB of cookies by default. */
+const family: CookieFamily = { pattern: /^CARREL-SSO-.{8}$/, max: 5, maxBytes: 6_000 }
 const nothing = new Uint8Array()
-
-/** The cookies of single sign-on, by the protection that the public address allows. */
-export function signOnCookies(baseUrl: string) {
-  const secure = baseUrl.startsWith('https:')
-  const attributes = `Path=/; HttpOnly; ${secure ? 'Secure; SameSite=None' : 'SameSite=Lax'}`
-  // __Host-: no neighbouring host can plant one (RFC 6265bis §4.1.3.2).
-  const nameOf = (name: string) => (secure ? `__Host-${name}` : name)
-  return {
-    read: (request: FastifyRequest, name: string) => cookiesOf(request, nameOf(name)),
-    /** Of those that came, oldest first, as browsers send them (RFC 6265 §5.4). */
-    names: (request: FastifyRequest) =>
-      cookieNames(request)
-        .filter(name => name.startsWith(nameOf('')))
-        .map(name => name.slice(nameOf('').length)),
-    /** @param seconds 0: clears it */
-    set: (reply: FastifyReply, name: string, value: string, seconds: number) =>
-      setCookie(reply, nameOf(name), `${value}; Max-Age=${seconds}; ${attributes}`),
-  }
-}
-export type SignOnCookies = ReturnType<typeof signOnCookies>
 
 type Content = readonly [state: string, provider: string, redirectUrl: string, begun: number, asking?: Asking]
 
@@ -81,15 +61,10 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, cl
         asking,
       }),
     keep: (request, reply, { state, provider, redirectUrl, asking }) => {
-      // Another page could begin any number of logins, until the browser's headers are too long for any server.
-      const older = cookies
-        .names(request)
-        .filter(name => name.startsWith(prefix) && name.length === prefix.length + 8)
-      for (const name of older.slice(0, Math.max(0, older.length + 1 - maxAttempts)))
-        cookies.set(reply, name, '', 0)
       const content: Content = [state, provider, redirectUrl, clock.now(), asking]
       const text = Buffer.from(JSON.stringify(content)).toString('base64url')
-      cookies.set(reply, cookieName(state), `${text}.${signature(signingKey(), text)}`, lifetime)
+      const value = `${text}.${signature(signingKey(), text)}`
+      cookies.add(request, reply, family, { name: cookieName(state), value, seconds: lifetime })
     },
     resume: (request, reply, state) => {
       if (!/^[\w-]{43}$/.test(state)) return undefined

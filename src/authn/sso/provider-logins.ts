@@ -10,12 +10,13 @@ import type { SpecialGroups } from '../special-groups.ts'
 import type { Tickets } from '../tickets.ts'
 import type { Verified } from '../tokens.ts'
 import type { SignOnAddresses } from './addresses.ts'
+import type { SignOnCookies } from './cookies.ts'
 import type { LastProvider } from './last-provider.ts'
-import type { SignOnCookies } from './pending-logins.ts'
 import type { Vouched } from './protocol.ts'
 import { hasLogout, mayBeAskedSilently, type Provider } from './providers.ts'
 import { isClean, matchingOf, readIdentity } from './read-identity.ts'
 import { noteRefusal, refusals } from './refusals.ts'
+import { createTradeCookies, isTicket } from './trade-cookies.ts'
 
 /** What all protocols share once a provider has vouched for somebody (X2, X3; docs/decisions/0010). */
 export interface ProviderLogins {
@@ -61,11 +62,11 @@ interface Waiting {
 
 /** Seconds that a finished login, or an offered logout, waits for the browser. */
 const patience = 60
-const tradeCookie = 'CARREL-SSO'
 const logoutCookie = 'CARREL-SSO-LOGOUT'
 
 export function createProviderLogins(parts: Parts): ProviderLogins {
   const { accounts, addresses, clock, cookies, identities, lastProvider, specialGroups, tickets } = parts
+  const tradeCookies = createTradeCookies(cookies)
 
   async function admit(
     vouched: Vouched,
@@ -117,48 +118,56 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
       sg: specialGroups.ofLogin(provider.scheme, groups),
       session: { provider: provider.id, ...vouched.session },
     }
-    cookies.set(reply, tradeCookie, await tickets.issue('trade', waiting, patience), patience)
+    tradeCookies.add(request, reply, await tickets.issue('trade', waiting, patience), patience)
     return reply.redirect(redirectUrl, 303)
   }
 
   const providerOf = ({ provider }: ProviderSession) =>
     parts.providers.find(one => one.config.id === provider)
   const isOffered = ({ method, session }: Waiting) => providerOf(session)?.config.scheme === method
-  const given = (request: FastifyRequest, name: string) => {
-    const [value = ''] = cookies.read(request, name)
-    return /^[\w-]{43}$/.test(value) ? value : undefined
+
+  async function begin(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ticket: string,
+  ): Promise<Verified | undefined> {
+    const waiting = await tickets.take<Waiting>('trade', ticket)
+    if (!waiting || !isOffered(waiting)) return undefined
+    const { uuid, method, sg } = waiting
+    const session = await identities.begin(
+      { uuid, sessionKey: Buffer.from(waiting.sessionKey, 'base64'), session: waiting.session },
+      loginEvent(request, uuid, method, 'success', waiting.session.provider),
+    )
+    if (!session) return undefined
+    const provider = providerOf(waiting.session)
+    if (provider && mayBeAskedSilently(provider)) lastProvider.remember(reply, provider.config.id)
+    return { session, method, sg, begun: clock.now() }
   }
 
   const trade: Trade = {
     waiting: async request => {
-      const name = given(request, tradeCookie)
-      const waiting = name && (await tickets.read<Waiting>('trade', name))
-      const session = waiting && (await accounts.session(waiting.uuid))
-      if (!session || !isOffered(waiting) || !isSameKey(session.sessionKey, waiting)) return undefined
-      return { session, method: waiting.method, sg: waiting.sg, begun: clock.now() }
+      for (const ticket of tradeCookies.tickets(request)) {
+        const waiting = await tickets.read<Waiting>('trade', ticket)
+        const session = waiting && (await accounts.session(waiting.uuid))
+        if (session && isOffered(waiting) && isSameKey(session.sessionKey, waiting))
+          return { session, method: waiting.method, sg: waiting.sg, begun: clock.now() }
+      }
+      return undefined
     },
-    pickUp: async (request, reply): Promise<Verified | undefined> => {
-      const name = given(request, tradeCookie)
-      if (name === undefined) return undefined
-      cookies.set(reply, tradeCookie, '', 0)
-      const waiting = await tickets.take<Waiting>('trade', name)
-      if (!waiting || !isOffered(waiting)) return undefined
-      const { uuid, method, sg } = waiting
-      const session = await identities.begin(
-        { uuid, sessionKey: Buffer.from(waiting.sessionKey, 'base64'), session: waiting.session },
-        loginEvent(request, uuid, method, 'success', waiting.session.provider),
-      )
-      if (!session) return undefined
-      const provider = providerOf(waiting.session)
-      if (provider && mayBeAskedSilently(provider)) lastProvider.remember(reply, provider.config.id)
-      return { session, method, sg, begun: clock.now() }
+    pickUp: async (request, reply) => {
+      for (const ticket of tradeCookies.tickets(request)) {
+        tradeCookies.clear(reply, ticket)
+        const verified = await begin(request, reply, ticket)
+        if (verified) return verified
+      }
+      return undefined
     },
     drop: async (request, reply) => {
       lastProvider.take(request, reply)
-      const name = given(request, tradeCookie)
-      if (name === undefined) return
-      cookies.set(reply, tradeCookie, '', 0)
-      await tickets.take('trade', name)
+      for (const ticket of tradeCookies.tickets(request)) {
+        tradeCookies.clear(reply, ticket)
+        await tickets.take('trade', ticket)
+      }
     },
   }
 
@@ -173,8 +182,8 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
       reply.header('link', `<${addresses.logoutPage}>; rel="logout"`)
     },
     takeLogout: async (request, reply) => {
-      const name = given(request, logoutCookie)
-      if (name === undefined) return undefined
+      const [name = ''] = cookies.read(request, logoutCookie)
+      if (!isTicket(name)) return undefined
       cookies.set(reply, logoutCookie, '', 0)
       return tickets.take<ProviderSession>('logout', name)
     },

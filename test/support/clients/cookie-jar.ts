@@ -70,3 +70,10 @@ export const cookieOf = (answer: Response, name: string | RegExp): Cookie | unde
     .getSetCookie()
     .map(readCookie)
     .find(cookie => (typeof name === 'string' ? cookie.name === name : name.test(cookie.name)))
+
+/** A cookie of a finished login, which is traded for a token (X2): one for each tab. */
+export const tradeCookie = /^(__Host-)?CARREL-SSO-TRADE-/
+export const tradeCookieOf = (ticket: string): string => `CARREL-SSO-TRADE-${ticket.slice(0, 8)}`
+/** The ticket in it. */
+export const ticketIn = (cookies: ReadonlyMap<string, string>): string | undefined =>
+  [...cookies].find(([name]) => tradeCookie.test(name))?.[1]

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import type { AccountClaims } from 'oidc-provider'
 import { assertProblem } from '../clients/answers.ts'
 import { bearerOf, type Status } from '../clients/client.ts'
-import { cookieOf } from '../clients/cookie-jar.ts'
+import { cookieOf, tradeCookie } from '../clients/cookie-jar.ts'
 import { baseUrl, type Service, startService } from '../service/service.ts'
 import { type Browser, browserOf, type SignIn, signIn, trade, withSingleSignOn } from './openid-flow.ts'
 import { type OpenIdSettings, startOpenIdProvider } from './openid-provider.ts'
@@ -99,7 +99,7 @@ export async function assertNoAccount(service: Service, options: SignIn = {}): P
 
 /** Nothing to be traded for a token came with the answer, and nothing is in the browser. */
 export async function assertNotSignedOn(browser: Browser, answer: Response, at = baseUrl): Promise<void> {
-  assert.equal(cookieOf(answer, /CARREL-SSO$/), undefined)
+  assert.equal(cookieOf(answer, tradeCookie), undefined)
   await assertProblem(await trade(browser, { at }), 401, 'login-failed')
 }
 

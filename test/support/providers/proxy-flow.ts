@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { bearerOf, type Client } from '../clients/client.ts'
+import { tradeCookie } from '../clients/cookie-jar.ts'
 import { type Service, startService, temporaryFolder } from '../service/service.ts'
 import { type Attributes, bytes } from './reverse-proxy.ts'
 
@@ -129,7 +130,8 @@ export async function send(
 }
 
 /** The cookie that is traded for a token. */
-export const sessionCookie = 'CARREL-SSO'
+export const sessionCookie = ({ cookies }: Pick<Answer, 'cookies'>): string | undefined =>
+  [...cookies.keys()].find(name => tradeCookie.test(name))
 
 /** Nothing was established: no cookie, and nobody new. */
 export async function assertRefused(
@@ -140,7 +142,7 @@ export async function assertRefused(
 ) {
   assert.equal(answer.status, status, answer.body)
   assert.equal((JSON.parse(answer.body) as { code: string }).code, code)
-  assert.equal(answer.cookies.has(sessionCookie), false)
+  assert.equal(sessionCookie(answer), undefined)
   assert.equal(answer.location, undefined)
   assert.deepEqual(await service.storage.accounts.listEpersons(), [])
 }
@@ -149,9 +151,9 @@ export async function assertRefused(
 export function cookieOf(answer: Answer): string {
   assert.equal(answer.status, 303, answer.body)
   assert.equal(answer.location, page)
-  const value = answer.cookies.get(sessionCookie)
-  assert.ok(value, 'the session cookie is there')
-  return `${sessionCookie}=${value}`
+  const name = sessionCookie(answer)
+  assert.ok(name, 'the session cookie is there')
+  return `${name}=${answer.cookies.get(name)}`
 }
 
 /** `POST login` with the cookie; the client keeps its own pair. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { assertProblem } from '../clients/answers.ts'
 import { bearerOf } from '../clients/client.ts'
-import { cookieOf } from '../clients/cookie-jar.ts'
+import { cookieOf, tradeCookie } from '../clients/cookie-jar.ts'
 import { baseUrl } from '../service/service.ts'
-import { landing, locationOf, type Node, startSignOn, type Visitor } from './saml-flow.ts'
+import { landing, locationOf, type Node, startSignOn, Visitor } from './saml-flow.ts'
 import { inflated, type Message, responseXml, signed } from './saml-forge.ts'
 import { attributeNames, type SamlProvider } from './saml-provider.ts'
 
@@ -21,8 +21,14 @@ export interface PendingLogin {
   readonly request: string
 }
 
-export async function begin(node: Node, provider: SamlProvider, id = 'uni'): Promise<PendingLogin> {
-  const { visitor, answer } = await startSignOn(node, { provider: id })
+/** @param browser goes on with its cookies; a new one unless told otherwise */
+export async function begin(
+  node: Node,
+  provider: SamlProvider,
+  id = 'uni',
+  browser = new Visitor(node),
+): Promise<PendingLogin> {
+  const { visitor, answer } = await startSignOn(node, { provider: id, visitor: browser })
   const location = locationOf(answer)
   const xml = inflated(location.searchParams.get('SAMLRequest') ?? '')
   return {
@@ -96,9 +102,9 @@ export async function assertRefused(
 ): Promise<void> {
   const problem = await assertProblem(answer, status, code)
   assert.doesNotMatch(JSON.stringify(problem), /mallory|admin@/i)
-  assert.equal(cookieOf(answer, /CARREL-SSO$/), undefined)
+  assert.equal(cookieOf(answer, tradeCookie), undefined)
   assert.equal(
-    visitor.signOnCookies().some(name => name.endsWith('CARREL-SSO')),
+    visitor.signOnCookies().some(name => tradeCookie.test(name)),
     false,
   )
   const traded = await visitor.trade()
