@@ -45,18 +45,19 @@ import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
 import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
+import { createThreads, type Threads } from './threads/threads.ts'
 
 /**
- * The wiring, all of it and in order. A request walks: headers → host → CORS → CSRF (on POST and PATCH) →
- * caller → route.
+ * The wiring, all of it and in order. A request walks: headers → host → CORS → CSRF → caller → route.
  * Building is not listening: the process and every test call this.
- * @param limits those of the service, if this is one of several event loops
+ * @param limits those of the service, if this is one of several event loops; so are the threads
  */
 export async function buildApp(
   config: Config,
   store: Storage,
   passwordCost?: PasswordCost,
   limits: Limits = ownLimits(config),
+  threads: Threads = createThreads(),
 ): Promise<FastifyInstance> {
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
@@ -91,7 +92,7 @@ export async function buildApp(
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
   const vouching = { accounts, clock, identities: storage.identities, log: app.log, specialGroups }
-  const single = await loadSingleSignOn(config, { ...vouching, addresses, keyring })
+  const single = await loadSingleSignOn(config, { ...vouching, addresses, keyring, limits, measures, threads })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   healthRoutes(app, {
     ping: storage.ping,

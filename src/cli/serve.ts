@@ -101,7 +101,7 @@ async function answer(config: Config, { storage, ...parts }: Parts) {
   }
   // Imported here, because it takes longer to load than other commands take to run.
   const { buildApp } = await import('../app.ts')
-  const app = await buildApp(config, storage)
+  const app = await buildApp(config, storage, undefined, undefined, parts.shared.threads)
   try {
     await app.listen({ host: config.host, port: config.port })
   } catch (error) {

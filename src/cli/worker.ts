@@ -66,7 +66,7 @@ const handlers = {
       }),
       rows: { ...numbers.rows, own: loop.at },
     }
-    app = await buildApp(config, storage, undefined, limits)
+    app = await buildApp(config, storage, undefined, limits, shared.threads)
     try {
       // The framework hands on what its types don't know.
       const address = { host: config.host, port: config.port, reusePort: true }

@@ -48,10 +48,11 @@ const notOurFault: ReadonlySet<string> = new Set<ProblemCode>([
 ])
 
 /** For a browser: what happened, and where to go from here. */
-function pageOf({ code, message }: Problem, { begin, back, id }: Problem['members']): string {
+function pageOf({ code, message }: Problem, { begin, back, home, id }: Problem['members']): string {
   const link = (url: unknown, text: string) =>
     typeof url === 'string' ? `<li><a class="choice" href="${escapeHtml(url)}">${text}</a></li>` : ''
-  const links = link(begin, 'Try again') + link(back, 'Back to where you came from')
+  const links =
+    link(begin, 'Try again') + link(back, 'Back to where you came from') + link(home, 'Open this service')
   const reference = typeof id === 'string' ? ` <small>${escapeHtml(id)}</small>` : ''
   return `<p>${sentenceHtml(message)}</p><ul>${links}</ul><p><code>${code}</code>${reference}</p>`
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** The few pages that people see: no script, one style, readable on a phone and in dark mode. */
+/** The few pages that people see: one style, readable on a phone and in dark mode, all working without script. */
 const style = `
 :root { color-scheme: light dark; font: 1.05rem/1.5 system-ui, sans-serif }
 body { max-width: 34rem; margin: 12vh auto 2rem; padding: 0 1.25rem; overflow-wrap: anywhere }
@@ -17,9 +17,14 @@ const styleHash = createHash('sha256').update(style).digest('base64')
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 /** @param body HTML; text from elsewhere must have gone through `escapeHtml` */
-export function sendPage(reply: FastifyReply, title: string, body: string): FastifyReply {
+export function sendPage(
+  reply: FastifyReply,
+  title: string,
+  body: string,
+  contentPolicy = policy,
+): FastifyReply {
   return reply
-    .header('content-security-policy', policy)
+    .header('content-security-policy', contentPolicy)
     .type('text/html; charset=utf-8')
     .send(
       `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
@@ -38,6 +43,30 @@ export const sendFramed = (reply: FastifyReply, title: string, origins: readonly
     )
     .type('text/html; charset=utf-8')
     .send(`<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeHtml(title)}</title></html>`)
+
+const submit = 'document.forms[0].submit()'
+const submitHash = createHash('sha256').update(submit).digest('base64')
+/** Browsers apply `form-action` to every redirect that follows, and where those lead is up to the receiver (CSP §6.4.1). */
+const postingPolicy = policy
+  .replace("form-action 'none'", 'form-action *')
+  .replace('style-src', `script-src 'sha256-${submitHash}'; style-src`)
+
+/**
+ * A page that sends a form to another site by itself, or by its button where no scripts run.
+ * @param action an address that the service knows, not one that a request has brought
+ */
+export function sendPosting(
+  reply: FastifyReply,
+  title: string,
+  action: string,
+  fields: Readonly<Record<string, string>>,
+): FastifyReply {
+  const inputs = Object.entries(fields).map(
+    ([name, value]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
+  )
+  const form = `<form method="post" action="${escapeHtml(action)}">${inputs.join('')}<button>Continue</button></form>`
+  return sendPage(reply, title, `${form}<script>${submit}</script>`, postingPolicy)
+}
 
 const escapes: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -38,6 +38,8 @@ export type Queue =
   | 'listings'
   /** The same, by connections to PostgreSQL. */
   | 'listing connections'
+  /** Of SAML: their signatures are checked in a thread. */
+  | 'saml messages'
 
 export interface RouteMeasures {
   /** Requests that have begun and not ended. */

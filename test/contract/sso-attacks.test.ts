@@ -9,6 +9,7 @@ import { withSingleSignOn } from '../support/providers/openid-flow.ts'
 import { assertAccepted, base64, begin, response, send } from '../support/providers/saml-attempt.ts'
 import { pages, serviceIdentity, signIn, startWithProvider, Visitor } from '../support/providers/saml-flow.ts'
 import { deflated, encrypted, logoutRequestXml, signed } from '../support/providers/saml-forge.ts'
+import { assertNotLoggedOut, logoutAnswerOf } from '../support/providers/saml-logout-answers.ts'
 import { person } from '../support/providers/saml-provider.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -43,7 +44,7 @@ test('T4 what the provider has signed for one logout does not carry another that
     `SAMLRequest=${deflated(forged)}&${search.slice(1).replace('SAMLResponse', 'SAMLRequest%3Dx&RelayState')}`,
   ]) {
     const answer = await new Visitor(service).get(mallory.url(`${logoutPath}?${query}`))
-    assert.equal(answer.status, 400, query)
+    await assertNotLoggedOut(answer, provider.address, query)
     assert.equal(await ruth.isLoggedIn(), true)
   }
   const honest = `SAMLRequest=${deflated(forged)}&SigAlg=${encodeURIComponent('http://www.w3.org/2001/04/xmldsig-more#rsa-sha256')}`
@@ -72,7 +73,7 @@ test('T4 a logout request with space around its NameID ends the sessions of that
   const visitor = new Visitor(service)
   const SAMLRequest = base64(signed(xml, { element: 'LogoutRequest', identity: provider.identity }))
   const answer = await visitor.submit({ action: visitor.url(logoutPath).href, fields: { SAMLRequest } })
-  assert.equal(answer.status, 303)
+  assert.equal((await logoutAnswerOf(answer))?.status, 'Success')
   assert.equal(await ruth.isLoggedIn(), false)
 })
 
@@ -103,7 +104,7 @@ test('X2 what takes a library the cube of its size is refused before it comes to
     const request = `<p:LogoutRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:d="http://www.w3.org/2000/09/xmldsig#" ID="_1" IssueInstant="${new Date().toISOString()}"><s:Issuer xmlns:s="urn:oasis:names:tc:SAML:2.0:assertion">${provider.entityId}</s:Issuer>${body}</p:LogoutRequest>`
     const fields = { SAMLRequest: base64(request) }
     const logout = await visitor.submit({ action: visitor.url(logoutPath).href, fields })
-    assert.equal(logout.status, 400, what)
+    assert.ok([400, 413].includes(logout.status), `${what}: ${logout.status}`)
     const one = await begin(service, provider)
     const xml = response(one).replace(
       '</samlp:Response>',

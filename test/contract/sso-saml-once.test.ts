@@ -26,6 +26,7 @@ import {
   withSaml,
 } from '../support/providers/saml-flow.ts'
 import { logoutRequestXml, newId, responseXml, signed, signedQuery } from '../support/providers/saml-forge.ts'
+import { logoutAnswerOf } from '../support/providers/saml-logout-answers.ts'
 import { person, startSamlProvider } from '../support/providers/saml-provider.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { startNodes } from '../support/service/nodes.ts'
@@ -117,7 +118,7 @@ test('O1 X2 a provider’s logout request is good once, for the sessions of its 
       provider.address,
     ),
   ])
-    await assertProblem(answer, 400, 'logout-not-understood')
+    assert.equal((await logoutAnswerOf(answer))?.status, 'Requester/RequestDenied')
   assert.equal(await service.client().isLoggedIn(next), true)
 })
 
@@ -212,7 +213,7 @@ void nodeTest('E2 X2 nothing of a sign-on is in the output of the process', asyn
   assert.equal((await send(lost, base64(response(lost, { nameId })))).status, 400)
   assert.equal((await visitor.get(provider.logoutUrl('ada'))).status, 303)
   const broken = await visitor.get(provider.logoutUrl('ada').replace(/Signature=.{10}/, 'Signature='))
-  assert.equal(broken.status, 400)
+  assert.equal(broken.status, 303)
 
   assert.equal(await served.stop(), 0)
   const output = served.output.stdout + served.output.stderr

@@ -12,6 +12,7 @@ import { createOidc, type Oidc } from './oidc.ts'
 import { createProxy, type TrustedProxy } from './proxy.ts'
 import { createSaml, type Saml } from './saml.ts'
 import { type IdpMetadata, watchMetadata } from './saml-idp.ts'
+import type { SamlMessages } from './saml-messages.ts'
 
 /** The configured providers, each with what speaks its protocol. */
 export type Provider = SamlProvider | OidcProvider | ProxyProvider
@@ -39,13 +40,15 @@ export const createProviders = (
   { providers, saml }: SingleSignOnConfig,
   addresses: SignOnAddresses,
   log: Log,
-): readonly Provider[] => providers.map(config => createProvider(config, saml, addresses, log))
+  messages: SamlMessages,
+): readonly Provider[] => providers.map(config => createProvider(config, saml, addresses, log, messages))
 
 function createProvider(
   config: ProviderConfig,
   self: SamlServiceProvider,
   addresses: SignOnAddresses,
   log: Log,
+  messages: SamlMessages,
 ): Provider {
   if (config.kind === 'proxy') return { kind: 'proxy', config, protocol: createProxy(config) }
   if (config.kind === 'oidc') {
@@ -57,7 +60,7 @@ function createProvider(
     log.error({ provider: config.id, why }, 'the metadata of a provider cannot be read'),
   )
   const { samlAcs: acsUrl, samlLogout: logoutUrl } = addresses
-  const protocol = createSaml({ provider: config, self, metadata, acsUrl, logoutUrl })
+  const protocol = createSaml({ provider: config, self, messages, metadata, acsUrl, logoutUrl })
   return { kind: 'saml', config, protocol, metadata }
 }
 

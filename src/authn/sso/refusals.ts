@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ProviderConfig } from '../../config/providers.ts'
 import { Problem } from '../../http/problems.ts'
+import { countRepeats, type Repeats } from '../../lib/repeats.ts'
 import type { Refusal } from '../../model/identities.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
@@ -20,11 +21,33 @@ type Log = Pick<FastifyBaseLogger, 'warn'>
  * Says which provider and why, never whom or what.
  * @param came the names of the attributes or claims that came
  */
-export const noteRefusal = (log: Log, provider: string, why: string, came?: readonly string[]): void =>
-  log.warn(
-    { provider, why, ...(came && { came: came.slice(0, maxNames).map(name => name.slice(0, 100)) }) },
-    'single sign-on refused',
-  )
+export function noteRefusal(log: Log, provider: string, why: string, came?: readonly string[]): void {
+  const entry = {
+    provider,
+    why,
+    ...(came && { came: came.slice(0, maxNames).map(name => name.slice(0, 100)) }),
+  }
+  noteOnce(log, 'single sign-on refused', entry)
+}
+
+/**
+ * Anybody can have any number of messages refused. The first of identical lines is written at once, and the number of the
+ * others within six minutes.
+ */
+export function noteOnce(log: Log, text: string, entry: object, key: object = entry): void {
+  const repeats = repeatsIn.get(log) ?? countRepeats()
+  repeatsIn.set(log, repeats)
+  void repeats.add(JSON.stringify([text, key]), {
+    first: async () => log.warn(entry, text),
+    others: async count => log.warn({ ...entry, count }, `${text}, again`),
+  })
+}
+
+/** Writes the numbers that were counted. */
+export const noteRepeats = async (log: Log): Promise<void> => repeatsIn.get(log)?.close()
+
+/** By the log of the service: that of a request is the same. */
+const repeatsIn = new WeakMap<Log, Repeats>()
 
 /** A provider may send thousands. */
 const maxNames = 50
@@ -62,14 +85,27 @@ export const notBegun = (members: WaysOn): Problem =>
     { members },
   )
 
-/** A logout that a provider asks for. */
-export function logoutRefusalOf(error: unknown, provider: string, log: Log): unknown {
+/**
+ * A logout that a provider asks for, and that can't be answered to it.
+ * @param home where a browser can go on; undefined where the message came without one
+ */
+export function logoutRefusalOf(error: unknown, provider: string, log: Log, home?: string): unknown {
   if (!(error instanceof Refused) && !(error instanceof Unavailable)) return error
   noteRefusal(log, provider, `logout: ${error.message}`)
   return error instanceof Refused
-    ? new Problem('logout-not-understood', 'The logout message was not accepted. Nobody was logged out.')
+    ? logoutNotUnderstood(home)
     : new Problem(
         'provider-unavailable',
         'The identity provider is not responding correctly, so its message cannot be checked.',
       )
 }
+
+/** @param home where a browser can go on; undefined where the message came without one */
+export const logoutNotUnderstood = (home: string | undefined): Problem =>
+  home === undefined
+    ? new Problem('logout-not-understood', 'The logout message was not accepted. Nobody was logged out.')
+    : new Problem(
+        'logout-not-understood',
+        'Your identity provider asked to log you out, but its message was not accepted. You are still logged in here. Open this service and log out there. Other services may still be logged in, too: close the browser if others can use it.',
+        { members: { home } },
+      )

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../../config/providers.ts'
+import { clientOf } from '../../http/client.ts'
 import { readForm } from '../../http/form.ts'
 import { methodNotAllowed } from '../../http/method-not-allowed.ts'
+import { Overloaded } from '../../lib/fair-queue.ts'
 import type { Tickets } from '../tickets.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { PendingLogins } from './pending-logins.ts'
@@ -21,7 +23,7 @@ interface Parts {
 }
 
 /** Maximum size, in bytes, of a message that an identity provider makes the browser post. */
-export const messageLimit = 256 * 1024
+const messageLimit = 256 * 1024
 /** Seconds that an attempt that was used is remembered: longer than it lives. */
 const usedFor = 3_600
 
@@ -66,6 +68,8 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     } catch (error) {
       const next = nextAttempt(error, pendingLogin, provider)
       if (next !== undefined) return reply.redirect(next, 303)
+      // It is sent again when the page is loaded again.
+      if (error instanceof Overloaded) pendingLogins.keep(request, reply, pendingLogin)
       throw refusalOf(error, provider.config, ways, request.log)
     }
     // A response counts once. One that is refused costs the store nothing.
@@ -97,7 +101,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
         const resumed = resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
         const response = form.get('SAMLResponse')?.toString() ?? ''
         return arrive(
-          () => resumed.provider.protocol.accept(response, resumed.pendingLogin),
+          () => resumed.provider.protocol.accept(response, resumed.pendingLogin, clientOf(request)),
           resumed,
           request,
           reply,

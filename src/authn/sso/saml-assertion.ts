@@ -2,6 +2,7 @@ import type { SamlConfig } from '../../config/providers.ts'
 import { Refused, type Vouched } from './protocol.ts'
 import { requireSignedIn } from './requirements.ts'
 import type { IdpMetadata } from './saml-idp.ts'
+import type { ReadAssertion } from './saml-library.ts'
 import type { MessageHead } from './saml-xml.ts'
 
 export const unspecified = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified'
@@ -16,16 +17,6 @@ interface Expected {
   readonly skew: number
   readonly requestId: string
   readonly head: MessageHead
-}
-
-/** What the library returns after it has verified the message; nothing else of the message is read here. */
-export interface VerifiedProfile {
-  readonly nameID?: string
-  readonly nameIDFormat?: string
-  readonly nameQualifier?: string
-  readonly spNameQualifier?: string
-  readonly sessionIndex?: string
-  getAssertion?(): Readonly<Record<string, unknown>>
 }
 
 /** Its elements. */
@@ -46,9 +37,9 @@ const nodesIn = (node: Node | undefined, name: string): readonly Node[] => {
  * asks of the sign-on itself.
  * @throws Refused, TooOld
  */
-export function confirm(profile: VerifiedProfile, expected: Expected): void {
+export function confirm({ assertion: read }: ReadAssertion, expected: Expected): void {
   const { provider, idp, acsUrl, skew, requestId, head } = expected
-  const assertion = profile.getAssertion?.().Assertion as Node | undefined
+  const assertion = read as Node | undefined
   if (!assertion) throw new Refused('no assertion')
   if (nodesIn(assertion, 'Issuer')[0]?._?.trim() !== idp.entityId) throw new Refused('another issuer')
   const [statement] = nodesIn(assertion, 'AuthnStatement')
@@ -86,8 +77,8 @@ export function confirm(profile: VerifiedProfile, expected: Expected): void {
   )
 }
 
-export function vouched(provider: SamlConfig, profile: VerifiedProfile): Vouched {
-  const assertion = profile.getAssertion?.().Assertion as Node
+export function vouched(provider: SamlConfig, { profile, assertion: read }: ReadAssertion): Vouched {
+  const assertion = read as Node
   const values = new Map<string, string[]>()
   for (const statement of nodesIn(assertion, 'AttributeStatement'))
     for (const attribute of nodesIn(statement, 'Attribute')) {

@@ -4,7 +4,7 @@ import type { SamlConfig } from '../../config/providers.ts'
 import { Unavailable } from './protocol.ts'
 import { all, children, namespaces, parse } from './saml-xml.ts'
 
-const redirectBinding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
+const bindings = 'urn:oasis:names:tc:SAML:2.0:bindings:'
 
 /** An identity provider as its metadata describes it (SAML 2.0 Metadata §2.4.3). */
 export interface IdpMetadata {
@@ -12,6 +12,8 @@ export interface IdpMetadata {
   readonly displayName: string | null
   readonly signInUrl: string
   readonly logout: { readonly url: string; readonly responseUrl: string } | null
+  /** Where it takes answers to its logout requests by POST. */
+  readonly logoutResponsePostUrl: string | null
   /** PEM; of several any may have signed, as while keys change. */
   readonly certificates: readonly string[]
   /** Milliseconds since 1970. */
@@ -49,7 +51,8 @@ export function readMetadata({ metadata, entityId }: Pick<SamlConfig, 'metadata'
   if (!isHttp(signInUrl)) throw new Error('it has no SingleSignOnService with the binding HTTP-Redirect')
   const logout = locationOf(descriptor, 'SingleLogoutService')
   const logoutUrl = logout?.getAttribute('Location')
-  const responseUrl = logout?.getAttribute('ResponseLocation') || logoutUrl
+  const responseUrl = responseLocationOf(logout)
+  const postUrl = responseLocationOf(locationOf(descriptor, 'SingleLogoutService', 'POST'))
   const ends = [entity, root]
     .map(one => Date.parse(one.getAttribute('validUntil') ?? ''))
     .filter(end => !Number.isNaN(end))
@@ -58,6 +61,7 @@ export function readMetadata({ metadata, entityId }: Pick<SamlConfig, 'metadata'
     displayName: displayNameOf(descriptor),
     signInUrl,
     logout: isHttp(logoutUrl) && isHttp(responseUrl) ? { url: logoutUrl, responseUrl } : null,
+    logoutResponsePostUrl: isHttp(postUrl) ? postUrl : null,
     certificates,
     validUntil: ends.length === 0 ? null : Math.min(...ends),
     wantsSignedRequests: /^(true|1)$/.test(descriptor.getAttribute('WantAuthnRequestsSigned') ?? ''),
@@ -102,8 +106,14 @@ function namesOf(entities: readonly Element[]): string {
   return names.length === 0 ? 'none' : `${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`
 }
 
-const locationOf = (descriptor: Element, name: string): Element | undefined =>
-  children(descriptor, namespaces.metadata, name).find(one => one.getAttribute('Binding') === redirectBinding)
+const locationOf = (descriptor: Element, name: string, binding = 'Redirect'): Element | undefined =>
+  children(descriptor, namespaces.metadata, name).find(
+    one => one.getAttribute('Binding') === `${bindings}HTTP-${binding}`,
+  )
+
+/** SAML 2.0 Metadata §2.2.2: responses may go to an address of their own. */
+const responseLocationOf = (endpoint: Element | undefined) =>
+  endpoint?.getAttribute('ResponseLocation') || endpoint?.getAttribute('Location')
 
 function displayNameOf(descriptor: Element): string | null {
   const names = all(descriptor, namespaces.display, 'DisplayName')

@@ -1,16 +1,69 @@
 import { type Profile, SAML } from '@node-saml/node-saml'
-import { getVerifiedXml } from '@node-saml/node-saml/lib/xml.js'
+import { getVerifiedXml, signXml } from '@node-saml/node-saml/lib/xml.js'
 import { Refused } from './protocol.ts'
 
-export { type SamlConfig as LibraryOptions, ValidateInResponseTo } from '@node-saml/node-saml'
-
 /** The one file that knows the SAML library. */
-export class Library extends SAML {
-  /** Reads an assertion whose signature was checked, and checks its validity and audience. */
+export {
+  SAML as Library,
+  type SamlConfig as LibraryOptions,
+  ValidateInResponseTo,
+} from '@node-saml/node-saml'
+
+class Reader extends SAML {
   async read(signedAssertion: string): Promise<Profile> {
     return (await this.processValidlySignedAssertionAsync(signedAssertion, '', null)).profile
   }
 }
+
+/** For whom an assertion must be. */
+export interface Audience {
+  readonly audience: string
+  /** Milliseconds that the clocks may differ. */
+  readonly skew: number
+}
+
+/** What an assertion says, as data that can go to another thread. */
+export interface ReadAssertion {
+  readonly profile: {
+    readonly nameID?: string | undefined
+    readonly nameIDFormat?: string | undefined
+    readonly nameQualifier?: string | undefined
+    readonly spNameQualifier?: string | undefined
+    readonly sessionIndex?: string | undefined
+  }
+  /** Its elements. */
+  readonly assertion: unknown
+}
+
+/** Reads an assertion whose signature was checked, and checks its validity and audience. @throws what the library throws */
+export async function readAssertion(
+  signedAssertion: string,
+  certificates: readonly string[],
+  { audience, skew }: Audience,
+): Promise<ReadAssertion> {
+  const reader = new Reader({
+    idpCert: [...certificates],
+    issuer: audience,
+    audience,
+    callbackUrl: audience,
+    acceptedClockSkewMs: skew,
+  })
+  const { nameID, nameIDFormat, nameQualifier, spNameQualifier, sessionIndex, ...more } =
+    await reader.read(signedAssertion)
+  return {
+    profile: { nameID, nameIDFormat, nameQualifier, spNameQualifier, sessionIndex },
+    assertion: more.getAssertion?.().Assertion,
+  }
+}
+
+/** @returns the message with a signature of its outermost element, after its issuer (SAML Core §5.4) */
+export const signedMessage = (xml: string, privateKey: string): string =>
+  signXml(
+    xml,
+    '/*',
+    { reference: "/*/*[local-name(.)='Issuer']", action: 'after' },
+    { privateKey, signatureAlgorithm: 'sha256', digestAlgorithm: 'sha256' },
+  )
 
 /**
  * Verifies the signature of an element: exactly one signature, by one of the certificates, with one reference to exactly

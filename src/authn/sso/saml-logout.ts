@@ -2,23 +2,23 @@ import { verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { inflateRaw } from 'node:zlib'
 import { Refused } from './protocol.ts'
+import { bounds, refuseLarge } from './saml-bounds.ts'
+import { understood } from './saml-library.ts'
 import { type Keys, mustBeSigned, secretIn } from './saml-signed.ts'
-import { children, maxUnpacked, namespaces, parse } from './saml-xml.ts'
+import { children, namespaces, parse } from './saml-xml.ts'
 
 /** A provider's logout request, by the way it came (SAML Bindings §3.4, §3.5); its signature is not verified yet. */
 export type LogoutMessage = {
   readonly xml: string
   readonly relayState: string
-} & (
-  | { readonly binding: 'post' }
-  | {
-      readonly binding: 'redirect'
-      /** The part of the query that was signed, as it was sent. */
-      readonly octets: string
-      readonly algorithm: string
-      readonly signature: Buffer
-    }
-)
+} & ({ readonly binding: 'post' } | { readonly binding: 'redirect'; readonly signed: SignedQuery | null })
+
+interface SignedQuery {
+  /** The part of the query that was signed, as it was sent. */
+  readonly octets: string
+  readonly algorithm: string
+  readonly signature: Uint8Array
+}
 
 const inflate = promisify(inflateRaw)
 
@@ -41,20 +41,28 @@ export async function messageInQuery(query: string): Promise<LogoutMessage> {
     'Signature',
   ].map(one)
   if (message === undefined) throw new Refused('no SAMLRequest')
-  if (algorithm === undefined || signature === undefined) throw new Refused('no signature')
-  const unpacked = await inflate(Buffer.from(contentOf(message), 'base64'), { maxOutputLength: maxUnpacked })
+  const unpacked = await inflate(Buffer.from(decoded(message), 'base64'), {
+    maxOutputLength: bounds.logout.bytes,
+  })
+  const xml = unpacked.toString()
+  refuseLarge(xml, bounds.logout)
   return {
     binding: 'redirect',
-    xml: unpacked.toString(),
-    relayState: relayState === undefined ? '' : contentOf(relayState),
-    // SAML Bindings §3.4.4.1: in this order, as they were encoded.
-    octets: [message, relayState, algorithm].filter(part => part !== undefined).join('&'),
-    algorithm: contentOf(algorithm),
-    signature: Buffer.from(contentOf(signature), 'base64'),
+    xml,
+    relayState: relayState === undefined ? '' : decoded(relayState),
+    signed:
+      algorithm === undefined || signature === undefined
+        ? null
+        : {
+            // SAML Bindings §3.4.4.1: in this order, as they were encoded.
+            octets: [message, relayState, algorithm].filter(part => part !== undefined).join('&'),
+            algorithm: decoded(algorithm),
+            signature: Buffer.from(decoded(signature), 'base64'),
+          },
   }
 }
 
-const contentOf = (token: string) =>
+const decoded = (token: string) =>
   decodeURIComponent(token.slice(token.indexOf('=') + 1).replaceAll('+', ' '))
 
 const digests: Readonly<Record<string, string>> = {
@@ -66,7 +74,8 @@ const digests: Readonly<Record<string, string>> = {
 /** @returns the request that the provider has signed @throws Refused where it has not */
 function signedRequest(message: LogoutMessage, keys: Keys): Element {
   if (message.binding === 'post') return parse(mustBeSigned(message.xml, parse(message.xml), keys))
-  const { octets, algorithm, signature } = message
+  if (message.signed === null) throw new Refused('no signature')
+  const { octets, algorithm, signature } = message.signed
   const digest = Object.hasOwn(digests, algorithm) ? digests[algorithm] : undefined
   if (digest === undefined) throw new Refused('the algorithm of the signature is not accepted')
   if (!keys.certificates.some(certificate => verify(digest, Buffer.from(octets), certificate, signature)))
@@ -74,9 +83,14 @@ function signedRequest(message: LogoutMessage, keys: Keys): Element {
   return parse(message.xml)
 }
 
-/** What a logout request says, once it is known to be the provider's. */
+/** A logout request that the provider has signed. */
 export interface OpenedLogout {
   readonly id: string
+  /** What it says, or why that can't be read. */
+  readonly content: LogoutContent | { readonly refused: string }
+}
+
+export interface LogoutContent {
   readonly issuer: string
   readonly destination: string | null
   /** Milliseconds since 1970; NaN where it is none. */
@@ -86,9 +100,19 @@ export interface OpenedLogout {
   readonly name: string
 }
 
-/** @throws Refused, or whatever the libraries throw */
+/** @throws Refused, or whatever the libraries throw, where the provider has not signed it */
 export async function openLogout(message: LogoutMessage, keys: Keys): Promise<OpenedLogout> {
   const root = signedRequest(message, keys)
+  const id = root.getAttribute('ID') ?? ''
+  try {
+    return { id, content: await understood(contentOf(root, keys)) }
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    return { id, content: { refused: error.message } }
+  }
+}
+
+async function contentOf(root: Element, keys: Keys): Promise<LogoutContent> {
   if (root.localName !== 'LogoutRequest' || root.namespaceURI !== namespaces.protocol)
     throw new Refused('it is not a LogoutRequest')
   const [id, ...more] = [
@@ -101,7 +125,6 @@ export async function openLogout(message: LogoutMessage, keys: Keys): Promise<Op
   if (name === '') throw new Refused('no NameID')
   const [issuer] = children(root, namespaces.assertion, 'Issuer')
   return {
-    id: root.getAttribute('ID') ?? '',
     issuer: issuer?.textContent?.trim() ?? '',
     destination: root.hasAttribute('Destination') ? root.getAttribute('Destination') : null,
     issued: Date.parse(root.getAttribute('IssueInstant') ?? ''),

@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { decrypt } from 'xml-encryption'
 import { Refused } from './protocol.ts'
 import { verifiedContent } from './saml-library.ts'
+import { signersOf } from './saml-signers.ts'
 import { all, children, namespaces, parse, refuseUnsound, serialize } from './saml-xml.ts'
 
 export interface Keys {
@@ -73,8 +74,10 @@ export async function secretIn(encrypted: Element, name: string, keys: Keys): Pr
 
 /** @returns what was signed; undefined where the element has no signature of its own @throws Refused where it is wrong */
 function signedContent(xml: string, element: Element, { certificates }: Keys): string | undefined {
-  if (children(element, namespaces.signature, 'Signature').length === 0) return undefined
-  const content = verifiedContent(xml, element, certificates)
+  const [signature] = children(element, namespaces.signature, 'Signature')
+  if (!signature) return undefined
+  const signers = signersOf(signature, certificates)
+  const content = signers.length === 0 ? null : verifiedContent(xml, element, signers)
   if (content === null) throw new Refused('the signature matches none of the provider’s certificates')
   return content
 }

@@ -1,5 +1,6 @@
 import { parseXml, serializeXml } from '../../lib/xml.ts'
 import { Refused } from './protocol.ts'
+import { type Bounds, bounds, refuseExcess, refuseLarge } from './saml-bounds.ts'
 
 /** Reads SAML's XML, and checks a message before anything in it is trusted. */
 export const namespaces = {
@@ -13,6 +14,7 @@ export const namespaces = {
 /** What a message says about itself; nothing of it is trusted before its signature is verified. */
 export interface MessageHead {
   readonly name: string
+  readonly id: string
   readonly issuer: string | null
   readonly destination: string | null
   readonly inResponseTo: string | null
@@ -38,19 +40,17 @@ const soundEncryption: ReadonlySet<string> = new Set([
   'http://www.w3.org/2009/xmlenc11#rsa-oaep',
 ])
 
-/** Maximum size of a message in bytes, uncompressed: a small message must not become a large one. */
-export const maxUnpacked = 256 * 1024
-
 /** @throws Refused */
-export function decode(base64: string): string {
+export function decode(base64: string, its: Bounds): string {
   const xml = Buffer.from(base64, 'base64').toString()
-  if (xml.length === 0 || xml.length > maxUnpacked) throw new Refused('it is empty, too long or not base64')
+  if (xml === '') throw new Refused('it is empty or not base64')
+  refuseLarge(xml, its)
   return xml
 }
 
 /** Checks a message before a library reads it. @throws Refused */
-export function readHead(xml: string): MessageHead {
-  const root = refuseUnsound(xml)
+export function readHead(xml: string, its: Bounds): MessageHead {
+  const root = refuseUnsound(xml, its)
   const [issuer] = children(root, namespaces.assertion, 'Issuer')
   const [status] = children(root, namespaces.protocol, 'Status').flatMap(one =>
     children(one, namespaces.protocol, 'StatusCode'),
@@ -58,6 +58,7 @@ export function readHead(xml: string): MessageHead {
   const attribute = (name: string) => (root.hasAttribute(name) ? root.getAttribute(name) : null)
   return {
     name: root.namespaceURI === namespaces.protocol ? (root.localName ?? '') : '',
+    id: root.getAttribute('ID') ?? '',
     issuer: issuer?.textContent?.trim() ?? null,
     destination: attribute('Destination'),
     inResponseTo: attribute('InResponseTo'),
@@ -66,31 +67,18 @@ export function readHead(xml: string): MessageHead {
 }
 
 /**
- * Bounds on everything in a message that costs time. Signatures are found by XPath and digested in canonical form, which is
- * quadratic in the number of elements, or worse, and happens before the sender is known.
- */
-const max = {
-  tags: 2_000,
-  depth: 40,
-  attributes: 4_000,
-  attributesOfOne: 40,
-  signatures: 2,
-  prefixes: 200,
-}
-
-/**
  * Refuses what no honest provider sends: comments and instructions, which split a text in two for some parsers and not for
  * others; document types and entities; broken algorithms; and anything in excess.
  * @returns the outermost element
  * @throws Refused
  */
-export function refuseUnsound(xml: string): Element {
-  if (xml.split('<').length > max.tags) throw new Refused('it has more elements than any provider sends')
+export function refuseUnsound(xml: string, its: Bounds = bounds.response): Element {
+  refuseLarge(xml, its)
   // The declaration stands at the beginning or nowhere.
   if (/<!|<\?/.test(xml.replace(/^<\?xml[ \t\r\n][^<>]*\?>/, '')))
     throw new Refused('the message has a comment, a processing instruction or a document type')
   const root = parse(xml)
-  refuseExcess(root)
+  refuseExcess(root, its)
   // By local name: libraries look for them in any namespace, or in none.
   for (const one of [...all(root, '*', 'SignatureMethod'), ...all(root, '*', 'DigestMethod')]) {
     const isOfEncryption = (one.parentNode as Element | null)?.localName === 'EncryptionMethod'
@@ -101,31 +89,6 @@ export function refuseUnsound(xml: string): Element {
     if (!soundEncryption.has(one.getAttribute('Algorithm') ?? ''))
       throw new Refused('the algorithm of the encryption is not accepted')
   return root
-}
-
-function refuseExcess(root: Element): void {
-  let attributes = 0
-  let signatures = 0
-  const open: { element: Element; depth: number }[] = [{ element: root, depth: 1 }]
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { element, depth } = next
-    attributes += element.attributes.length
-    if (element.localName === 'Signature') signatures++
-    const prefixes = element.getAttribute('PrefixList') ?? ''
-    if (
-      depth > max.depth ||
-      element.attributes.length > max.attributesOfOne ||
-      attributes > max.attributes ||
-      signatures > max.signatures ||
-      prefixes.length > max.prefixes
-    )
-      throw new Refused(
-        'it is nested more deeply, or has more attributes or signatures, than any provider sends',
-      )
-    for (let child = element.firstChild; child; child = child.nextSibling)
-      if (child.nodeType === child.ELEMENT_NODE)
-        open.push({ element: child as unknown as Element, depth: depth + 1 })
-  }
 }
 
 /** @throws Refused, quoting nothing of what was read */

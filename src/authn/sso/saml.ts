@@ -1,11 +1,16 @@
 import type { SamlConfig, SamlServiceProvider } from '../../config/providers.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import { Declined, type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
 import { confirm, unspecified, vouched } from './saml-assertion.ts'
+import { bounds } from './saml-bounds.ts'
 import type { IdpMetadata } from './saml-idp.ts'
-import { Library, type LibraryOptions, understood, ValidateInResponseTo } from './saml-library.ts'
-import { type LogoutMessage, openLogout } from './saml-logout.ts'
-import { type Keys, openResponse } from './saml-signed.ts'
-import { decode, readHead } from './saml-xml.ts'
+import { Library, type LibraryOptions, ValidateInResponseTo } from './saml-library.ts'
+import type { LogoutContent, LogoutMessage } from './saml-logout.ts'
+import { type Answerable, answerLogout, type LogoutAnswer } from './saml-logout-answer.ts'
+import type { LogoutStatus } from './saml-logout-response.ts'
+import type { SamlMessages, SamlReader } from './saml-messages.ts'
+import type { Keys } from './saml-signed.ts'
+import { decode } from './saml-xml.ts'
 
 /**
  * SAML 2.0, web browser single sign-on and single logout (SAML Profiles §4.1, §4.4). Messages are
@@ -13,26 +18,29 @@ import { decode, readHead } from './saml-xml.ts'
  * `confirm` checks whom and what it was made for.
  */
 export interface Saml extends Protocol {
-  /** @param response as it was posted, in base64 @throws Refused */
-  accept(response: string, pendingLogin: PendingLogin): Promise<Vouched>
-  /** The provider's own logout request. @throws Refused */
-  acceptLogout(message: LogoutMessage): Promise<LogoutRequest>
+  /** @param response as it was posted, in base64 @throws Refused, Overloaded */
+  accept(response: string, pendingLogin: PendingLogin, client: Client): Promise<Vouched>
+  /**
+   * The provider's own logout request.
+   * @param idp whose message it says to be
+   * @throws Refused where the provider has not signed it
+   */
+  readLogout(message: LogoutMessage, idp: IdpMetadata, reader: SamlReader): Promise<LogoutRequest>
+  /** @returns undefined where the metadata has no address for an answer, or the message can't be answered safely */
+  answerLogout(request: Answerable, status: LogoutStatus, idp: IdpMetadata): Promise<LogoutAnswer | undefined>
 }
 
+/** A logout request that the provider has signed. */
 export interface LogoutRequest {
   readonly id: string
-  /** The NameID of the user who logs out. */
-  readonly name: string
-  /**
-   * @param hasEnded whether somebody was logged out; otherwise the status says that nobody is known by that name
-   * @returns where the browser goes with the answer; undefined where the provider takes none by redirect
-   */
-  answer(hasEnded: boolean): Promise<string | undefined>
+  /** The NameID of the user who logs out; what is wrong with the request otherwise. */
+  readonly content: { readonly name: string } | { readonly refused: string; readonly status: LogoutStatus }
 }
 
 interface Parts {
   readonly provider: SamlConfig
   readonly self: SamlServiceProvider
+  readonly messages: SamlMessages
   readonly metadata: () => IdpMetadata
   readonly acsUrl: string
   readonly logoutUrl: string
@@ -41,7 +49,7 @@ interface Parts {
 /** Milliseconds after which a logout request has expired. */
 const logoutLifetime = 5 * 60_000
 
-export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Parts): Saml {
+export function createSaml({ provider, self, messages, metadata, acsUrl, logoutUrl }: Parts): Saml {
   const skew = self.clockSkew * 1000
   function library(idp: IdpMetadata, more: Partial<LibraryOptions> = {}): Library {
     return new Library({
@@ -70,6 +78,12 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
     certificates,
     privateKey: self.keys?.privateKey ?? null,
   })
+  function refusalOf(content: LogoutContent, idp: IdpMetadata): string | null {
+    if (content.issuer !== idp.entityId) return 'another issuer'
+    if (content.destination !== null && content.destination !== logoutUrl) return 'another destination'
+    const isTimely = Math.abs(Date.now() - content.issued) < logoutLifetime
+    return !isTimely || content.notOnOrAfter < Date.now() - skew ? 'it is too old, or from the future' : null
+  }
   const requestId = (pendingLogin: PendingLogin) => `_${pendingLogin.secret('saml-request')}`
 
   return {
@@ -82,47 +96,31 @@ export function createSaml({ provider, self, metadata, acsUrl, logoutUrl }: Part
       return saml.getAuthorizeUrlAsync(pendingLogin.state, undefined, {})
     },
 
-    accept: async (response, pendingLogin) => {
+    accept: async (response, pendingLogin, client) => {
       const idp = metadata()
-      const xml = decode(response)
-      const head = readHead(xml)
-      if (head.name !== 'Response') throw new Refused('it is not a Response')
-      if (head.issuer !== null && head.issuer !== idp.entityId) throw new Refused('another issuer')
-      if (head.destination !== null && head.destination !== acsUrl) throw new Refused('another destination')
-      if (head.status !== 'Success')
-        throw new Declined('the provider did not authenticate the user (status code)')
-      const profile = await understood(
-        openResponse(xml, keysOf(idp)).then(signed => library(idp).read(signed)),
-      )
-      confirm(profile, { provider, idp, acsUrl, skew, requestId: requestId(pendingLogin), head })
-      return vouched(provider, profile)
+      const xml = decode(response, bounds.response)
+      const audience = { audience: self.entityId, skew }
+      const { head, read } = await messages.inTurn(client, async reader => {
+        const head = await reader.head(xml, bounds.response)
+        if (head.name !== 'Response') throw new Refused('it is not a Response')
+        if (head.issuer !== null && head.issuer !== idp.entityId) throw new Refused('another issuer')
+        if (head.destination !== null && head.destination !== acsUrl) throw new Refused('another destination')
+        if (head.status !== 'Success')
+          throw new Declined('the provider did not authenticate the user (status code)')
+        return { head, read: await reader.openResponse(xml, keysOf(idp), audience) }
+      })
+      confirm(read, { provider, idp, acsUrl, skew, requestId: requestId(pendingLogin), head })
+      return vouched(provider, read)
     },
 
-    acceptLogout: async message => {
-      const idp = metadata()
-      const logout = await understood(openLogout(message, keysOf(idp)))
-      if (logout.issuer !== idp.entityId) throw new Refused('another issuer')
-      if (logout.destination !== null && logout.destination !== logoutUrl)
-        throw new Refused('another destination')
-      const isTimely = Math.abs(Date.now() - logout.issued) < logoutLifetime
-      if (!isTimely || logout.notOnOrAfter < Date.now() - skew)
-        throw new Refused('it is too old, or from the future')
-      const { id, name } = logout
-      const request = { ID: id, issuer: idp.entityId, nameID: name, nameIDFormat: unspecified }
-      return {
-        id,
-        name,
-        answer: async hasEnded =>
-          idp.logout === null
-            ? undefined
-            : library(idp, { logoutUrl: idp.logout.responseUrl }).getLogoutResponseUrlAsync(
-                request,
-                message.relayState,
-                {},
-                hasEnded,
-              ),
-      }
+    readLogout: async (message, idp, reader) => {
+      const { id, content } = await reader.openLogout(message, keysOf(idp))
+      if ('refused' in content) return { id, content: { ...content, status: 'RequestUnsupported' } }
+      const refused = refusalOf(content, idp)
+      return { id, content: refused === null ? content : { refused, status: 'RequestDenied' } }
     },
+
+    answerLogout: (request, status, idp) => answerLogout({ request, status, idp, self, sign: messages.sign }),
 
     logoutUrl: async ({ name, sid, detail }) => {
       const idp = metadata()

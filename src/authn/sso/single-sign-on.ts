@@ -3,9 +3,12 @@ import type { Config } from '../../config/config.ts'
 import type { SingleSignOnConfig } from '../../config/providers.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import type { Keyring } from '../../model/keys.ts'
+import type { Limits } from '../../model/limits.ts'
+import type { Measures } from '../../model/measures.ts'
 import type { Accounts } from '../../storage/accounts.ts'
 import type { Clock } from '../../storage/clock.ts'
 import type { Identities } from '../../storage/identities.ts'
+import type { Threads } from '../../threads/threads.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import { createTickets } from '../tickets.ts'
 import { signOnAddresses } from './addresses.ts'
@@ -16,7 +19,10 @@ import { createPendingLogins } from './pending-logins.ts'
 import { createProviderLogins, type ProviderLogins } from './provider-logins.ts'
 import { createProviders } from './providers.ts'
 import { createRedirects } from './redirects.ts'
+import { noteRepeats } from './refusals.ts'
 import { returnRoutes } from './returns.ts'
+import { samlLogoutRoutes } from './saml-logouts.ts'
+import { createSamlMessages } from './saml-messages.ts'
 import { startRoutes } from './start.ts'
 
 /** Single sign-on as the rest of authentication sees it (contract section 10, docs/decisions/0010). */
@@ -32,18 +38,26 @@ export interface SingleSignOnParts {
   }
   readonly clock: Clock
   readonly keyring: Keyring
+  readonly limits: Pick<Limits, 'loops'>
   readonly log: FastifyBaseLogger
+  readonly measures: Pick<Measures, 'queue'>
   readonly identities: Identities
   readonly specialGroups: SpecialGroups
+  readonly threads: Threads
 }
 
 export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
-  const { accounts, clock, keyring, log, identities, specialGroups } = parts
+  const { accounts, clock, keyring, limits, log, measures, identities, specialGroups, threads } = parts
   const { singleSignOn: config, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
   const cookies = signOnCookies(parts.config.baseUrl)
   const tickets = createTickets(identities, clock)
-  const providers = createProviders(config, addresses, log)
+  const messages = createSamlMessages({
+    threads,
+    loops: limits.loops,
+    measures: measures.queue('saml messages'),
+  })
+  const providers = createProviders(config, addresses, log, messages)
   const lastProvider = createLastProvider(cookies)
   const logins = createProviderLogins({
     accounts,
@@ -62,6 +76,10 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
     trade: logins.trade,
     offerLogout: logins.offerLogout,
     register: app => {
+      app.addHook('onClose', async () => {
+        await messages.close()
+        await noteRepeats(log)
+      })
       startRoutes(app, {
         addresses,
         pendingLogins,
@@ -74,6 +92,8 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
       })
       returnRoutes(app, { addresses, pendingLogins, config, logins, providers, tickets })
       providerLogoutRoutes(app, { addresses, config, logins, providers, identities, tickets })
+      const saml = providers.filter(one => one.kind === 'saml')
+      if (saml.length > 0) samlLogoutRoutes(app, { config, providers: saml, identities, messages, tickets })
     },
   }
 }

@@ -3,14 +3,14 @@ import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { escapeHtml, sendPage } from '../../http/html-page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { clientAddress } from '../../lib/addresses.ts'
+import { clientAddress, siteOf } from '../../lib/addresses.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { LastProvider } from './last-provider.ts'
 import type { PendingLogins } from './pending-logins.ts'
 import { type Asking, Refused } from './protocol.ts'
 import type { ProviderLogins } from './provider-logins.ts'
 import { mayBeAskedSilently, type Provider, type ProxyProvider } from './providers.ts'
-import { refusalOf } from './refusals.ts'
+import { noteOnce, refusalOf } from './refusals.ts'
 
 interface Parts {
   readonly addresses: SignOnAddresses
@@ -35,13 +35,15 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       if (proxies.some(({ protocol }) => protocol.isTrusted(request))) return
       for (const { config, protocol } of proxies)
         if (protocol.hasAttributes(request))
-          request.log.warn(
+          noteOnce(
+            request.log,
+            'attributes that did not come from the trusted proxy are ignored',
             {
               provider: config.id,
               clientIp: clientAddress(request.ip),
               from: request.raw.socket.remoteAddress,
             },
-            'attributes that did not come from the trusted proxy are ignored',
+            { provider: config.id, network: siteOf(clientAddress(request.ip)) },
           )
     })
 

@@ -1,0 +1,156 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SingleSignOnConfig } from '../../config/providers.ts'
+import { clientOf } from '../../http/client.ts'
+import { readForm } from '../../http/form.ts'
+import { sendPage, sendPosting } from '../../http/html-page.ts'
+import { type Query, singleParameters } from '../../http/parameters.ts'
+import type { Identities } from '../../storage/identities.ts'
+import { providerLogoutEvent } from '../audit.ts'
+import type { Tickets } from '../tickets.ts'
+import { Refused } from './protocol.ts'
+import type { SamlProvider } from './providers.ts'
+import { logoutNotUnderstood, logoutRefusalOf, noteRefusal } from './refusals.ts'
+import type { LogoutRequest } from './saml.ts'
+import { bounds } from './saml-bounds.ts'
+import type { IdpMetadata } from './saml-idp.ts'
+import { understood } from './saml-library.ts'
+import { type LogoutMessage, messageInQuery } from './saml-logout.ts'
+import type { LogoutStatus } from './saml-logout-response.ts'
+import type { SamlMessages } from './saml-messages.ts'
+import { decode } from './saml-xml.ts'
+
+interface Parts {
+  readonly config: SingleSignOnConfig
+  readonly providers: readonly SamlProvider[]
+  readonly identities: Identities
+  readonly messages: SamlMessages
+  readonly tickets: Tickets
+}
+
+/** Bytes of a form with a logout request: the request in base64, with its `+` and `/` encoded. */
+const formLimit = 64 * 1024
+/** Seconds that a logout request that was used is remembered: longer than one is accepted. */
+const usedFor = 900
+
+/** A provider that the issuer of a message stands for. */
+interface Known {
+  readonly provider: SamlProvider
+  readonly idp: IdpMetadata
+}
+
+/** A logout request of a provider; `request` is why it isn't known to be the provider's, where it isn't. */
+interface Received {
+  readonly message: LogoutMessage
+  /** As the message has it. */
+  readonly id: string
+  /** One provider may be configured several times, for example with other rules for other people. */
+  readonly known: readonly [Known, ...Known[]]
+  readonly request: LogoutRequest | Refused
+}
+
+/** What came of it. */
+interface Ended {
+  readonly status: LogoutStatus
+  /** Why nobody was logged out. */
+  readonly why: string | null
+}
+
+/** SAML's single logout: what a provider asks for by way of a browser (SAML Profiles §4.4). */
+export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
+  const { config, providers, identities, messages, tickets } = parts
+  const url = '/sso/saml/logout'
+  const route = { bodyLimit: formLimit, config: { isPage: true, isProviderMessage: true } }
+
+  app.get(url, route, async (request, reply) => {
+    const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'] as const
+    const given = singleParameters(request.query as Query, names)
+    // The provider's answer to our own request: whatever it says, the session here has ended.
+    if (given.SAMLRequest === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
+    const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
+    return logOut(request, reply, () => messageInQuery(query))
+  })
+  app.post(url, route, async (request, reply) => {
+    const form = readForm(request)
+    const message = form.get('SAMLRequest')?.toString()
+    if (message === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
+    const relayState = form.get('RelayState')?.toString() ?? ''
+    return logOut(request, reply, async () => ({
+      binding: 'post',
+      xml: decode(message, bounds.logout),
+      relayState,
+    }))
+  })
+
+  async function logOut(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    read: () => Promise<LogoutMessage>,
+  ): Promise<FastifyReply> {
+    let name = 'unknown'
+    try {
+      const received = await receive(request, await understood(read()))
+      const [{ provider, idp }] = received.known
+      name = provider.config.id
+      const { status, why } = await end(request, received)
+      if (why !== null) noteRefusal(request.log, name, `logout: ${why}`)
+      const isSigned = !(received.request instanceof Refused)
+      const answer = await provider.protocol.answerLogout({ ...received, isSigned }, status, idp)
+      if (answer?.kind === 'redirect') return reply.redirect(answer.url, 303)
+      if (answer) return sendPosting(reply, 'Logging out', answer.action, answer.fields)
+      if (status === 'Success')
+        return sendPage(reply, 'You are logged out', '<p>All your sessions here have ended.</p>')
+      if (status === 'UnknownPrincipal')
+        return sendPage(
+          reply,
+          'You were not logged in',
+          '<p>You had no session here that could be ended.</p>',
+        )
+      throw logoutNotUnderstood(config.defaultRedirectUrl)
+    } catch (error) {
+      throw logoutRefusalOf(error, name, request.log, config.defaultRedirectUrl)
+    }
+  }
+
+  /** @throws Refused where nobody is known who could be answered; Overloaded */
+  const receive = (request: FastifyRequest, message: LogoutMessage): Promise<Received> =>
+    messages.inTurn(clientOf(request), async reader => {
+      const { issuer, id } = await reader.head(message.xml, bounds.logout)
+      const [first, ...more] = issuer === null ? [] : knownAs(issuer)
+      if (!first) throw new Refused('its issuer is not a configured provider')
+      const { protocol } = first.provider
+      const opened = await protocol.readLogout(message, first.idp, reader).catch((error: unknown) => {
+        if (error instanceof Refused) return error
+        throw error
+      })
+      return { message, id, known: [first, ...more], request: opened }
+    })
+
+  async function end(request: FastifyRequest, { known, request: asked }: Received): Promise<Ended> {
+    if (asked instanceof Refused) return { status: 'RequestDenied', why: asked.message }
+    const { id, content } = asked
+    if ('refused' in content) return { status: content.status, why: content.refused }
+    if (!(await tickets.isFirst('logout-request', `${known[0].provider.config.id}/${id}`, usedFor)))
+      return { status: 'RequestDenied', why: 'it was already used' }
+    let ended = 0
+    for (const { provider } of known)
+      ended += await identities.endAtProvider(
+        { provider: provider.config.id, name: content.name, sid: null },
+        providerLogoutEvent(request, provider.config),
+      )
+    return ended > 0
+      ? { status: 'Success', why: null }
+      : { status: 'UnknownPrincipal', why: 'nobody has a session here under that NameID' }
+  }
+
+  /** A provider whose metadata can't be read now has no name. */
+  function knownAs(issuer: string): Known[] {
+    return providers.flatMap(provider => {
+      try {
+        const idp = provider.metadata()
+        return idp.entityId === issuer ? [{ provider, idp }] : []
+      } catch {
+        return []
+      }
+    })
+  }
+}

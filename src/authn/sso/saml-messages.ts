@@ -1,0 +1,82 @@
+import { type Client, createFairQueue, type FairQueue } from '../../lib/fair-queue.ts'
+import type { QueueMeasures } from '../../lib/tally.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import type { Limits } from '../../model/limits.ts'
+import type { Thread } from '../../threads/thread.ts'
+import type { Threads } from '../../threads/threads.ts'
+import { Refused } from './protocol.ts'
+import type { Bounds } from './saml-bounds.ts'
+import type { Audience, ReadAssertion } from './saml-library.ts'
+import type { LogoutMessage, OpenedLogout } from './saml-logout.ts'
+import type { Keys } from './saml-signed.ts'
+import type { Outcome, SamlThreadHandlers } from './saml-thread.ts'
+import type { MessageHead } from './saml-xml.ts'
+
+/** Reads SAML messages in a thread of the service, so that none keeps an event loop from answering (X7). */
+export interface SamlMessages {
+  /** Runs the work when it is the client's turn. @throws Overloaded if too much is waiting */
+  inTurn<T>(client: Client, work: (reader: SamlReader) => Promise<T>): Promise<T>
+  /** Signs a message of ours. Nobody waits for a turn: it answers a message that had one. */
+  sign(xml: string, privateKey: string): Promise<string>
+  close(): Promise<void>
+}
+
+export interface SamlReader {
+  /** What a message says about itself, before anything is verified. @throws Refused */
+  head(xml: string, its: Bounds): Promise<MessageHead>
+  /** @throws Refused */
+  openResponse(xml: string, keys: Keys, audience: Audience): Promise<ReadAssertion>
+  /** @throws Refused where the provider has not signed it */
+  openLogout(message: LogoutMessage, keys: Keys): Promise<OpenedLogout>
+}
+
+interface Parts {
+  readonly threads: Threads
+  readonly loops: Limits['loops']
+  readonly measures: QueueMeasures
+}
+
+/** How many messages may wait, in all event loops together. Each has at most 256 kB. */
+const maxWaiting = 128
+/** For how long, in ms. */
+const maxWait = 15_000
+
+export function createSamlMessages({ threads, loops, measures }: Parts): SamlMessages {
+  const queue = createQueue(loops().wanted)
+  queue.measure(measures)
+
+  let known: Thread<SamlThreadHandlers> | undefined
+  function thread(): Thread<SamlThreadHandlers> {
+    if (!known || known.hasEnded) known = threads.start<SamlThreadHandlers>('authn/sso/saml-thread', 0, null)
+    return known
+  }
+
+  const reader: SamlReader = {
+    head: (xml, its) => resultOf(thread().call('head', xml, its)),
+    openResponse: (xml, keys, audience) => resultOf(thread().call('openResponse', xml, keys, audience)),
+    openLogout: (message, keys) => resultOf(thread().call('openLogout', message, keys)),
+  }
+  return {
+    inTurn: (client, work) => queue.run(client, () => work(reader)),
+    sign: (xml, privateKey) => inThread(thread().call('sign', xml, privateKey)),
+    close: async () => known?.close(),
+  }
+}
+
+/** The thread has the next message at hand when it has read one. */
+const createQueue = (loops: number): FairQueue =>
+  createFairQueue({ max: 2, maxWaiting: Math.ceil(maxWaiting / loops), maxWait })
+
+async function resultOf<T>(answer: Promise<Outcome<T>>): Promise<T> {
+  const outcome = await inThread(answer)
+  if ('refused' in outcome) throw new Refused(outcome.refused)
+  return outcome.result
+}
+
+/** That a thread has ended says nothing of the store. */
+const inThread = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch(error => {
+    throw error instanceof StoreUnavailable
+      ? new Error('the thread that reads SAML messages has ended', { cause: error })
+      : error
+  })
