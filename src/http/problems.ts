@@ -43,7 +43,7 @@ export const problems = {
   'logout-not-understood': {
     status: 400,
     title: 'The logout message is not valid',
-    help: 'A logout message of an identity provider must be signed by the provider, recent, and addressed to this service. Nobody was logged out.',
+    help: 'A logout message of an identity provider must be signed by the provider, recent, and addressed to this service. Nobody was logged out, and the provider could not be told. Open this service and log out there.',
   },
   'login-failed': {
     status: 401,
@@ -198,7 +198,7 @@ export const problems = {
   busy: {
     status: 503,
     title: 'The service is busy',
-    help: 'Too many passwords are being checked, or too many files are being sent. Try again after the number of seconds in Retry-After.',
+    help: 'Too many passwords or messages of identity providers are being checked, or too many files are being sent. Try again after the number of seconds in Retry-After.',
   },
   'directory-unavailable': {
     status: 503,

@@ -16,6 +16,7 @@ import {
 } from '../support/providers/openid-provider.ts'
 import { type ReverseProxy, startReverseProxy } from '../support/providers/reverse-proxy.ts'
 import { introduce } from '../support/providers/saml-flow.ts'
+import { logoutRequestXml, signed } from '../support/providers/saml-forge.ts'
 import {
   attributeNames,
   type ProviderOptions,
@@ -416,6 +417,20 @@ onceTest('X2 two tabs that are on the way at the same time both arrive', async t
   const token = await assertLoggedIn(second, world, 'shibboleth')
   await first.reload()
   assert.equal(await assertLoggedIn(first, world, 'shibboleth'), token)
+})
+
+onceTest('X4 a browser that a logout is refused for goes on in the provider’s chain', async t => {
+  const { service, idp, ui } = await startSamlWorld(t)
+  const page = await openPage(t)
+  const message = { issuer: idp.entityId, destination: null, nameId: 'nobody' }
+  const request = signed(logoutRequestXml(message), { element: 'LogoutRequest', identity: idp.identity })
+  const form = `<form method="post" action="${service.config.baseUrl}/api/authn/sso/saml/logout"><input name="SAMLRequest" value="${Buffer.from(request).toString('base64')}"></form>`
+  await page.goto(ui)
+  await page.setContent(form)
+  await page.evaluate('document.forms[0].submit()')
+  await page.waitForURL(`${idp.address}/slo`)
+  // The provider's library has read the answer, and throws its status.
+  assert.match(await page.innerText('body'), /UnknownPrincipal/)
 })
 
 test('X9 two tabs that arrive in the same moment are both logged in', async t => {

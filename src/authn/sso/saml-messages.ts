@@ -12,7 +12,7 @@ import type { Keys } from './saml-signed.ts'
 import type { Outcome, SamlThreadHandlers } from './saml-thread.ts'
 import type { MessageHead } from './saml-xml.ts'
 
-/** Reads SAML messages in a thread of the service, so that none keeps an event loop from answering (X7). */
+/** Reads SAML messages in a thread of the service, so that none keeps an event loop from answering (X10). */
 export interface SamlMessages {
   /** Runs the work when it is the client's turn. @throws Overloaded if too much is waiting */
   inTurn<T>(client: Client, work: (reader: SamlReader) => Promise<T>): Promise<T>

@@ -44,5 +44,6 @@ const handlers: SamlThreadHandlers = {
   sign: signedMessage,
 }
 
-lowerPriority(10)
+// Below the event loops, and above long listings: somebody waits for a login.
+lowerPriority(5)
 serveThread(() => ({ handlers, close: () => {} }))

@@ -43,8 +43,8 @@ export class Visitor {
   }
 
   /** A form that a page of another host (or of the same, when none is named) sends. */
-  async submit(form: Form, page?: string): Promise<Response> {
-    const headers = page === undefined ? {} : { origin: new URL(page).origin }
+  async submit(form: Form, page?: string, more: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const headers = page === undefined ? more : { origin: new URL(page).origin, ...more }
     return this.#ask(form.action, { method: 'POST', body: new URLSearchParams({ ...form.fields }), headers })
   }
 

@@ -27,7 +27,7 @@ export async function logoutAnswerOf(answer: Response): Promise<LogoutAnswer | u
 function byRedirect({ href, origin, pathname, search, searchParams }: URL): LogoutAnswer | undefined {
   const message = searchParams.get('SAMLResponse')
   if (message === null) return undefined
-  const octets = search.slice(1).replace(/&Signature=.*/, '')
+  const octets = search.replace(/^.*(?=SAMLResponse=)|&Signature=.*/g, '')
   const signature = searchParams.get('Signature')
   if (signature === null) assert.equal(searchParams.has('SigAlg'), false, href)
   const isSigned =
