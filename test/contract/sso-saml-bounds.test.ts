@@ -35,7 +35,7 @@ const indexes = (count: number) => '<samlp:SessionIndex>_1</samlp:SessionIndex>'
 const nested = (levels: number) => `${'<a>'.repeat(levels)}${'</a>'.repeat(levels)}`
 const attributes = (count: number) => Array.from({ length: count }, (_, at) => ` a${at}="1"`).join('')
 
-test('X10 a logout request in excess is refused, whoever has signed it, and one within the bounds is not', async t => {
+test('X10 a logout request in excess is refused even if the provider has signed it, and one within the bounds is not', async t => {
   const { service, provider } = await startWithProvider(t)
   const visitor = new Visitor(service)
   const { entityId, identity: key } = provider

@@ -29,7 +29,7 @@ const maxElements = 20
 
 /**
  * Looks which of the certificates have made the signature over SignedInfo, which is small. The library begins with the
- * digest of the whole message, once for each certificate: whoever has signed nothing would make it do most.
+ * digest of the whole message, once for each certificate: a sender who has signed nothing would make it do most.
  * @returns those that the rest of the verification is worth while with
  * @throws Refused for a signature that no certificate can have made
  */
