@@ -48,6 +48,12 @@ export function confirm({ assertion: read }: ReadAssertion, expected: Expected):
     throw new Refused('it answers another request (InResponseTo)')
   const confirmations = nodesIn(nodesIn(assertion, 'Subject')[0], 'SubjectConfirmation')
   const now = Date.now()
+  for (const { $: { NotBefore, NotOnOrAfter } = {} } of nodesIn(assertion, 'Conditions')) {
+    if (NotBefore !== undefined && !(now + skew >= Date.parse(NotBefore)))
+      throw new Refused('SAML assertion not yet valid')
+    if (NotOnOrAfter !== undefined && !(now - skew < Date.parse(NotOnOrAfter)))
+      throw new Refused('SAML assertion expired')
+  }
   const isGood = confirmations.some(one => {
     const data = nodesIn(one, 'SubjectConfirmationData')[0]?.$ ?? {}
     return (

@@ -15,13 +15,6 @@ class Reader extends SAML {
   }
 }
 
-/** For whom an assertion must be. */
-export interface Audience {
-  readonly audience: string
-  /** Milliseconds that the clocks may differ. */
-  readonly skew: number
-}
-
 /** What an assertion says, as data that can go to another thread. */
 export interface ReadAssertion {
   readonly profile: {
@@ -35,18 +28,18 @@ export interface ReadAssertion {
   readonly assertion: unknown
 }
 
-/** Reads an assertion whose signature was checked, and checks its validity and audience. @throws what the library throws */
+/** Reads an assertion whose signature was checked, and checks its audience; `confirm` checks when it is valid. */
 export async function readAssertion(
   signedAssertion: string,
   certificates: readonly string[],
-  { audience, skew }: Audience,
+  audience: string,
 ): Promise<ReadAssertion> {
   const reader = new Reader({
     idpCert: [...certificates],
     issuer: audience,
     audience,
     callbackUrl: audience,
-    acceptedClockSkewMs: skew,
+    acceptedClockSkewMs: -1,
   })
   const { nameID, nameIDFormat, nameQualifier, spNameQualifier, sessionIndex, ...more } =
     await reader.read(signedAssertion)

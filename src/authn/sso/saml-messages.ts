@@ -6,7 +6,7 @@ import type { Thread } from '../../threads/thread.ts'
 import type { Threads } from '../../threads/threads.ts'
 import { Refused } from './protocol.ts'
 import type { Bounds } from './saml-bounds.ts'
-import type { Audience, ReadAssertion } from './saml-library.ts'
+import type { ReadAssertion } from './saml-library.ts'
 import type { LogoutMessage, OpenedLogout } from './saml-logout.ts'
 import type { Keys } from './saml-signed.ts'
 import type { Outcome, SamlThreadHandlers } from './saml-thread.ts'
@@ -25,7 +25,7 @@ export interface SamlReader {
   /** What a message says about itself, before anything is verified. @throws Refused */
   head(xml: string, its: Bounds): Promise<MessageHead>
   /** @throws Refused */
-  openResponse(xml: string, keys: Keys, audience: Audience): Promise<ReadAssertion>
+  openResponse(xml: string, keys: Keys, audience: string): Promise<ReadAssertion>
   /** @throws Refused where the provider has not signed it */
   openLogout(message: LogoutMessage, keys: Keys): Promise<OpenedLogout>
 }

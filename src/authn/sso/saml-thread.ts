@@ -1,13 +1,7 @@
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
 import { Refused } from './protocol.ts'
 import type { Bounds } from './saml-bounds.ts'
-import {
-  type Audience,
-  type ReadAssertion,
-  readAssertion,
-  signedMessage,
-  understood,
-} from './saml-library.ts'
+import { type ReadAssertion, readAssertion, signedMessage, understood } from './saml-library.ts'
 import { type LogoutMessage, type OpenedLogout, openLogout } from './saml-logout.ts'
 import { type Keys, openResponse } from './saml-signed.ts'
 import { type MessageHead, readHead } from './saml-xml.ts'
@@ -20,7 +14,7 @@ export type Outcome<T> = { readonly result: T } | { readonly refused: string }
 export interface SamlThreadHandlers {
   readonly head: (xml: string, its: Bounds) => Promise<Outcome<MessageHead>>
   /** @param xml whose head was read */
-  readonly openResponse: (xml: string, keys: Keys, audience: Audience) => Promise<Outcome<ReadAssertion>>
+  readonly openResponse: (xml: string, keys: Keys, audience: string) => Promise<Outcome<ReadAssertion>>
   /** @param message whose head was read */
   readonly openLogout: (message: LogoutMessage, keys: Keys) => Promise<Outcome<OpenedLogout>>
   readonly sign: (xml: string, privateKey: string) => string

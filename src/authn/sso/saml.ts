@@ -99,7 +99,6 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
     accept: async (response, pendingLogin, client) => {
       const idp = metadata()
       const xml = decode(response, bounds.response)
-      const audience = { audience: self.entityId, skew }
       const { head, read } = await messages.inTurn(client, async reader => {
         const head = await reader.head(xml, bounds.response)
         if (head.name !== 'Response') throw new Refused('it is not a Response')
@@ -107,7 +106,7 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
         if (head.destination !== null && head.destination !== acsUrl) throw new Refused('another destination')
         if (head.status !== 'Success')
           throw new Declined('the provider did not authenticate the user (status code)')
-        return { head, read: await reader.openResponse(xml, keysOf(idp), audience) }
+        return { head, read: await reader.openResponse(xml, keysOf(idp), self.entityId) }
       })
       confirm(read, { provider, idp, acsUrl, skew, requestId: requestId(pendingLogin), head })
       return vouched(provider, read)
