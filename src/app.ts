@@ -62,7 +62,7 @@ export async function buildApp(
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
   const storage = countLogins(store, measures)
-  const { accounts, clock, entities, repository, secrets } = storage
+  const { accounts, clock, entities, identities, repository, secrets } = storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
 
   const addresses = addressesOf(config)
@@ -83,7 +83,7 @@ export async function buildApp(
     config,
     keyring,
     loginMethods: config.loginMethods,
-    tickets: createTickets(storage.identities, clock),
+    tickets: createTickets(identities, clock),
     mayAct: config.loginOnBehalfOf,
     measures,
   })
@@ -91,8 +91,9 @@ export async function buildApp(
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
-  const vouching = { accounts, clock, identities: storage.identities, log: app.log, specialGroups }
-  const single = await loadSingleSignOn(config, { ...vouching, addresses, keyring, limits, measures, threads })
+  const vouching = { accounts, clock, identities, log: app.log, specialGroups }
+  const working = { limits, measures, threads }
+  const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   healthRoutes(app, {
     ping: storage.ping,
