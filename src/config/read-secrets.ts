@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { SamlServiceProvider } from './providers.ts'
+import { isPlaceholder } from './settings.ts'
 
 /** A reference to a secret, so that the configuration file itself can be shared. */
 export type SecretPlace = { readonly env: string } | { readonly file: string }
@@ -48,7 +49,18 @@ export function readSaml(given: SamlBlock, surroundings: Surroundings): SamlServ
   return { entityId, keys, clockSkew }
 }
 
-export function readSecret(place: SecretPlace, where: string, { file, env, complain }: Surroundings): string {
+/** @throws Error that names the setting and its place, never the value */
+export function readSecret(place: SecretPlace, where: string, surroundings: Surroundings): string {
+  const secret = secretAt(place, where, surroundings)
+  if (isPlaceholder(secret))
+    throw surroundings.complain(
+      where,
+      `${'env' in place ? `the environment variable ${place.env}` : `the file ${place.file}`} has a placeholder such as \${NAME} and not the secret: nothing has replaced it`,
+    )
+  return secret
+}
+
+function secretAt(place: SecretPlace, where: string, { file, env, complain }: Surroundings): string {
   if ('env' in place) {
     const value = env[place.env]
     if (!value) throw complain(where, `the environment variable ${place.env} is not set`)

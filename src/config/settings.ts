@@ -15,6 +15,9 @@ const setting = <T>(
   read: (text: string) => T | undefined,
 ): Setting<T> => ({ takes, fallback, read })
 
+/** `${NAME}` as it was written, where nothing has replaced it by what it stands for: a secret that anybody can guess. */
+export const isPlaceholder = (secret: string): boolean => /^\s*\$\{[^}]*\}\s*$/.test(secret)
+
 const wholeNumber = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
   return value >= min && value <= max ? value : undefined
@@ -124,7 +127,9 @@ export const settings = {
     null,
     text => {
       const parts = list(text)
-      return parts.length > 0 && parts.every(part => part.length >= 32) ? parts : undefined
+      return parts.length > 0 && parts.every(part => part.length >= 32 && !isPlaceholder(part))
+        ? parts
+        : undefined
     },
   ),
   CARREL_LOGIN_ON_BEHALF_OF: setting('true or false', 'false', oneOf('true', 'false')),

@@ -20,6 +20,8 @@ import {
   type OpenIdProvider,
   startOpenIdProvider,
 } from '../support/providers/openid-provider.ts'
+import { provider as proxyProvider, secret as proxySecret } from '../support/providers/proxy-flow.ts'
+import { startReverseProxy } from '../support/providers/reverse-proxy.ts'
 import { startSamlProvider } from '../support/providers/saml-provider.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { test } from '../support/service/engines.ts'
@@ -290,6 +292,128 @@ nodeTest('D2 sso check names origins, and cookies that a browser will not send b
   assertFound(
     await findings(t, { providers: [settings] }, {}, plainPages),
     /^warning carrel: http:\/\/ui\.example\.edu .* is http/,
+  )
+})
+
+nodeTest('D2 sso check says that a transient NameID can be no subject', async t => {
+  const metadata = join(temporaryFolder(t), 'idp.xml')
+  const xml = (await startSamlProvider(t)).metadata()
+  const format = (name: string) => `urn:oasis:names:tc:SAML:2.0:nameid-format:${name}`
+  const only = /^error uni: it offers only transient NameIDs.*: set attributes\.subject/
+  const several =
+    /^warning uni: it offers several NameID formats, transient first.*set nameIdFormat to .*:persistent$/
+  for (const [formats, block, expected] of [
+    [['transient'], {}, only],
+    [['transient'], { nameIdFormat: format('persistent') }, only],
+    [['transient'], { attributes: { subject: 'urn:oid:1.3.6' } }, null],
+    [['transient', 'persistent'], {}, several],
+    [['transient', 'persistent'], { nameIdFormat: format('persistent') }, null],
+    [['persistent', 'transient'], {}, null],
+    [[], {}, null],
+    [[], { nameIdFormat: format('transient') }, /^error uni: nameIdFormat asks for transient NameIDs/],
+    [
+      ['transient', 'entity'],
+      { nameIdFormat: format('persistent') },
+      /^warning uni: it does not announce the/,
+    ],
+  ] as const) {
+    const given = formats.map(name => `<NameIDFormat> ${format(name)} </NameIDFormat>`).join('')
+    assert.match(xml, /<NameIDFormat>/)
+    writeFileSync(metadata, xml.replace(/<NameIDFormat>.*?<\/NameIDFormat>/, given))
+    const uni = { id: 'uni', kind: 'saml', metadata, create: true, ...block }
+    const found = await findings(t, { providers: [uni] }, {}, secure)
+    if (expected === null)
+      assert.deepEqual(
+        found.filter(line => /NameID|nameIdFormat/.test(line)),
+        [],
+      )
+    else assertFound(found, expected)
+  }
+})
+
+nodeTest('D2 sso check says which attributes and claims a provider does not announce', async t => {
+  const metadata = join(temporaryFolder(t), 'idp.xml')
+  const attributes = ['urn:oid:0.9.2342.19200300.100.1.3', 'urn:oid:2.5.4.4']
+    .map(name => `<saml:Attribute xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" Name="${name}"/>`)
+    .join('')
+  writeFileSync(
+    metadata,
+    (await startSamlProvider(t))
+      .metadata()
+      .replace('</IDPSSODescriptor>', `${attributes}</IDPSSODescriptor>`),
+  )
+  const uni = { id: 'uni', kind: 'saml', metadata, create: true }
+  const silent = await findings(t, { providers: [uni] }, {}, secure)
+  assert.deepEqual(
+    silent.filter(line => /announce/.test(line)),
+    [],
+  )
+  const groups = [{ group: 'Staff', attribute: 'memberOf', value: 'staff' }]
+  assertFound(
+    await findings(t, { providers: [{ ...uni, groups }] }, {}, secure),
+    /^warning uni: its metadata announces attributes, but not memberOf: /,
+  )
+
+  const announcing = await discovering(t, { claims_supported: ['sub', 'email', 'realm_access', 'groups'] })
+  const rules = ['groups', 'realm_access.roles', 'affiliation'].map(attribute => ({
+    ...groups[0],
+    attribute,
+  }))
+  assertFound(
+    await findings(t, { providers: [{ ...announcing, create: true, groups: rules }] }),
+    /^warning company: it does not announce the claims email_verified, affiliation: /,
+  )
+  const silentOne = await discovering(t, { claims_supported: ['sub', 'iss', 'auth_time'] })
+  const found = await findings(t, { providers: [{ ...silentOne, create: true }] })
+  assertFound(found, /^ok company: does not announce what it says about people; .* email, email_verified$/)
+  const secretOnly = await discovering(t, { id_token_signing_alg_values_supported: ['none', 'HS256'] })
+  assertFound(
+    await findings(t, { providers: [secretOnly] }),
+    /^error company: it signs ID tokens only with none, HS256: set RS256/,
+  )
+})
+
+/** A provider that has nothing but a discovery document. */
+async function discovering(t: TestContext, more: Block) {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    const endpoints = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].map(name => [name, issuer])
+    response.end(JSON.stringify({ issuer, ...Object.fromEntries(endpoints), ...more }))
+  }).listen(0, '127.0.0.1')
+  atEnd(t, () => void server.close())
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { ...(await company()), issuer }
+}
+
+nodeTest('D2 sso check says where a proxy does not guard the path at which logins begin', async t => {
+  const front = await startReverseProxy(t)
+  const env = { CARREL_BASE_URL: front.address, PROXY_SECRET: proxySecret.value }
+  const block = { providers: [{ ...proxyProvider, create: true }] }
+  const service = await startService(t, { env: { ...withSingleSignOn(t, block), ...env } })
+  front.forwardTo(service.address)
+  assertFound(
+    await findings(t, block, {}, env),
+    /^error apache: the proxy does not ask for a login at http:.*\/api\/authn\/shibboleth\?redirectUrl=.*&provider=apache: /,
+  )
+  const loginUrl = `${front.loginPage}?target={target}`
+  assertFound(
+    await findings(t, { providers: [{ ...proxyProvider, loginUrl }] }, {}, env),
+    /^ok apache: http:.* leads to a login$/,
+  )
+  const guarding = createServer((_request, response) => response.writeHead(401).end('Who are you?'))
+  guarding.listen(0, '127.0.0.1')
+  atEnd(t, () => void guarding.close())
+  await once(guarding, 'listening')
+  const base = `http://127.0.0.1:${(guarding.address() as AddressInfo).port}`
+  assertFound(
+    await findings(t, block, {}, { ...env, CARREL_BASE_URL: base }),
+    /^ok apache: .* leads to a login$/,
+  )
+  const nowhere = { ...env, CARREL_BASE_URL: 'http://127.0.0.1:9' }
+  assertFound(
+    await findings(t, block, {}, nowhere),
+    /^warning apache: .* cannot be reached from this machine/,
   )
 })
 

@@ -247,6 +247,8 @@ onceTest(
     const served = await serve(t, dataFolder, { env })
     for (const [, ...headers] of wrongSecrets)
       assert.equal((await send(served, [...headers, ...Object.entries(ruth)])).status, 401)
+    const unreplaced = `$${'{UNREPLACED}'}`
+    assert.equal((await send(served, [[secret.header, unreplaced], ...Object.entries(ruth)])).status, 401)
     assert.equal((await send(served, trusted(), { from: '127.0.0.2' })).status, 401)
     assert.equal((await send(served, [...trusted(), [names.email, 'twice@example.edu']])).status, 401)
     const { [names.subject]: _none, ...rest } = ruth
@@ -264,12 +266,13 @@ onceTest(
     // Identical ones are counted.
     assert.equal(
       pretended.reduce((sum, { count = 1 }) => sum + count, 0),
-      wrongSecrets.length + 1,
+      wrongSecrets.length + 2,
     )
+    assert.equal(pretended.filter(({ why = '' }) => /placeholder/.test(why)).length, 1)
     for (const why of [/twice/, /sent no user|subject/])
       assert.ok(told.some(line => why.test(line.why ?? '')))
     const all = served.output.stdout + served.output.stderr
-    for (const value of [...Object.values(ruth), secret.value, 'twice@example.edu', 'xxxx'])
+    for (const value of [...Object.values(ruth), secret.value, 'twice@example.edu', 'xxxx', 'UNREPLACED'])
       assert.equal(all.includes(value), false, value)
   },
 )

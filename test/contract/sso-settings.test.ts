@@ -20,6 +20,9 @@ const proxy = {
 }
 const secret = 'sixteen-characters-and-more'
 
+/** As Apache, systemd and others leave it where they know no such variable. */
+const literal = '$' + '{UNREPLACED_SECRET_OF_THE_PROXY}'
+
 type Env = Readonly<Record<string, string>>
 
 function configOf(t: TestContext, singleSignOn: unknown, env: Env = {}, more: object = {}) {
@@ -27,6 +30,7 @@ function configOf(t: TestContext, singleSignOn: unknown, env: Env = {}, more: ob
   writeFileSync(join(folder, 'carrel.json'), JSON.stringify({ singleSignOn, ...more }))
   writeFileSync(join(folder, 'secret'), `${secret}\n`)
   writeFileSync(join(folder, 'empty'), '\n')
+  writeFileSync(join(folder, 'literal'), ` ${literal}\n`)
   return toConfig({ CARREL_CONFIG: join(folder, 'carrel.json'), PROXY_SECRET: secret, ...env })
 }
 
@@ -111,6 +115,18 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
     [{ providers: [{ ...proxy, addresses: ['campus'] }] }, /addresses: campus is not an address or network/],
     [{ providers: [{ ...proxy, secret: { env: 'SHORT' } }] }, /secret: must be at least 16 characters/],
     [
+      { providers: [{ ...proxy, secret: { env: 'LITERAL' } }] },
+      /providers\[0\]\.secret: the environment variable LITERAL has a placeholder such as \$\{NAME\} and not the secret/,
+    ],
+    [
+      { providers: [{ ...oidc, clientSecret: { file: 'literal' } }] },
+      /providers\[0\]\.clientSecret: the file literal has a placeholder/,
+    ],
+    [
+      { providers: [oidc], saml: { privateKey: { env: 'LITERAL' }, certificate: { env: 'CERTIFICATE' } } },
+      /saml\.privateKey: the environment variable LITERAL has a placeholder/,
+    ],
+    [
       { providers: [{ ...proxy, addresses: ['0.0.0.0/0'] }] },
       /addresses: 0\.0\.0\.0\/0 covers every address/,
     ],
@@ -180,14 +196,25 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
     ],
   ] as const)
     assert.throws(
-      () => configOf(t, block, { SHORT: 'short', ...pem }),
+      () => configOf(t, block, { SHORT: 'short', LITERAL: literal, ...pem }),
       (error: Error) => {
         assert.match(error.message, /^singleSignOn/)
         assert.match(error.message, pattern)
-        assert.doesNotMatch(error.message, /hunter2|PRIVATE KEY|sixteen/)
+        assert.doesNotMatch(error.message, /hunter2|PRIVATE KEY|sixteen|UNREPLACED/)
         return true
       },
     )
+})
+
+test('D3 a placeholder is no secret for tokens either, and only a whole one is a placeholder', t => {
+  assert.throws(
+    () => toConfig({ CARREL_TOKEN_SECRET: literal }),
+    (error: Error) => /^CARREL_TOKEN_SECRET/.test(error.message) && !error.message.includes('UNREPLACED'),
+  )
+  const odd = `a$5{${literal}`
+  const { singleSignOn } = configOf(t, { providers: [proxy] }, { PROXY_SECRET: odd })
+  const [provider] = singleSignOn?.providers ?? []
+  assert.equal(provider?.kind === 'proxy' && provider.secret, odd)
 })
 
 test('D3 environment variables that hold secrets may have any name; others that begin with CARREL_ may not', t => {

@@ -1,6 +1,7 @@
 import type { OidcConfig } from '../../config/providers.ts'
 import { counted } from '../../lib/counted.ts'
 import type { SignOnAddresses } from './addresses.ts'
+import { checkAlgorithms, checkClaims } from './check-attributes.ts'
 import { ask, checkClock } from './check-clock.ts'
 import { error, type Found, ok, warning } from './findings.ts'
 import { clockTolerance, createOidcClient } from './oidc-client.ts'
@@ -30,6 +31,8 @@ export async function* checkOidc(
         yield warning(`it does not announce the acr ${value}`)
     if (provider.userInfo && server.userinfo_endpoint === undefined)
       yield error('it has no userinfo endpoint, and userInfo is on')
+    yield* checkClaims(provider, server.claims_supported)
+    yield* checkAlgorithms(server.id_token_signing_alg_values_supported)
     yield await checkKeys(server.jwks_uri ?? '')
     yield await checkRedirectUri(client, provider, redirectUri)
     yield await checkCredentials(client, provider, redirectUri)

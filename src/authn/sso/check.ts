@@ -10,6 +10,7 @@ import {
 } from '../../config/providers.ts'
 import { checkDirectory } from '../ldap/check.ts'
 import type { SignOnAddresses } from './addresses.ts'
+import { checkAttributes, checkNameIds, checkProxyPath } from './check-attributes.ts'
 import { checkClock } from './check-clock.ts'
 import { checkOidc } from './check-oidc.ts'
 import { error, type Finding, type Found, ok, warning } from './findings.ts'
@@ -40,7 +41,7 @@ function checkProvider(provider: AnyProvider, parts: Parts): AsyncIterable<Found
     case 'ldap':
       return checkDirectory(provider)
     case 'proxy':
-      return checkProxy(provider)
+      return checkProxy(provider, parts)
   }
 }
 
@@ -112,6 +113,8 @@ async function* checkSaml(provider: SamlConfig, { singleSignOn, baseUrl }: Parts
   for (const certificate of idp.certificates) yield* checkCertificate('its certificate', certificate)
   if (idp.wantsSignedRequests && singleSignOn.saml.keys === null)
     yield error('it requires signed requests, and saml.privateKey is not set')
+  yield* checkNameIds(provider, idp)
+  yield* checkAttributes(provider, idp)
   yield ok(idp.logout === null ? 'has no single logout by redirect' : 'has single logout')
   if (baseUrl.startsWith('http:') && new URL(idp.signInUrl).hostname !== new URL(baseUrl).hostname)
     yield error(
@@ -128,8 +131,14 @@ const reasonOf = (cause: unknown): string =>
     ? 'there is no such file (ENOENT); download the metadata from the provider and save it there'
     : (cause as Error).message
 
-function* checkProxy({ addresses, attributes }: ProxyConfig): Iterable<Found> {
-  yield ok(`accepts ${attributes.subject} from ${addresses.join(', ')}, with the shared secret`)
+async function* checkProxy(
+  provider: ProxyConfig,
+  { addresses, singleSignOn: { defaultRedirectUrl } }: Parts,
+): AsyncIterable<Found> {
+  const { subject } = provider.attributes
+  yield ok(`accepts ${subject} from ${provider.addresses.join(', ')}, with the shared secret`)
+  const start = `${addresses.start(provider.scheme, defaultRedirectUrl)}&provider=${provider.id}`
+  yield* checkProxyPath(provider, start)
 }
 
 function* checkCertificate(name: string, pem: string): Iterable<Found> {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { ProxyConfig } from '../../config/providers.ts'
+import { isPlaceholder } from '../../config/settings.ts'
 import { countHeader } from '../../http/refuse-malformed.ts'
 import { clientAddress } from '../../lib/addresses.ts'
 import { sameText } from '../../lib/hmac.ts'
@@ -17,6 +18,8 @@ export interface TrustedProxy {
   isTrusted(request: FastifyRequest): boolean
   /** Whether the request has headers that only the proxy should send. */
   hasAttributes(request: FastifyRequest): boolean
+  /** Whether the request has a placeholder such as `${NAME}` in place of the secret. */
+  hasPlaceholder(request: FastifyRequest): boolean
 }
 
 export function createProxy(provider: ProxyConfig): TrustedProxy {
@@ -61,6 +64,7 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
       }
     },
     isTrusted,
+    hasPlaceholder: request => isPlaceholder(String(request.headers[secretHeader] ?? '')),
     hasAttributes: request => [secretHeader, ...names].some(name => request.headers[name] !== undefined),
   }
 }

@@ -6,7 +6,7 @@ import type { ReadAssertion } from './saml-library.ts'
 import type { MessageHead } from './saml-xml.ts'
 
 export const unspecified = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified'
-const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
+export const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
 const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 
 interface Expected {

@@ -19,6 +19,9 @@ export interface IdpMetadata {
   /** Milliseconds since 1970. */
   readonly validUntil: number | null
   readonly wantsSignedRequests: boolean
+  /** What it says that it can send; empty where it doesn't say. */
+  readonly nameIdFormats: readonly string[]
+  readonly attributes: readonly string[]
 }
 
 /** @throws Error saying what is wrong with the file */
@@ -65,6 +68,12 @@ export function readMetadata({ metadata, entityId }: Pick<SamlConfig, 'metadata'
     certificates,
     validUntil: ends.length === 0 ? null : Math.min(...ends),
     wantsSignedRequests: /^(true|1)$/.test(descriptor.getAttribute('WantAuthnRequestsSigned') ?? ''),
+    nameIdFormats: children(descriptor, namespaces.metadata, 'NameIDFormat').map(one =>
+      (one.textContent ?? '').trim(),
+    ),
+    attributes: children(descriptor, namespaces.assertion, 'Attribute').map(
+      one => one.getAttribute('Name') ?? '',
+    ),
   }
 }
 

@@ -24,6 +24,10 @@ interface Parts {
   readonly redirects: (given: string) => string
 }
 
+/** Apache passes on `${NAME}` as it is where its environment has no such variable. */
+const placeholderSent =
+  'instead of the secret the proxy sent a placeholder: the variable is not set where the proxy runs'
+
 /** `GET /api/authn/<scheme>`: the `location` of WWW-Authenticate, where single sign-on begins (X1). */
 export function startRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, pendingLogins, config, lastProvider, logins, providers, realm, redirects } = parts
@@ -42,6 +46,7 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
               provider: config.id,
               clientIp: clientAddress(request.ip),
               from: request.raw.socket.remoteAddress,
+              ...(protocol.hasPlaceholder(request) && { why: placeholderSent }),
             },
             { provider: config.id, network: siteOf(clientAddress(request.ip)) },
           )
