@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cleanEnvironment, repository, run } from '../support/service/process.ts'
+
+/** A guide in docs/how-to/ as a test follows it: block by block, with its own addresses and folders. */
+export interface Guide {
+  /** The block of a language that contains a text, with the places of the test. */
+  block(language: string, containing: string): string
+  /** Runs the block of shell commands that contains a text, without sudo. @throws AssertionError where one fails */
+  sh(containing: string): Promise<void>
+}
+
+/**
+ * @param name of the file, without `.md`
+ * @param places what stands in the guide, and what the test has instead; each is replaced everywhere, in this order
+ */
+export function openGuide(name: string, places: Readonly<Record<string, string>>): Guide {
+  const text = readFileSync(join(repository, 'docs/how-to', `${name}.md`), 'utf8')
+  const blocks = [...text.matchAll(/^ *```(\w+)\n([\s\S]*?)^ *```$/gm)].map(([, language, content = '']) => ({
+    language,
+    content,
+  }))
+  const block = (language: string, containing: string) => {
+    const found = blocks.filter(one => one.language === language && one.content.includes(containing))
+    assert.equal(found.length, 1, `${name}.md has one block of ${language} with ${containing}`)
+    let content = found[0]?.content ?? ''
+    for (const [from, to] of Object.entries(places)) content = content.replaceAll(from, to)
+    return content
+  }
+  return {
+    block,
+    sh: async containing => {
+      const commands = block('sh', containing).replaceAll(/\bsudo /g, '')
+      const { code, stderr } = await run('sh', ['-e', '-c', commands], { env: cleanEnvironment() })
+      assert.equal(code, 0, `${commands}\n${stderr}`)
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Page } from 'playwright-core'
+import { Client } from '../support/clients/client.ts'
+import { shownOn, startUserInterface, tokenOn } from '../support/clients/user-interface.ts'
+import { carrel } from '../support/service/process.ts'
+import { type Service, startService } from '../support/service/service.ts'
+
+/** Carrel as a guide sets it up, and a page that people log in from. */
+export interface World {
+  readonly service: Service
+  /** The public address, with its path. */
+  readonly address: string
+  /** The page. */
+  readonly ui: string
+  /** What `carrel sso check` complains of, as `level about: what`. */
+  complaints(): Promise<string[]>
+}
+
+interface Setting {
+  /** Of the configuration; secrets and metadata are there. */
+  readonly folder: string
+  /** `carrel.json` as it is in the guide. */
+  readonly config: string
+  /** The public address. */
+  readonly address: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function startWorld(t: TestContext, { folder, config, address, env }: Setting): Promise<World> {
+  const { origin } = await startUserInterface(t, address)
+  const file = join(folder, 'carrel.json')
+  writeFileSync(file, config)
+  const settings = { CARREL_CONFIG: file, CARREL_BASE_URL: address, CARREL_ALLOWED_ORIGINS: origin, ...env }
+  const service = await startService(t, { env: settings })
+  return {
+    service,
+    address,
+    ui: `${origin}/`,
+    complaints: async () => {
+      const { stdout } = await carrel(service.dataFolder, ['sso', 'check', '--json'], { env: settings })
+      const found = JSON.parse(stdout) as { level: string; about: string; what: string }[]
+      return found.filter(one => one.level !== 'ok').map(one => `${one.level} ${one.about}: ${one.what}`)
+    },
+  }
+}
+
+interface Login {
+  readonly scheme: string
+  /** Fills in what the provider asks for; it isn't called where the browser comes back at once. */
+  readonly atProvider?: (page: Page) => Promise<void>
+  readonly expected: { readonly email: string; readonly groups: readonly string[] }
+}
+
+/** Logs in from the page, in a browser that may know the provider already. @returns the token */
+export async function logIn(page: Page, { ui, service }: World, login: Login): Promise<string> {
+  await page.goto(ui)
+  await page.getByRole('button', { name: `Log in with ${login.scheme}`, exact: true }).click()
+  await login.atProvider?.(page)
+  await page.waitForURL(ui)
+  await page.locator('body[data-state]:not([data-state=asking])').waitFor()
+  assert.deepEqual(await shownOn(page), { state: 'logged in', method: login.scheme, ...login.expected })
+  const token = (await tokenOn(page)) ?? ''
+  assert.equal(await new Client(service.address).isLoggedIn(token), true)
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  assert.deepEqual(Object.keys(claims).toSorted(), ['eid', 'exp', 'sg'])
+  assert.equal(claims.sg.length, login.expected.groups.length)
+  return token
+}
+
+export const isLive = ({ service }: World, token: string): Promise<boolean> =>
+  new Client(service.address).isLoggedIn(token)
+
+/** Logs out on the page, and goes on to the provider. */
+export async function logOutThere(page: Page, { ui }: World): Promise<void> {
+  await page.goto(ui)
+  await page.getByRole('button', { name: 'Log out', exact: true }).click()
+  await page.getByRole('link', { name: 'Log out there too' }).click()
+}
+
+/** Tries to log in. @returns the status of what Carrel answers to what the provider sends */
+export async function tryLogIn(page: Page, { ui, address }: World, login: Login): Promise<number> {
+  await page.goto(ui)
+  const answered = page.waitForResponse(
+    response => response.url().startsWith(`${address}/api/authn/sso/`) && response.status() >= 400,
+  )
+  await page.getByRole('button', { name: `Log in with ${login.scheme}`, exact: true }).click()
+  await login.atProvider?.(page)
+  return (await answered).status()
+}
