@@ -59,6 +59,7 @@ export async function startApache(t: TestContext, options: Apache): Promise<void
   writeFileSync(join(folder, 'site.crt'), certificate)
   writeFileSync(join(folder, 'site.key'), privateKey)
   mkdirSync(join(folder, 'run'))
+  give(join(folder, 'run'))
   const tls = `SSLEngine on\nSSLCertificateFile ${folder}/site.crt\nSSLCertificateKeyFile ${folder}/site.key`
   const loaded = [...always, ...(scheme === 'https' ? ['socache_shmcb', 'ssl'] : []), ...modules]
   const config = join(folder, 'apache.conf')

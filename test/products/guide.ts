@@ -13,7 +13,7 @@ export interface Guide {
 
 /**
  * @param name of the file, without `.md`
- * @param places what stands in the guide, and what the test has instead; each is replaced everywhere, in this order
+ * @param places what stands in the guide, and what the test has instead; replaced everywhere, in one pass
  */
 export function openGuide(name: string, places: Readonly<Record<string, string>>): Guide {
   const text = readFileSync(join(repository, 'docs/how-to', `${name}.md`), 'utf8')
@@ -21,12 +21,12 @@ export function openGuide(name: string, places: Readonly<Record<string, string>>
     language,
     content,
   }))
+  const literally = (from: string) => from.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const known = new RegExp(Object.keys(places).map(literally).join('|'), 'g')
   const block = (language: string, containing: string) => {
     const found = blocks.filter(one => one.language === language && one.content.includes(containing))
     assert.equal(found.length, 1, `${name}.md has one block of ${language} with ${containing}`)
-    let content = found[0]?.content ?? ''
-    for (const [from, to] of Object.entries(places)) content = content.replaceAll(from, to)
-    return content
+    return (found[0]?.content ?? '').replaceAll(known, from => places[from] ?? from)
   }
   return {
     block,

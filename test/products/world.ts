@@ -33,7 +33,12 @@ export async function startWorld(t: TestContext, { folder, config, address, env 
   const { origin } = await startUserInterface(t, address)
   const file = join(folder, 'carrel.json')
   writeFileSync(file, config)
-  const settings = { CARREL_CONFIG: file, CARREL_BASE_URL: address, CARREL_ALLOWED_ORIGINS: origin, ...env }
+  const settings = {
+    CARREL_CONFIG: file,
+    CARREL_BASE_URL: address,
+    CARREL_ALLOWED_ORIGINS: origin,
+    ...env,
+  }
   const service = await startService(t, { env: settings })
   return {
     service,
