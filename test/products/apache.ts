@@ -20,7 +20,7 @@ interface Apache {
   readonly modules?: readonly string[]
   /** What stands before the site. */
   readonly global?: string
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string | undefined>>
   /** With `http`, no certificate. */
   readonly scheme?: 'http' | 'https'
 }

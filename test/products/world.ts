@@ -89,9 +89,34 @@ export async function logOutThere(page: Page, { ui }: World): Promise<void> {
 export async function tryLogIn(page: Page, { ui, address }: World, login: Login): Promise<number> {
   await page.goto(ui)
   const answered = page.waitForResponse(
-    response => response.url().startsWith(`${address}/api/authn/sso/`) && response.status() >= 400,
+    response =>
+      response.request().isNavigationRequest() &&
+      response.url().startsWith(`${address}/api/authn/`) &&
+      response.status() >= 400,
   )
   await page.getByRole('button', { name: `Log in with ${login.scheme}`, exact: true }).click()
   await login.atProvider?.(page)
   return (await answered).status()
+}
+
+/** From now on what the browser sends to Carrel says that it is Ruth, and that the proxy says so. */
+export async function pretend(page: Page, { address }: World, secret: string): Promise<void> {
+  const said = {
+    'X-Proxy-Secret': secret,
+    'X-Sso-Subject': 'r-1',
+    'X-Sso-Mail': 'ruth@example.edu',
+    'X-Sso-Mail-Verified': '1',
+    'X-Sso-Groups': 'staff',
+    'X-Sso-Affiliation': 'staff@example.edu',
+    OIDC_CLAIM_groups: 'staff',
+    'OIDC-CLAIM-groups': 'staff',
+    affiliation: 'staff@example.edu',
+  }
+  await page.route(
+    url => url.href.startsWith(`${address}/api/authn/`) && !url.pathname.endsWith('/login'),
+    route =>
+      route.request().isNavigationRequest()
+        ? route.continue({ headers: { ...route.request().headers(), ...said } })
+        : route.continue(),
+  )
 }

@@ -57,12 +57,19 @@ interface Options {
   readonly clients?: Readonly<Record<string, ClientAuthentication>>
   /** The public addresses of Carrel that a user may be sent back to. */
   readonly publicAddresses?: readonly string[]
+  /** More addresses that a user may be sent back to, of a proxy that is the client in place of Carrel. */
+  readonly callbacks?: readonly string[]
   /** Where the claims about the user are. `sub` is always in the ID token. */
   readonly claimsIn?: 'ID token' | 'user info'
 }
 
 export async function startOpenIdProvider(options: Options = {}): Promise<OpenIdProvider> {
-  const { clients = { company: 'basic' }, publicAddresses = [baseUrl], claimsIn = 'ID token' } = options
+  const {
+    clients = { company: 'basic' },
+    publicAddresses = [baseUrl],
+    callbacks = [],
+    claimsIn = 'ID token',
+  } = options
   const users = new Map<string, AccountClaims>()
   const backChannel: (number | string)[] = []
   const reached = new Map<string, string>()
@@ -80,7 +87,7 @@ export async function startOpenIdProvider(options: Options = {}): Promise<OpenId
   const store = new Map<string, AdapterPayload>()
   const configuration: Configuration = {
     adapter: model => adapterOf(store, model),
-    clients: Object.entries(clients).map(([id, method]) => clientOf(id, method, publicAddresses)),
+    clients: Object.entries(clients).map(([id, method]) => clientOf(id, method, publicAddresses, callbacks)),
     claims: {
       openid: ['sub', 'groups', 'realm_access'],
       email: ['email', 'email_verified'],
@@ -254,13 +261,17 @@ function clientOf(
   id: string,
   method: ClientAuthentication,
   publicAddresses: readonly string[],
+  callbacks: readonly string[],
 ): ClientMetadata {
   const [first = baseUrl] = publicAddresses
   return {
     client_id: clientIdOf(id),
     ...(method === 'none' ? {} : { client_secret: clientSecret }),
     token_endpoint_auth_method: method === 'none' ? 'none' : `client_secret_${method}`,
-    redirect_uris: publicAddresses.map(address => `${address}/api/authn/sso/oidc/callback/${id}`),
+    redirect_uris: [
+      ...publicAddresses.map(address => `${address}/api/authn/sso/oidc/callback/${id}`),
+      ...callbacks,
+    ],
     post_logout_redirect_uris: publicAddresses.map(address => `${address}/api/authn/sso/logout/done`),
     backchannel_logout_uri: `${first}/api/authn/sso/oidc/logout/${id}`,
     backchannel_logout_session_required: true,
