@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cleanEnvironment, repository, run } from '../support/service/process.ts'
 
@@ -7,8 +8,20 @@ import { cleanEnvironment, repository, run } from '../support/service/process.ts
 export interface Guide {
   /** The block of a language that contains a text, with the places of the test. */
   block(language: string, containing: string): string
-  /** Runs the block of shell commands that contains a text, without sudo. @throws AssertionError where one fails */
-  sh(containing: string): Promise<void>
+  /**
+   * Runs the block of shell commands that contains a text, without sudo, and with curl taking any certificate: those of
+   * products are the test's own.
+   * @throws AssertionError where one fails
+   */
+  sh(containing: string, options?: Running): Promise<void>
+}
+
+interface Running {
+  readonly env?: Readonly<Record<string, string>>
+  /** Where the commands may be run. */
+  readonly cwd?: string
+  /** What to say of a product where one fails. */
+  readonly log?: () => string
 }
 
 /**
@@ -30,10 +43,16 @@ export function openGuide(name: string, places: Readonly<Record<string, string>>
   }
   return {
     block,
-    sh: async containing => {
-      const commands = block('sh', containing).replaceAll(/\bsudo /g, '')
-      const { code, stderr } = await run('sh', ['-e', '-c', commands], { env: cleanEnvironment() })
-      assert.equal(code, 0, `${commands}\n${stderr}`)
+    sh: async (containing, { env = {}, cwd = tmpdir(), log = () => '' } = {}) => {
+      const commands = block('sh', containing)
+        .replaceAll('sudo -u www-data ', 'setpriv --reuid=www-data --regid=www-data --clear-groups ')
+        .replaceAll('sudo ', '')
+        .replaceAll('curl ', 'curl -k ')
+      const { code, stdout, stderr } = await run('sh', ['-e', '-c', commands], {
+        env: cleanEnvironment(env),
+        cwd,
+      })
+      assert.equal(code, 0, `${commands}\n${stdout}${stderr}${log()}`)
     },
   }
 }

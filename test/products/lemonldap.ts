@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { freePort } from '../support/service/postgres-server.ts'
-import { cleanEnvironment, run } from '../support/service/process.ts'
+import { run } from '../support/service/process.ts'
 import { folderOfWorkers, give, startApache } from './apache.ts'
 import { type Guide, openGuide } from './guide.ts'
 import { needPackages } from './packages.ts'
@@ -79,17 +79,8 @@ export async function startLemonLdap(
   })
   const errors = join(folder, 'error.log')
   const log = () => (existsSync(errors) ? readFileSync(errors, 'utf8').slice(-4_000) : '')
-  const env = cleanEnvironment({ LLNG_DEFAULTCONFFILE: ini })
-  const sh = async (containing: string) => {
-    const commands = guide
-      .block('sh', containing)
-      .replaceAll('sudo -u www-data ', 'setpriv --reuid=www-data --regid=www-data --clear-groups ')
-      .replaceAll('sudo ', '')
-      // The certificates are the test's own.
-      .replaceAll('curl ', 'curl -k ')
-    const { code, stdout, stderr } = await run('sh', ['-e', '-c', commands], { env, cwd: folder })
-    assert.equal(code, 0, `${commands}\n${stdout}${stderr}${log()}`)
-  }
+  const env = { LLNG_DEFAULTCONFFILE: ini }
+  const sh = (containing: string) => guide.sh(containing, { env, cwd: folder, log })
   const write = (name: string, containing: string, change = (text: string) => text) => {
     writeFileSync(join(etc, name), change(guide.block('json', containing)))
     give(join(etc, name))

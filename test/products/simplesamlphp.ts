@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { freePort } from '../support/service/postgres-server.ts'
-import { run } from '../support/service/process.ts'
 import { folderOfWorkers, give, startApache } from './apache.ts'
 import { type Guide, openGuide } from './guide.ts'
 import { needPackages } from './packages.ts'
@@ -17,6 +16,8 @@ export interface SimpleSamlPhp {
   readonly origin: string
   /** Writes something else into one of its files. @returns what puts it back */
   replace(what: string, by: string, name: string): () => void
+  /** Writes one of its files. */
+  write(name: string, content: string | Buffer): void
   /** Fetches its metadata for Carrel, as the guide does. */
   fetchMetadata(): Promise<void>
 }
@@ -76,18 +77,15 @@ php_value opcache.enable 0
 php_value session.save_path ${folder}/sessions
 ${readFileSync('/etc/simplesamlphp/apache.conf', 'utf8')}`,
   })
-  const fetchMetadata = async () => {
-    // Its certificate is the test's own.
-    const fetching = guide.block('sh', 'curl').replace('curl ', 'curl -k ')
-    const { code, stderr } = await run('sh', ['-e', '-c', fetching])
-    assert.equal(code, 0, `${stderr}${readFileSync(join(folder, 'error.log'), 'utf8')}`)
-  }
+  const log = () => readFileSync(join(folder, 'error.log'), 'utf8')
+  const fetchMetadata = () => guide.sh('curl', { log })
   await fetchMetadata()
   return {
     guide,
     carrelFolder,
     origin,
     fetchMetadata,
+    write: (name, content) => writeFileSync(join(config, name), content),
     replace: (what, by, name) => {
       const file = join(config, name)
       const content = readFileSync(file, 'utf8')
