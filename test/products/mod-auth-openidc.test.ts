@@ -12,7 +12,7 @@ import { freePort } from '../support/service/postgres-server.ts'
 import { folderOfWorkers, startApache } from './apache.ts'
 import { openGuide } from './guide.ts'
 import { needPackages } from './packages.ts'
-import { isLive, logIn, logOutThere, pretend, startWorld, tryLogIn } from './world.ts'
+import { arriveAnew, isLive, logIn, logOutThere, pretend, startWorld, tryLogIn } from './world.ts'
 
 /** docs/how-to/sso-mod-auth-openidc.md with the real module, in front of Carrel over https. */
 
@@ -53,7 +53,7 @@ async function start(t: TestContext, given: Readonly<Record<string, string | und
       .replaceAll('http://127.0.0.1:8080', world.service.address),
     env: { OIDC_SECRET: clientSecret, OIDC_PASSPHRASE: 'a passphrase', PROXY_SECRET: secret, ...given },
   })
-  return { world, secret }
+  return { world, secret, provider }
 }
 
 const login = (user: keyof typeof users, groups: readonly string[]) => ({
@@ -81,11 +81,16 @@ test('X1 X2 mod_auth_openidc as its guide sets it up: login, and logout here and
 })
 
 test('X2 X3 nothing that a client says of itself gets through mod_auth_openidc', async t => {
-  const { world, secret } = await start(t)
+  const { world, secret, provider } = await start(t)
   const page = await openPage(t)
-  await pretend(page, world, secret)
+  const without = await pretend(page, world, 'oidc', secret)
+  assert.ok(without.startsWith(provider.issuer), without)
   await logIn(page, world, login('zoe', []))
-  assert.equal((await world.service.storage.identities.listIdentities()).length, 1)
+  // She has no groups at the provider: nothing overwrites what she says.
+  assert.equal(await pretend(page, world, 'oidc', secret), world.ui)
+  const { email } = users.zoe
+  const shown = { state: 'logged in', email, method: 'oidc', groups: [] }
+  assert.deepEqual(await arriveAnew(page, world), shown)
 })
 
 test('X2 a proxy that has a placeholder for a secret is not believed', async t => {

@@ -12,7 +12,7 @@ import { folderOfWorkers, startApache } from './apache.ts'
 import { openGuide } from './guide.ts'
 import { needPackages } from './packages.ts'
 import { logInAtSimpleSamlPhp, startSimpleSamlPhp } from './simplesamlphp.ts'
-import { isLive, logIn, logOutThere, pretend, startWorld } from './world.ts'
+import { arriveAnew, isLive, logIn, logOutThere, pretend, startWorld } from './world.ts'
 
 /** docs/how-to/sso-mod-shib.md with the real module and shibd, in front of Carrel over https; simpleSAMLphp knows who it is. */
 
@@ -106,11 +106,16 @@ test('X1 X2 mod_shib as its guide sets it up: login, and logout here and there',
 
 test('X2 X3 nothing that a client says of itself gets through mod_shib', async t => {
   const { world, secret, idp } = await start(t)
-  // Whoever has the attribute overwrites what was sent; whoever lacks it must not be able to add it.
-  idp.replace("'eduPersonScopedAffiliation'", "'unused'", 'authsources.php')
   const page = await openPage(t)
-  await pretend(page, world, secret)
-  await logIn(page, world, { ...login, expected: { ...login.expected, groups: [] } })
+  const without = await pretend(page, world, 'shibboleth', secret)
+  assert.ok(without.startsWith(idp.origin), without)
+  // She has no affiliation at the provider: nothing overwrites what she says.
+  idp.replace("'eduPersonScopedAffiliation'", "'unused'", 'authsources.php')
+  const expected = { email: 'ruth@example.edu', groups: [] }
+  await logIn(page, world, { ...login, expected })
+  assert.equal(await pretend(page, world, 'shibboleth', secret), world.ui)
+  const shown = { state: 'logged in', method: 'shibboleth', ...expected }
+  assert.deepEqual(await arriveAnew(page, world), shown)
   const [ruth] = await world.service.storage.identities.listIdentities()
   assert.notEqual(ruth?.subject, 'r-1')
 })
