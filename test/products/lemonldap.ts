@@ -98,7 +98,7 @@ export async function startLemonLdap(
     modules: ['fcgid', 'rewrite'],
     // Browsers take no cookie for the domain .localhost.
     site: `${site.replace(/^\s*ServerName.*$/m, '')}\nHeader edit* Set-Cookie "; domain=[^;]*" ""`,
-    global: `FcgidIPCDir ${folder}/run\nFcgidProcessTableFile ${folder}/run/fcgid\nFcgidInitialEnv LLNG_DEFAULTCONFFILE ${ini}\nFcgidInitialEnv PATH /usr/bin:/bin\nFcgidMaxProcesses 2`,
+    global: `Include /etc/apache2/conf-available/javascript-common.conf\nFcgidIPCDir ${folder}/run\nFcgidProcessTableFile ${folder}/run/fcgid\nFcgidInitialEnv LLNG_DEFAULTCONFFILE ${ini}\nFcgidInitialEnv PATH /usr/bin:/bin\nFcgidMaxProcesses 2`,
   })
   return { guide, carrelFolder, origin, write, sh, log }
 }

@@ -1,4 +1,4 @@
-import { randomUUID, sign } from 'node:crypto'
+import { randomUUID, sign, X509Certificate } from 'node:crypto'
 import { promisify } from 'node:util'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { DOMParser, XMLSerializer } from '@xmldom/xmldom'
@@ -123,12 +123,26 @@ interface Signing {
   readonly identity: Identity
   readonly algorithm?: keyof typeof signatureAlgorithms
   readonly digest?: keyof typeof digestAlgorithms
+  /** What its KeyInfo has: nothing, or the bare key, as Lasso (LemonLDAP::NG) and others send it. */
+  readonly keyInfo?: string
+}
+
+/** The bare key of a certificate (XML Signature §4.5.2.2). */
+export function keyValueOf({ certificate }: Identity): string {
+  const { n = '', e = '' } = new X509Certificate(certificate).publicKey.export({ format: 'jwk' })
+  const base64 = (text: string) =>
+    (
+      Buffer.from(text, 'base64url')
+        .toString('base64')
+        .match(/.{1,64}/g) ?? []
+    ).join('\n')
+  return `<KeyValue>\n<RSAKeyValue>\n<Modulus>\n${base64(n)}\n</Modulus>\n<Exponent>\n${base64(e)}\n</Exponent>\n</RSAKeyValue>\n</KeyValue>`
 }
 
 /** @returns the document with an enveloped signature behind the element's issuer (SAML core §5.4) */
 export function signed(
   xml: string,
-  { element: name, identity, algorithm = 'rsa-sha256', digest = 'sha256' }: Signing,
+  { element: name, identity, algorithm = 'rsa-sha256', digest = 'sha256', keyInfo }: Signing,
 ): string {
   const isHmac = algorithm === 'hmac-sha1'
   const signer = new SignedXml({
@@ -137,6 +151,7 @@ export function signed(
     publicCert: identity.certificate,
     signatureAlgorithm: signatureAlgorithms[algorithm],
     canonicalizationAlgorithm: 'http://www.w3.org/2001/10/xml-exc-c14n#',
+    ...(keyInfo !== undefined && { getKeyInfoContent: () => keyInfo }),
   })
   if (isHmac) signer.enableHMAC()
   const path = `(//*[local-name(.)='${name}'])[1]`
