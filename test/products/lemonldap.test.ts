@@ -22,7 +22,7 @@ async function start(t: TestContext, scheme: 'http' | 'https') {
 interface Otherwise {
   readonly secret?: string
   /** Of what the guide writes for the portal, a text that is replaced. */
-  readonly replaced?: string
+  readonly replaced?: string | RegExp
   readonly by?: string
 }
 
@@ -30,8 +30,10 @@ async function startOpenId(t: TestContext, { secret = plain, replaced = '', by =
   const { front, address, portal } = await start(t, 'http')
   await portal.sh('rotateOidcKeys')
   portal.write('carrel-oidc.json', 'oidcRPMetaDataOptions', text => {
-    assert.ok(text.includes(replaced))
-    return text.replace('the secret', secret).replace(replaced, by)
+    const written = text.replace('the secret', secret)
+    const changed = written.replace(replaced, by)
+    assert.equal(changed === written, replaced === '')
+    return changed
   })
   await portal.sh('merge /etc/lemonldap-ng/carrel-oidc.json')
   const startCarrel = (change = (config: string) => config) =>
@@ -43,7 +45,7 @@ async function startOpenId(t: TestContext, { secret = plain, replaced = '', by =
     })
   const world = await startCarrel()
   front.forwardTo(world.service.address)
-  return { portal, world, startCarrel }
+  return { portal, world, startCarrel, front }
 }
 /** As `openssl rand -hex` or a UUID has it, and one that HTTP Basic encodes. */
 const [plain, odd] = ['de4f7b9c-0c3a-4b5e-9f12-7a6b5c4d3e2f', 'a+b/c=d%:e']
@@ -91,6 +93,29 @@ test('X2 LemonLDAP::NG that is set up otherwise than its guide says', async t =>
 
   const bySecret = await startOpenId(t, { replaced: '"RS256"', by: '"HS512"' })
   assert.equal(await tryLogIn(await openPage(t), bySecret.world, byOpenId), 401)
+})
+
+test('X7 the front-channel logout of LemonLDAP::NG 2.16 names a user and no session, which ends nothing', async t => {
+  const options = [
+    ['LogoutUrl', '"$1/logout/company"'],
+    ['LogoutType', '"front"'],
+    ['LogoutSessionRequired', '1'],
+  ].map(([name, value]) => `"oidcRPMetaDataOptions${name}": ${value},`)
+  const { portal, startCarrel, front } = await startOpenId(t, {
+    replaced: /"(https:[^"]*)\/callback\/company",/,
+    by: `"$1/callback/company", ${options.join(' ')}`,
+  })
+  const world = await startCarrel(config =>
+    config.replace('"userInfo"', '"frontChannelLogout": true, "userInfo"'),
+  )
+  front.forwardTo(world.service.address)
+  const page = await openPage(t)
+  const token = await logIn(page, world, byOpenId)
+  await page.goto(`${portal.origin}/?logout=1`)
+  const frame = (await page.locator('iframe').getAttribute('src')) ?? ''
+  assert.equal(new URL(frame).searchParams.get('sid'), 'rtyler')
+  assert.equal((await page.goto(frame))?.status(), 200)
+  assert.equal(await isLive(world, token), true)
 })
 
 test('X1 X2 X4 LemonLDAP::NG by SAML as its guide sets it up: login, and logout here and there', async t => {
