@@ -35,6 +35,7 @@ async function start(t: TestContext) {
   for (const step of ['shib-keygen', 'shibboleth2.xml', 'attribute-map.xml']) await guide.sh(step)
   idp.write('cert/shib.crt', readFileSync(join(etc, 'sp-signing-cert.pem')))
   const env = await startShibd(t, folder, etc)
+  await guide.sh('shibd -t', { env })
 
   const secret = 'the result of openssl rand -hex 32'
   const world = await startWorld(t, {
