@@ -38,18 +38,19 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
     app.addHook('onRequest', async request => {
       if (proxies.some(({ protocol }) => protocol.isTrusted(request))) return
       for (const { config, protocol } of proxies)
-        if (protocol.hasAttributes(request))
+        if (protocol.hasAttributes(request)) {
+          const clientIp = clientAddress(request.ip)
+          const about = {
+            provider: config.id,
+            ...(protocol.hasPlaceholder(request) && { why: placeholderSent }),
+          }
           noteOnce(
             request.log,
             'attributes that did not come from the trusted proxy are ignored',
-            {
-              provider: config.id,
-              clientIp: clientAddress(request.ip),
-              from: request.raw.socket.remoteAddress,
-              ...(protocol.hasPlaceholder(request) && { why: placeholderSent }),
-            },
-            { provider: config.id, network: siteOf(clientAddress(request.ip)) },
+            { ...about, clientIp, from: request.raw.socket.remoteAddress },
+            { ...about, network: siteOf(clientIp) },
           )
+        }
     })
 
   for (const scheme of new Set(providers.map(provider => provider.config.scheme))) {
