@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { signOnAddresses } from '../authn/sso/addresses.ts'
+import { federationOf } from '../authn/sso/federation.ts'
 import type { Finding } from '../authn/sso/findings.ts'
+import type { VouchingIdp } from '../authn/sso/protocol.ts'
 import { attributesOf, matchingOf, readIdentity } from '../authn/sso/read-identity.ts'
 import { refusals } from '../authn/sso/refusals.ts'
 import { type Config, toConfig } from '../config/config.ts'
@@ -45,12 +47,14 @@ export function ssoCommand(): Command {
     .description('Show which eperson and which special groups these attributes would give. Logs nobody in.')
     .requiredOption('--attributes <file.json>', 'the attributes or claims, as one JSON object')
     .option('--provider <id>', 'the provider that they come from; required if there are several')
+    .option('--entity-id <entityId>', 'of a federation, the identity provider that they come from')
     .option('--json', 'print JSON')
-    .action(async (options: { attributes: string; provider?: string; json?: boolean }) => {
+    .action(async (options: { attributes: string; provider?: string; entityId?: string; json?: boolean }) => {
       const attributes = attributesOf(readJson(options.attributes))
       await withStore(async ({ identities }, config) => {
         const provider = providerOf(signOnOf(config), options.provider)
-        const explained = await explain(provider, attributes, config, identities)
+        const idp = await idpOf(provider, options.entityId)
+        const explained = await explain(provider, idp, attributes, config, identities)
         sayResult(options.json, explained, inWords(explained))
       })
     })
@@ -109,6 +113,24 @@ function providerOf(config: SingleSignOnConfig, id: string | undefined): AnyProv
   throw new Misuse(`--provider must be one of ${providers.map(one => one.id).join(', ')}`)
 }
 
+/** The metadata says which scopes its word is good for. */
+async function idpOf(provider: AnyProvider, entityId: string | undefined): Promise<VouchingIdp | undefined> {
+  const isFederation = federationOf(provider) !== undefined
+  if (isFederation !== (entityId !== undefined))
+    throw new Misuse(
+      isFederation
+        ? `${provider.id} is a federation: give the identity provider with --entity-id`
+        : `--entity-id is for federations, and ${provider.id} is none`,
+    )
+  if (provider.kind !== 'saml' || entityId === undefined) return undefined
+  const { inspectIdp } = await import('../authn/sso/metadata/inspect.ts')
+  try {
+    return (await inspectIdp(provider, entityId)).metadata
+  } catch (error) {
+    throw new Failure(`the metadata of ${provider.id}: ${(error as Error).message}`)
+  }
+}
+
 function readJson(file: string): Readonly<Record<string, unknown>> {
   let content: unknown
   try {
@@ -137,11 +159,12 @@ interface Explained {
 
 async function explain(
   provider: AnyProvider,
+  idp: VouchingIdp | undefined,
   attributes: ReturnType<typeof attributesOf>,
   { methodGroups }: Pick<Config, 'methodGroups'>,
   identities: Storage['identities'],
 ): Promise<Explained> {
-  const read = readIdentity(provider, attributes)
+  const read = readIdentity(provider, attributes, idp)
   const nobody = { provider: provider.id, subject: null, email: null, emailIgnored: null, eperson: null }
   if (typeof read === 'string') return { ...nobody, outcome: 'refused', why: read, specialGroups: [] }
   const { identity, emailIgnored, groups } = read

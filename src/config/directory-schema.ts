@@ -1,3 +1,4 @@
+import { verified } from './email-schema.ts'
 import { common, providerSchemas } from './provider-schemas.ts'
 import { closed, secret, switchOf, text } from './schema-words.ts'
 
@@ -5,7 +6,7 @@ import { closed, secret, switchOf, text } from './schema-words.ts'
 const directorySchema = closed(
   {
     kind: { const: 'ldap' },
-    ...common('ldap', 'always', {
+    ...common('ldap', verified('always'), {
       subject: 'entryUUID',
       email: 'mail',
       firstName: 'givenName',

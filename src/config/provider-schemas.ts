@@ -1,3 +1,5 @@
+import { emailSchema, verified, verifiedOfSaml } from './email-schema.ts'
+import { metadataSchema } from './metadata-schema.ts'
 import { closed, secret, switchOf, text } from './schema-words.ts'
 
 /** What each kind of provider takes, as JSON Schema; checked at the start, and published. */
@@ -34,7 +36,7 @@ export const takenSchemes = [
 ]
 
 /** What every provider has, with the defaults of its kind. */
-export const common = (scheme: string, verified: string, names: Attributes) => ({
+export const common = (scheme: string, verified: object, names: Attributes) => ({
   id: text('The name in URLs and in the audit trail. Never change it: identities are stored under it.', {
     pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
   }),
@@ -61,25 +63,7 @@ export const common = (scheme: string, verified: string, names: Attributes) => (
       names.subject === undefined ? ['subject'] : [],
     ),
   },
-  email: {
-    description: 'How far the e-mail addresses of this provider are trusted.',
-    default: {},
-    ...closed({
-      verified: {
-        enum: ['always', 'claim', 'never'],
-        default: verified,
-        description:
-          'When an address counts as verified: always, when attributes.emailVerified says so (claim), or never. Unverified addresses are ignored.',
-      },
-      domains: {
-        type: 'array',
-        items: text('A domain such as example.edu.', { pattern: '^[^@*\\s]+$' }),
-        minItems: 1,
-        description: 'Addresses in other domains are ignored. Default: all domains are accepted.',
-      },
-      match: switchOf('Whether a login is linked to the existing eperson with this address.'),
-    }),
-  },
+  email: emailSchema(verified),
   create: switchOf('Whether an eperson is created at the first login.'),
   require: {
     type: 'array',
@@ -127,14 +111,13 @@ export const providerSchemas = {
   saml: closed(
     {
       kind: { const: 'saml' },
-      ...common('shibboleth', 'always', {
+      ...common('shibboleth', verifiedOfSaml, {
         subject: 'NameID',
         email: 'urn:oid:0.9.2342.19200300.100.1.3',
         firstName: 'urn:oid:2.5.4.42',
         lastName: 'urn:oid:2.5.4.4',
       }),
-      metadata: text('The file with the metadata of the provider. It is read again when it changes.'),
-      entityId: text('The entity id of the provider, if the file describes several.'),
+      ...metadataSchema,
       nameIdFormat: text('The NameID format to request. Default: the choice of the provider.'),
       authnContext: oneOf(
         'A class of AuthnContext.',
@@ -142,12 +125,12 @@ export const providerSchemas = {
       ),
       ...freshness('AuthnInstant, ForceAuthn', 'AuthnInstant'),
     },
-    ['id', 'kind', 'metadata'],
+    ['id', 'kind'],
   ),
   oidc: closed(
     {
       kind: { const: 'oidc' },
-      ...common('oidc', 'claim', {
+      ...common('oidc', verified('claim'), {
         subject: 'sub',
         email: 'email',
         firstName: 'given_name',
@@ -217,7 +200,7 @@ export const providerSchemas = {
   proxy: closed(
     {
       kind: { const: 'proxy' },
-      ...common('shibboleth', 'always', {}),
+      ...common('shibboleth', verified('always'), {}),
       addresses: {
         type: 'array',
         items: text('An IP address or a network.'),

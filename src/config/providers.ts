@@ -41,7 +41,7 @@ interface Provider {
     readonly emailVerified?: string
   }
   readonly email: {
-    readonly verified: 'always' | 'claim' | 'never'
+    readonly verified: 'always' | 'claim' | 'scope' | 'never'
     readonly domains?: readonly string[]
     readonly match: boolean
   }
@@ -70,12 +70,36 @@ interface Freshness {
 
 export interface SamlConfig extends Provider, Freshness {
   readonly kind: 'saml'
-  /** A file. */
-  readonly metadata: string
+  readonly metadata: MetadataConfig
   readonly entityId?: string
   readonly nameIdFormat?: string
   /** Classes of AuthnContext, one of which is required. */
   readonly authnContext?: readonly string[]
+  /** It stands for all identity providers in its metadata that these rules let in. */
+  readonly federation?: FederationConfig
+}
+
+/** Where the metadata of a SAML provider is. */
+export type MetadataConfig = {
+  /** PEM: one of their keys must have signed it. Empty: the signature isn't checked. */
+  readonly certificates: readonly string[]
+} & (
+  | { readonly from: 'file'; readonly path: string }
+  /** @property refresh in seconds */
+  | { readonly from: 'address'; readonly url: string; readonly refresh: number }
+  /** MDQ: one entity a request. */
+  | { readonly from: 'query'; readonly url: string }
+)
+
+export interface FederationConfig {
+  /** One of these must have registered it; null: any. */
+  readonly requireRegistrationAuthority: readonly string[] | null
+  /** It must have all of these. */
+  readonly requireEntityAttributes: readonly { readonly name: string; readonly value: string }[]
+  /** Of an external discovery service. */
+  readonly discoveryUrl?: string
+  /** Attributes whose values end in @ and a scope. */
+  readonly scopedAttributes: readonly string[]
 }
 
 export interface OidcConfig extends Provider, Freshness {

@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { dirname, resolve } from 'node:path'
 import type * as ajvModule from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { administratorGroup, passwordMethod } from '../model/accounts.ts'
@@ -19,6 +18,7 @@ import {
   type SingleSignOnConfig,
 } from './providers.ts'
 import { type DirectoryBlock, readDirectory } from './read-directory.ts'
+import { readSamlProvider, type SamlMembers } from './read-saml-provider.ts'
 import {
   type Complain,
   readSaml,
@@ -52,7 +52,11 @@ type InFile<T extends AnyProvider | DirectoryBlock> = Omit<
   readonly secret?: SecretPlace
   readonly clientSecret?: SecretPlace
 }
-type ProviderBlock = InFile<SamlConfig> | InFile<OidcConfig> | InFile<ProxyConfig> | InFile<DirectoryBlock>
+type ProviderBlock =
+  | (Omit<InFile<SamlConfig>, keyof SamlMembers> & SamlMembers)
+  | InFile<OidcConfig>
+  | InFile<ProxyConfig>
+  | InFile<DirectoryBlock>
 
 /** Loaded and compiled only if there is a block to check: that takes longer than most commands, and 10 MB. */
 function compile() {
@@ -138,7 +142,7 @@ function readProvider(given: ProviderBlock, where: string, surroundings: Surroun
     place === undefined ? null : readSecret(place, `${where}.${name}`, surroundings)
   switch (common.kind) {
     case 'saml':
-      return { ...common, metadata: resolve(dirname(surroundings.file), common.metadata) } as SamlConfig
+      return readSamlProvider(common, where, surroundings)
     case 'oidc':
       if (!common.issuer.startsWith('https:') && !isLoopback(common.issuer))
         throw complain(

@@ -21,7 +21,8 @@ export async function* checkSignOn(config: Config, now: number): AsyncIterable<F
   for await (const { level, about, what } of check({ ...config, singleSignOn, addresses }))
     yield { level, about: `sso ${about}`, what, advice: level === 'ok' ? null : seeGuide }
   for (const provider of singleSignOn.providers) {
-    const modified = provider.kind === 'saml' ? statusOf(provider.metadata)?.mtimeMs : undefined
+    const place = provider.kind === 'saml' ? provider.metadata : undefined
+    const modified = place?.from === 'file' ? statusOf(place.path)?.mtimeMs : undefined
     if (modified !== undefined && now - modified > oldMetadata)
       yield findingsAbout(`sso ${provider.id}`).note(
         `its metadata was fetched ${ago(now - modified)}`,

@@ -10,11 +10,16 @@ ul { list-style: none; padding: 0 }
 li { margin: .6rem 0 }
 a.choice { display: block; padding: .8rem 1rem; border: 1px solid color-mix(in srgb, currentColor 35%, transparent); border-radius: .5rem; text-decoration: none; color: inherit }
 a.choice:hover, a.choice:focus-visible { border-color: currentColor; outline: 2px solid currentColor }
+form p.search { display: flex; gap: .5rem; margin: .5rem 0 1rem }
+input, button { font: inherit; padding: .6rem .8rem; border: 1px solid color-mix(in srgb, currentColor 50%, transparent); border-radius: .5rem; background: none; color: inherit }
+input { flex: 1; min-width: 0 }
 code, small { opacity: .75 }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')
 /** The policy of every answer, and this one style (https://www.w3.org/TR/CSP3/#framework-directive-source-list). */
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+/** The same for a page with a form that is sent to ourselves. */
+export const ownFormPolicy = policy.replace("form-action 'none'", "form-action 'self'")
 
 /** @param body HTML; text from elsewhere must have gone through `escapeHtml` */
 export function sendPage(

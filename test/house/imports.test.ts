@@ -38,7 +38,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   query: ['config', 'http', 'storage'],
   dspace: ['config', 'http', 'storage'],
   authn: ['config', 'http', 'storage', 'dspace/epersons.ts'],
-  'authn/sso': ['config', 'http', 'storage', 'authn', 'authn/ldap/check.ts', 'threads'],
+  'authn/sso': ['config', 'http', 'storage', 'authn', 'authn/ldap/check.ts', 'authn/sso/metadata', 'threads'],
+  'authn/sso/metadata': ['config', 'threads'],
   'authn/ldap': ['config', 'http', 'storage', 'authn', 'authn/sso'],
   files: ['storage'],
   downloads: ['config', 'http', 'storage', 'files', 'authn'],
@@ -116,6 +117,7 @@ const libraries: Readonly<Record<string, string>> = {
   pg: 'src/storage/postgres/driver.ts',
   'pg-copy-streams': 'src/storage/postgres/driver.ts',
   'prom-client': 'src/metrics/exposition.ts',
+  saxes: 'src/lib/xml-stream.ts',
   'xml-crypto': 'src/authn/sso/saml-signers.ts',
   'xml-encryption': 'src/authn/sso/saml-signed.ts',
 }

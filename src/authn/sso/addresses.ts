@@ -8,6 +8,8 @@ import type { WaysOn } from './refusals.ts'
 export interface SignOnAddresses {
   /** What a client is told (L4): it may put an address of its own after the last `=`. */
   location(scheme: string, redirectUrl: string): string
+  /** Without parameters. */
+  scheme(scheme: string): string
   /** The same with the address encoded, so that more can follow. */
   start(scheme: string, redirectUrl: string): string
   /** The same after a silent attempt: the next one shows something. */
@@ -31,6 +33,7 @@ export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddr
   return {
     // As the last parameter and not encoded: DSpace's user interface replaces it with its own address.
     location: (scheme, redirectUrl) => `${authn}/${scheme}?redirectUrl=${redirectUrl}`,
+    scheme: scheme => `${authn}/${scheme}`,
     start,
     ask: (scheme, redirectUrl) => `${start(scheme, redirectUrl)}&ask=1`,
     force: (scheme, redirectUrl, provider) => `${start(scheme, redirectUrl)}&provider=${provider}&anew=1`,

@@ -1,8 +1,8 @@
 import type { OidcConfig, ProviderConfig, ProxyConfig, SamlConfig } from '../../config/providers.ts'
 import { ask } from './check-clock.ts'
 import { error, type Found, ok, warning } from './findings.ts'
+import type { IdpMetadata } from './metadata/idp.ts'
 import { transient } from './saml-assertion.ts'
-import type { IdpMetadata } from './saml-idp.ts'
 
 /** Whether what a provider announces is enough for what the configuration takes from it. */
 

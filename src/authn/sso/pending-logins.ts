@@ -11,7 +11,8 @@ import type { Asking, PendingLogin } from './protocol.ts'
  * nothing, and a response counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
  */
 export interface PendingLogins {
-  create(provider: string, redirectUrl: string, asking: Asking): PendingLogin
+  /** @param entityId of the identity provider, where the provider is a federation */
+  create(provider: string, entityId: string | null, redirectUrl: string, asking: Asking): PendingLogin
   /** Sets the attempt's cookie, and clears the oldest if there are too many. */
   keep(request: FastifyRequest, reply: FastifyReply, pendingLogin: PendingLogin): void
   /** Clears the attempt's cookie. @returns undefined when this browser has no such attempt, or it is too old */
@@ -25,7 +26,14 @@ const prefix = 'CARREL-SSO-'
 const family: CookieFamily = { pattern: /^CARREL-SSO-.{8}$/, max: 5, maxBytes: 6_000 }
 const nothing = new Uint8Array()
 
-type Content = readonly [state: string, provider: string, redirectUrl: string, begun: number, asking?: Asking]
+type Content = readonly [
+  state: string,
+  provider: string,
+  redirectUrl: string,
+  begun: number,
+  asking?: Asking,
+  entityId?: string | null,
+]
 
 export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, clock: Clock): PendingLogins {
   const keys = () => keyring().map(secret => deriveKey(secret, 'sign-on', nothing))
@@ -47,21 +55,24 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, cl
     if (!key) return undefined
     const json = Buffer.from(content, 'base64url').toString()
     // An older node doesn't say how.
-    const [state, provider, redirectUrl, begun, asking = 'usual'] = JSON.parse(json) as Content
+    const [state, provider, redirectUrl, begun, asking = 'usual', entityId = null] = JSON.parse(
+      json,
+    ) as Content
     const isAlive = clock.now() < begun + lifetime * 1000
-    return isAlive ? toAttempt(key, { state, provider, redirectUrl, asking }) : undefined
+    return isAlive ? toAttempt(key, { state, provider, entityId, redirectUrl, asking }) : undefined
   }
 
   return {
-    create: (provider, redirectUrl, asking) =>
+    create: (provider, entityId, redirectUrl, asking) =>
       toAttempt(signingKey(), {
         state: randomBytes(32).toString('base64url'),
         provider,
+        entityId,
         redirectUrl,
         asking,
       }),
-    keep: (request, reply, { state, provider, redirectUrl, asking }) => {
-      const content: Content = [state, provider, redirectUrl, clock.now(), asking]
+    keep: (request, reply, { state, provider, entityId, redirectUrl, asking }) => {
+      const content: Content = [state, provider, redirectUrl, clock.now(), asking, entityId]
       const text = Buffer.from(JSON.stringify(content)).toString('base64url')
       const value = `${text}.${signature(signingKey(), text)}`
       cookies.add(request, reply, family, { name: cookieName(state), value, seconds: lifetime })

@@ -4,10 +4,20 @@ import type { ProviderSession } from '../../model/identities.ts'
 /** What every protocol comes down to (docs/decisions/0010): a provider vouches for somebody. */
 export interface Vouched {
   readonly provider: ProviderConfig
+  /** Of a federation, which identity provider. */
+  readonly idp?: VouchingIdp
   readonly attributes: Attributes
   /** The names of all that came, for the log. */
   readonly names: readonly string[]
   readonly session: Pick<ProviderSession, 'name' | 'sid' | 'detail'>
+}
+
+/** What the metadata says of an identity provider that bears on how far its word goes. */
+export interface VouchingIdp {
+  readonly entityId: string
+  readonly displayName: string | null
+  /** In lower case. */
+  readonly scopes: readonly string[]
 }
 
 /** The values of an attribute or claim, by its name as the configuration has it. */
@@ -23,6 +33,8 @@ export type Asking = 'silent' | 'usual' | 'forced'
 export interface PendingLogin {
   readonly provider: string
   readonly asking: Asking
+  /** Of the identity provider, where the entry stands for those of a federation; null otherwise. */
+  readonly entityId: string | null
   /** Known to be allowed. */
   readonly redirectUrl: string
   /** 256 random bits in base64url. */

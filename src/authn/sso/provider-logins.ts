@@ -75,6 +75,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     reply: FastifyReply,
   ): Promise<FastifyReply> {
     const { provider } = vouched
+    const providerName = vouched.idp?.displayName ?? provider.name
     // The provider knows this browser, and would send the same person again.
     const ways = addresses.waysOn(provider.scheme, redirectUrl)
     const members = { ...ways, begin: addresses.force(provider.scheme, redirectUrl, provider.id) }
@@ -83,12 +84,12 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     const { name, sid } = vouched.session
     const read =
       isClean(name) && isClean(sid ?? '')
-        ? readIdentity(provider, vouched.attributes)
+        ? readIdentity(provider, vouched.attributes, vouched.idp)
         : 'the name of the session has control characters or invalid Unicode'
     if (typeof read === 'string') {
       noteRefusal(request.log, provider.id, read, vouched.names)
       await accounts.recordEvent(event(null, 'failure'))
-      throw new Problem('account-refused', `Your account at ${provider.name} may not log in here.`, {
+      throw new Problem('account-refused', `Your account at ${providerName} may not log in here.`, {
         members,
       })
     }
@@ -107,7 +108,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
       await accounts.recordEvent(event(found.eperson?.uuid ?? null, 'failure'))
       throw new Problem(
         'account-refused',
-        `${provider.name} knows you, but you have no account here that this login can use.`,
+        `${providerName} knows you, but you have no account here that this login can use.`,
         { members },
       )
     }
@@ -177,7 +178,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     offerLogout: async (session, method, reply) => {
       const provider = providerOf(session)
       // The last session at a provider may be that of another device.
-      if (provider?.config.scheme !== method || !hasLogout(provider)) return
+      if (provider?.config.scheme !== method || !(await hasLogout(provider, session))) return
       cookies.set(reply, logoutCookie, await tickets.issue('logout', session, patience), patience)
       reply.header('link', `<${addresses.logoutPage}>; rel="logout"`)
     },

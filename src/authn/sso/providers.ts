@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type {
   OidcConfig,
   ProviderConfig,
@@ -7,11 +6,12 @@ import type {
   SamlServiceProvider,
   SingleSignOnConfig,
 } from '../../config/providers.ts'
+import type { ProviderSession } from '../../model/identities.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { createOidc, type Oidc } from './oidc.ts'
+import type { MetadataOf, ProviderMetadata } from './provider-metadata.ts'
 import { createProxy, type TrustedProxy } from './proxy.ts'
 import { createSaml, type Saml } from './saml.ts'
-import { type IdpMetadata, watchMetadata } from './saml-idp.ts'
 import type { SamlMessages } from './saml-messages.ts'
 
 /** The configured providers, each with what speaks its protocol. */
@@ -21,7 +21,7 @@ export interface SamlProvider {
   readonly kind: 'saml'
   readonly config: SamlConfig
   readonly protocol: Saml
-  readonly metadata: () => IdpMetadata
+  readonly metadata: MetadataOf
 }
 export interface OidcProvider {
   readonly kind: 'oidc'
@@ -34,20 +34,18 @@ export interface ProxyProvider {
   readonly protocol: TrustedProxy
 }
 
-type Log = Pick<FastifyBaseLogger, 'error'>
-
 export const createProviders = (
   { providers, saml }: SingleSignOnConfig,
   addresses: SignOnAddresses,
-  log: Log,
+  metadata: ProviderMetadata | undefined,
   messages: SamlMessages,
-): readonly Provider[] => providers.map(config => createProvider(config, saml, addresses, log, messages))
+): readonly Provider[] => providers.map(config => createProvider(config, saml, addresses, metadata, messages))
 
 function createProvider(
   config: ProviderConfig,
   self: SamlServiceProvider,
   addresses: SignOnAddresses,
-  log: Log,
+  allMetadata: ProviderMetadata | undefined,
   messages: SamlMessages,
 ): Provider {
   if (config.kind === 'proxy') return { kind: 'proxy', config, protocol: createProxy(config) }
@@ -56,9 +54,8 @@ function createProvider(
     const protocol = createOidc({ provider: config, callbackUrl, afterLogoutUrl: addresses.afterLogout })
     return { kind: 'oidc', config, protocol }
   }
-  const metadata = watchMetadata(config, why =>
-    log.error({ provider: config.id, why }, 'the metadata of a provider cannot be read'),
-  )
+  if (!allMetadata) throw new Error('there is no metadata for a SAML provider')
+  const metadata = allMetadata.of(config)
   const { samlAcs: acsUrl, samlLogout: logoutUrl } = addresses
   const protocol = createSaml({ provider: config, self, messages, metadata, acsUrl, logoutUrl })
   return { kind: 'saml', config, protocol, metadata }
@@ -67,16 +64,18 @@ function createProvider(
 /** Whether a person who is signed in there may come back without a question (X6). */
 export function mayBeAskedSilently(provider: Provider): boolean {
   if (provider.kind === 'proxy' || !provider.config.silent) return false
-  // The operator has said what the provider should do.
-  return provider.kind === 'saml' || provider.config.parameters.prompt === undefined
+  // Of a federation it isn't known which one to ask. With a prompt, the operator has said what the provider should do.
+  return provider.kind === 'saml'
+    ? provider.config.federation === undefined
+    : provider.config.parameters.prompt === undefined
 }
 
-/** Whether a provider has a logout of its own, as far as that is known without asking it. */
-export function hasLogout(provider: Provider): boolean {
+/** Whether the provider of the session has a logout of its own, as far as that is known without asking it. */
+export async function hasLogout(provider: Provider, { detail }: ProviderSession): Promise<boolean> {
   if (provider.kind === 'proxy') return provider.config.logoutUrl !== undefined
   if (provider.kind === 'oidc') return true
   try {
-    return provider.metadata().logout !== null
+    return (await provider.metadata.find(detail.idp ?? null)).logout !== null
   } catch {
     return false
   }

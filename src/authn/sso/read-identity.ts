@@ -1,6 +1,7 @@
 import type { AnyProvider, Condition } from '../../config/providers.ts'
 import type { Identity, Matching } from '../../model/identities.ts'
-import type { Attributes } from './protocol.ts'
+import { federationOf, isWithin, nameAt, withinScopes } from './federation.ts'
+import type { Attributes, VouchingIdp } from './protocol.ts'
 
 /** What a provider's attributes say about somebody (X3, G2): who it is, and which groups they give. */
 export interface ReadIdentity {
@@ -18,14 +19,29 @@ export const matchingOf = ({ kind, email, create }: AnyProvider): Matching => ({
   sparesPasswords: kind === 'ldap',
 })
 
-/** @returns the reason, in a few words and without a value, where the attributes name nobody */
-export function readIdentity(provider: AnyProvider, attributes: Attributes): ReadIdentity | string {
+/**
+ * @param idp of a federation, which identity provider has sent the attributes
+ * @returns the reason, in a few words and without a value, where the attributes name nobody
+ */
+export function readIdentity(
+  provider: AnyProvider,
+  given: Attributes,
+  idp?: VouchingIdp,
+): ReadIdentity | string {
   const { subject: subjectName, email: emailName, firstName, lastName } = provider.attributes
+  const federation = federationOf(provider)
+  if (federation && !idp) return 'which identity provider of the federation it was is not known'
+  const scopes = idp?.scopes ?? []
+  const attributes = federation ? withinScopes(given, federation.scopedAttributes, scopes) : given
   const subjects = attributes(subjectName)
   const [subject] = subjects
-  if (subject === undefined) return `the attribute ${subjectName} (the subject) is missing`
+  if (subject === undefined)
+    return given(subjectName).length === 0
+      ? `the attribute ${subjectName} (the subject) is missing`
+      : `the attribute ${subjectName} (the subject) has no scope that the metadata gives to this identity provider`
   if (subjects.length > 1) return `the attribute ${subjectName} (the subject) has several values`
-  if (subject.length > 1_024 || !isClean(subject))
+  const full = federation && idp ? nameAt(idp.entityId, subject) : subject
+  if (full.length > 1_024 || !isClean(subject))
     return `the attribute ${subjectName} (the subject) is too long, or has control characters or invalid Unicode`
 
   const meets = ({ attribute, matches }: Condition) =>
@@ -36,11 +52,11 @@ export function readIdentity(provider: AnyProvider, attributes: Attributes): Rea
   if (unmet) return `no value of ${unmet.attribute} meets require`
 
   const [address] = emailName === undefined ? [] : attributes(emailName)
-  const emailIgnored = address === undefined ? null : whyIgnored(provider, address, attributes)
+  const emailIgnored = address === undefined ? null : whyIgnored(provider, address, attributes, scopes)
   return {
     identity: {
       provider: provider.id,
-      subject,
+      subject: full,
       email: address === undefined || emailIgnored !== null ? null : address,
       firstName: nameIn(attributes, firstName),
       lastName: nameIn(attributes, lastName),
@@ -61,6 +77,7 @@ function whyIgnored(
   { email, attributes: names }: AnyProvider,
   address: string,
   attributes: Attributes,
+  scopes: readonly string[],
 ): string | null {
   if (!/^[^\s@]+@[^\s@]+$/.test(address) || address.length > 320 || !isClean(address))
     return 'it is not an e-mail address'
@@ -71,6 +88,8 @@ function whyIgnored(
   if (email.verified === 'claim' && !attributes(claim).some(value => value === 'true' || value === '1'))
     return `the claim ${claim} does not say that it is verified (email.verified)`
   const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  if (email.verified === 'scope' && !isWithin(domain, scopes))
+    return 'its domain is no scope that the metadata gives to this identity provider (email.verified)'
   if (email.domains && !email.domains.some(one => one.toLowerCase() === domain))
     return 'its domain is not one of email.domains'
   return null

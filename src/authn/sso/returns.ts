@@ -91,7 +91,13 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
 
   if (saml.length > 0) {
     app.get('/sso/saml/metadata', async (_request, reply) =>
-      reply.type('application/samlmetadata+xml').send(serviceProviderMetadata(config.saml, addresses)),
+      reply.type('application/samlmetadata+xml').send(
+        serviceProviderMetadata(
+          config.saml,
+          addresses,
+          saml.map(one => one.config).filter(one => one.federation),
+        ),
+      ),
     )
     app.post(
       '/sso/saml/acs',

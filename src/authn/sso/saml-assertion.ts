@@ -1,7 +1,7 @@
 import type { SamlConfig } from '../../config/providers.ts'
+import type { IdpMetadata } from './metadata/idp.ts'
 import { Refused, type Vouched } from './protocol.ts'
 import { requireSignedIn } from './requirements.ts'
-import type { IdpMetadata } from './saml-idp.ts'
 import type { ReadAssertion } from './saml-library.ts'
 import type { MessageHead } from './saml-xml.ts'
 
@@ -83,7 +83,11 @@ export function confirm({ assertion: read }: ReadAssertion, expected: Expected):
   )
 }
 
-export function vouched(provider: SamlConfig, { profile, assertion: read }: ReadAssertion): Vouched {
+export function vouched(
+  provider: SamlConfig,
+  idp: IdpMetadata,
+  { profile, assertion: read }: ReadAssertion,
+): Vouched {
   const assertion = read as Node
   const values = new Map<string, string[]>()
   for (const statement of nodesIn(assertion, 'AttributeStatement'))
@@ -100,6 +104,7 @@ export function vouched(provider: SamlConfig, { profile, assertion: read }: Read
   values.set('NameID', nameID.trim() === '' ? [] : [nameID.trim()])
   return {
     provider,
+    ...(provider.federation && { idp }),
     attributes: name => values.get(name) ?? [],
     names: [...values.keys()].filter(name => values.get(name)?.length),
     session: {

@@ -1,5 +1,5 @@
 import type { SamlServiceProvider } from '../../config/providers.ts'
-import type { IdpMetadata } from './saml-idp.ts'
+import type { IdpMetadata } from './metadata/idp.ts'
 import type { LogoutMessage } from './saml-logout.ts'
 import { type LogoutStatus, logoutResponseXml, redirectWith } from './saml-logout-response.ts'
 

@@ -7,12 +7,13 @@ import { type Query, singleParameters } from '../../http/parameters.ts'
 import type { Identities } from '../../storage/identities.ts'
 import { providerLogoutEvent } from '../audit.ts'
 import type { Tickets } from '../tickets.ts'
+import { sessionNameAt } from './federation.ts'
+import type { IdpMetadata } from './metadata/idp.ts'
 import { Refused } from './protocol.ts'
 import type { SamlProvider } from './providers.ts'
 import { logoutNotUnderstood, logoutRefusalOf, noteRefusal } from './refusals.ts'
 import type { LogoutRequest } from './saml.ts'
 import { bounds } from './saml-bounds.ts'
-import type { IdpMetadata } from './saml-idp.ts'
 import { understood } from './saml-library.ts'
 import { type LogoutMessage, messageInQuery } from './saml-logout.ts'
 import type { LogoutStatus } from './saml-logout-response.ts'
@@ -112,18 +113,21 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   /** @throws Refused where nobody is known who could be answered; Overloaded */
-  const receive = (request: FastifyRequest, message: LogoutMessage): Promise<Received> =>
-    messages.inTurn(clientOf(request), async reader => {
-      const { issuer, id } = await reader.head(message.xml, bounds.logout)
-      const [first, ...more] = issuer === null ? [] : knownAs(issuer)
-      if (!first) throw new Refused('its issuer is not a configured provider')
-      const { protocol } = first.provider
-      const opened = await protocol.readLogout(message, first.idp, reader).catch((error: unknown) => {
+  async function receive(request: FastifyRequest, message: LogoutMessage): Promise<Received> {
+    const client = clientOf(request)
+    const { issuer, id } = await messages.inTurn(client, reader => reader.head(message.xml, bounds.logout))
+    // Between two turns: a metadata query server may take its time.
+    const [first, ...more] = issuer === null ? [] : await knownAs(issuer)
+    if (!first) throw new Refused('its issuer is not a configured provider')
+    const { protocol } = first.provider
+    const opened = await messages.inTurn(client, reader =>
+      protocol.readLogout(message, first.idp, reader).catch((error: unknown) => {
         if (error instanceof Refused) return error
         throw error
-      })
-      return { message, id, known: [first, ...more], request: opened }
-    })
+      }),
+    )
+    return { message, id, known: [first, ...more], request: opened }
+  }
 
   async function end(request: FastifyRequest, { known, request: asked }: Received): Promise<Ended> {
     if (asked instanceof Refused) return { status: 'RequestDenied', why: asked.message }
@@ -132,9 +136,13 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     if (!(await tickets.isFirst('logout-request', `${known[0].provider.config.id}/${id}`, usedFor)))
       return { status: 'RequestDenied', why: 'it was already used' }
     let ended = 0
-    for (const { provider } of known)
+    for (const { provider, idp } of known)
       ended += await identities.endAtProvider(
-        { provider: provider.config.id, name: content.name, sid: null },
+        {
+          provider: provider.config.id,
+          name: sessionNameAt(provider.config, idp.entityId, content.name),
+          sid: null,
+        },
         providerLogoutEvent(request, provider.config),
       )
     return ended > 0
@@ -143,14 +151,13 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   /** A provider whose metadata can't be read now has no name. */
-  function knownAs(issuer: string): Known[] {
-    return providers.flatMap(provider => {
-      try {
-        const idp = provider.metadata()
-        return idp.entityId === issuer ? [{ provider, idp }] : []
-      } catch {
-        return []
-      }
-    })
+  async function knownAs(issuer: string): Promise<Known[]> {
+    const found = await Promise.all(
+      providers.map(async provider => {
+        const idp = await provider.metadata.lookUp(issuer).catch(() => undefined)
+        return idp && { provider, idp }
+      }),
+    )
+    return found.filter(one => one !== undefined)
   }
 }

@@ -2,10 +2,14 @@ import type { SamlServiceProvider } from '../../config/providers.ts'
 import { escapeHtml } from '../../http/html-page.ts'
 import type { SignOnAddresses } from './addresses.ts'
 
-/** What an identity provider needs to know about Carrel (SAML 2.0 Metadata §2.4.4). */
+/**
+ * What an identity provider needs to know about Carrel (SAML 2.0 Metadata §2.4.4), and a discovery service: where it may
+ * send browsers back to (Identity Provider Discovery Service Protocol and Profile §3).
+ */
 export function serviceProviderMetadata(
   { entityId, keys }: SamlServiceProvider,
   addresses: SignOnAddresses,
+  federations: readonly { readonly scheme: string }[],
 ): string {
   const certificate = keys?.certificate.replaceAll(/-----[^-]+-----|\s/g, '')
   const key = (use: string, methods: string) =>
@@ -24,13 +28,20 @@ export function serviceProviderMetadata(
         `\n    <md:SingleLogoutService Binding="${bindings}${binding}" Location="${escapeHtml(addresses.samlLogout)}"/>`,
     )
     .join('')
+  const discovery = [...new Set(federations.map(({ scheme }) => scheme))].map(
+    (scheme, index) =>
+      `\n      <idpdisc:DiscoveryResponse xmlns:idpdisc="${discoveryBinding}" Binding="${discoveryBinding}" Location="${escapeHtml(addresses.scheme(scheme))}" index="${index}"/>`,
+  )
+  const extensions =
+    discovery.length === 0 ? '' : `\n    <md:Extensions>${discovery.join('')}\n    </md:Extensions>`
   return `<?xml version="1.0" encoding="UTF-8"?>
 <md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${escapeHtml(entityId)}">
-  <md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol" AuthnRequestsSigned="${keys !== null}" WantAssertionsSigned="true">${key('signing', '')}${key('encryption', encryption)}${logout}
+  <md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol" AuthnRequestsSigned="${keys !== null}" WantAssertionsSigned="true">${extensions}${key('signing', '')}${key('encryption', encryption)}${logout}
     <md:AssertionConsumerService Binding="${bindings}HTTP-POST" Location="${escapeHtml(addresses.samlAcs)}" index="0" isDefault="true"/>
   </md:SPSSODescriptor>
 </md:EntityDescriptor>
 `
 }
 
+const discoveryBinding = 'urn:oasis:names:tc:SAML:profiles:SSO:idp-discovery-protocol'
 const bindings = 'urn:oasis:names:tc:SAML:2.0:bindings:'

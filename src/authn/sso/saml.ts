@@ -1,9 +1,11 @@
 import type { SamlConfig, SamlServiceProvider } from '../../config/providers.ts'
 import type { Client } from '../../lib/fair-queue.ts'
+import { nameWithout, vouchedInFederation } from './federation.ts'
+import type { IdpMetadata } from './metadata/idp.ts'
 import { Declined, type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
+import type { MetadataOf } from './provider-metadata.ts'
 import { confirm, unspecified, vouched } from './saml-assertion.ts'
 import { bounds } from './saml-bounds.ts'
-import type { IdpMetadata } from './saml-idp.ts'
 import { Library, type LibraryOptions, ValidateInResponseTo } from './saml-library.ts'
 import type { LogoutContent, LogoutMessage } from './saml-logout.ts'
 import { type Answerable, answerLogout, type LogoutAnswer } from './saml-logout-answer.ts'
@@ -41,7 +43,7 @@ interface Parts {
   readonly provider: SamlConfig
   readonly self: SamlServiceProvider
   readonly messages: SamlMessages
-  readonly metadata: () => IdpMetadata
+  readonly metadata: MetadataOf
   readonly acsUrl: string
   readonly logoutUrl: string
 }
@@ -88,7 +90,7 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
 
   return {
     begin: async pendingLogin => {
-      const saml = library(metadata(), {
+      const saml = library(await metadata.find(pendingLogin.entityId), {
         generateUniqueId: () => requestId(pendingLogin),
         forceAuthn: pendingLogin.asking === 'forced',
         passive: pendingLogin.asking === 'silent',
@@ -97,7 +99,7 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
     },
 
     accept: async (response, pendingLogin, client) => {
-      const idp = metadata()
+      const idp = await metadata.find(pendingLogin.entityId)
       const xml = decode(response, bounds.response)
       const { head, read } = await messages.inTurn(client, async reader => {
         const head = await reader.head(xml, bounds.response)
@@ -109,7 +111,7 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
         return { head, read: await reader.openResponse(xml, keysOf(idp), self.entityId) }
       })
       confirm(read, { provider, idp, acsUrl, skew, requestId: requestId(pendingLogin), head })
-      return vouched(provider, read)
+      return vouchedInFederation(vouched(provider, idp, read), idp.entityId)
     },
 
     readLogout: async (message, idp, reader) => {
@@ -122,11 +124,11 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
     answerLogout: (request, status, idp) => answerLogout({ request, status, idp, self, sign: messages.sign }),
 
     logoutUrl: async ({ name, sid, detail }) => {
-      const idp = metadata()
+      const idp = await metadata.find(detail.idp ?? null)
       if (idp.logout === null) return undefined
       const user = {
         issuer: idp.entityId,
-        nameID: name,
+        nameID: nameWithout(name, detail.idp),
         nameIDFormat: detail.format ?? unspecified,
         ...(detail.nameQualifier && { nameQualifier: detail.nameQualifier }),
         ...(detail.spNameQualifier && { spNameQualifier: detail.spNameQualifier }),

@@ -17,6 +17,7 @@ import { createLastProvider } from './last-provider.ts'
 import { providerLogoutRoutes } from './logouts.ts'
 import { createPendingLogins } from './pending-logins.ts'
 import { createProviderLogins, type ProviderLogins } from './provider-logins.ts'
+import { createProviderMetadata } from './provider-metadata.ts'
 import { createProviders } from './providers.ts'
 import { createRedirects } from './redirects.ts'
 import { noteRepeats } from './refusals.ts'
@@ -33,7 +34,7 @@ export interface SingleSignOn extends Pick<ProviderLogins, 'trade' | 'offerLogou
 export interface SingleSignOnParts {
   readonly accounts: Accounts
   readonly addresses: Addresses
-  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'realm'> & {
+  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'dataFolder' | 'realm'> & {
     readonly singleSignOn: SingleSignOnConfig
   }
   readonly clock: Clock
@@ -48,7 +49,7 @@ export interface SingleSignOnParts {
 
 export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
   const { accounts, clock, keyring, limits, log, measures, identities, specialGroups, threads } = parts
-  const { singleSignOn: config, realm } = parts.config
+  const { singleSignOn: config, dataFolder, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
   const cookies = signOnCookies(parts.config.baseUrl)
   const tickets = createTickets(identities, clock)
@@ -57,7 +58,10 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
     loops: limits.loops,
     measures: measures.queue('saml messages'),
   })
-  const providers = createProviders(config, addresses, log, messages)
+  const metadata = config.providers.some(({ kind }) => kind === 'saml')
+    ? createProviderMetadata({ dataFolder, log, providers: config.providers, threads })
+    : undefined
+  const providers = createProviders(config, addresses, metadata, messages)
   const lastProvider = createLastProvider(cookies)
   const logins = createProviderLogins({
     accounts,
@@ -77,6 +81,7 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
     offerLogout: logins.offerLogout,
     register: app => {
       app.addHook('onClose', async () => {
+        await metadata?.close()
         await messages.close()
         await noteRepeats(log)
       })

@@ -5,6 +5,8 @@ import { badParameter, type Query, singleParameters, tokenParameter } from '../.
 import { Problem } from '../../http/problems.ts'
 import { clientAddress, siteOf } from '../../lib/addresses.ts'
 import type { SignOnAddresses } from './addresses.ts'
+import { type Choice, choose } from './discovery.ts'
+import { federationOf } from './federation.ts'
 import type { LastProvider } from './last-provider.ts'
 import type { PendingLogins } from './pending-logins.ts'
 import { type Asking, Refused } from './protocol.ts'
@@ -68,8 +70,16 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
       if (provider.kind === 'proxy')
         return fromProxy(provider, redirectUrl, given.returned !== undefined, request, reply)
+      const federation = federationOf(provider.config)
+      if (!federation && given.entityID !== undefined)
+        throw badParameter('entityID', given.entityID, `${provider.config.id} is not a federation.`)
+      if (provider.kind === 'saml' && federation) {
+        const chosen = await choice({ provider, federation, redirectUrl, given }, request, reply)
+        if (chosen) return chosen
+      }
+      const entityId = given.entityID ?? null
       const asking: Asking = silent ? 'silent' : given.anew === undefined ? 'usual' : 'forced'
-      const pendingLogin = pendingLogins.create(provider.config.id, redirectUrl, asking)
+      const pendingLogin = pendingLogins.create(provider.config.id, entityId, redirectUrl, asking)
       let url: string
       try {
         url = await provider.protocol.begin(pendingLogin)
@@ -79,6 +89,24 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       pendingLogins.keep(request, reply, pendingLogin)
       return reply.redirect(url, 303)
     })
+  }
+
+  /** @returns the page where the user chooses, or the way to it; undefined where that is done */
+  async function choice(
+    { given, ...rest }: Choice & { readonly given: { readonly entityID?: string } },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply | undefined> {
+    const { provider, redirectUrl } = rest
+    const { entityID } = given
+    try {
+      if (entityID === undefined)
+        return await choose(reply, { ...rest, given }, addresses, { sender: config.saml.entityId, realm })
+      if (await provider.metadata.lookUp(entityID)) return undefined
+    } catch (error) {
+      throw refusal(error, provider, redirectUrl, request)
+    }
+    throw badParameter('entityID', entityID, `${provider.config.name} has no such identity provider.`)
   }
 
   const refusal = (error: unknown, { config }: Provider, redirectUrl: string, request: FastifyRequest) =>
@@ -142,7 +170,16 @@ function readStart(request: FastifyRequest, from: readonly Provider[]) {
   const isOurs = from.some(({ config }) => config.id === provider)
   // A token that comes along must not get into the address (T10).
   if (redirectUrl === undefined || query.values.has(tokenParameter))
-    return singleParameters(query, ['redirectUrl', 'provider', 'returned', 'anew', 'ask'])
+    return singleParameters(query, [
+      'redirectUrl',
+      'provider',
+      'returned',
+      'anew',
+      'ask',
+      'entityID',
+      'search',
+      'page',
+    ])
   if (provider === undefined) return { redirectUrl }
   return isOurs ? { redirectUrl, provider } : { redirectUrl: `${redirectUrl}&provider=${provider}` }
 }

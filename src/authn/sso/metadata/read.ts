@@ -1,0 +1,130 @@
+import { attributeOf, readXml, type XmlElement } from '../../../lib/xml-stream.ts'
+import { isIdpRole, readEntities, secondsOf, validUntilOf } from './entities.ts'
+import { type Idp, idpIn } from './idp.ts'
+import { PackedIdps } from './packed.ts'
+import { verifyWhileReading } from './signature.ts'
+
+/** Which identity providers of metadata are kept. */
+export interface Wanted {
+  readonly entityIds: ReadonlySet<string>
+  /** Whether the only one is kept, whatever its name. */
+  readonly only: boolean
+  /** Whether one of any other name is. */
+  letsIn(idp: Idp): boolean
+  /** Whether `letsIn` has to be asked. */
+  readonly others: boolean
+}
+
+export interface Reading {
+  readonly idps: Pick<PackedIdps, 'get' | 'keys' | 'size' | 'values'>
+  /** Identity providers that come twice. */
+  readonly twice: ReadonlySet<string>
+  /** Identity providers that were let in but can't be used, with the reason. */
+  readonly unusable: ReadonlyMap<string, string>
+  /** Some names of identity providers, for messages. */
+  readonly names: readonly string[]
+  /** Of all that is described, in milliseconds since 1970. */
+  readonly validUntil: number | null
+  /** Seconds. */
+  readonly cacheDuration: number | null
+}
+
+/** Bytes. */
+export const maxMetadata = 128 * 1024 * 1024
+/** Characters that are read in one go: a few milliseconds. */
+const pieceSize = 64 * 1024
+const maxNames = 4
+
+/**
+ * Reads metadata piece by piece, and checks its signature if there are certificates.
+ * @throws Error saying what is wrong with it; nothing of it may be used then
+ */
+export async function readMetadata(
+  chunks: AsyncIterable<Uint8Array>,
+  certificates: readonly string[],
+  wanted: Wanted,
+): Promise<Reading> {
+  const idps = new PackedIdps()
+  const seen = new Set<string>()
+  const twice = new Set<string>()
+  const unusable = new Map<string, string>()
+  const names: string[] = []
+  let root: XmlElement | undefined
+
+  const note = (entityId: string) => {
+    if (seen.has(entityId)) twice.add(entityId)
+    seen.add(entityId)
+    if (names.length < maxNames) names.push(entityId)
+  }
+  const entities = readEntities(
+    {
+      wants: entityId => wanted.others || wanted.entityIds.has(entityId) || (wanted.only && seen.size < 2),
+      pass: note,
+      take: (entity, validUntil) => {
+        if (!entity.children.some(one => typeof one !== 'string' && isIdpRole(one))) return
+        const entityId = attributeOf(entity, 'entityID') ?? ''
+        note(entityId)
+        try {
+          const idp = idpIn(entity, validUntil)
+          const isNamed = wanted.only || wanted.entityIds.has(entityId)
+          if (idp && (isNamed || wanted.letsIn(idp))) idps.set(entityId, idp)
+        } catch (error) {
+          unusable.set(entityId, (error as Error).message)
+        }
+      },
+    },
+    element => {
+      root = element
+    },
+  )
+  const verified = certificates.length === 0 ? undefined : verifyWhileReading(certificates, entities)
+  const reader = readXml(verified ?? entities)
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > maxMetadata) throw new Error(`it is larger than ${maxMetadata / 1024 / 1024} MiB`)
+    for (let at = 0; at < chunk.length; at += pieceSize)
+      reader.write(textIn(() => decoder.decode(chunk.subarray(at, at + pieceSize), { stream: true })))
+  }
+  reader.write(textIn(() => decoder.decode()))
+  reader.end()
+  verified?.end()
+  if (!root) throw new Error('it is empty')
+  return {
+    idps,
+    twice,
+    unusable,
+    names,
+    validUntil: validUntilOf(root),
+    cacheDuration: secondsOf(attributeOf(root, 'cacheDuration')),
+  }
+}
+
+function textIn(decode: () => string): string {
+  try {
+    return decode()
+  } catch {
+    throw new Error('it is not UTF-8')
+  }
+}
+
+/**
+ * The identity provider that an entry stands for.
+ * @param entityId null: the only one that there is
+ * @returns why there is none, as a text
+ */
+export function oneOf({ idps, twice, unusable, names }: Reading, entityId: string | null): Idp | string {
+  const shown = `${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`
+  const [first] = names
+  if (first === undefined) return 'it describes no SAML 2.0 identity provider'
+  if (entityId === null && names.some(one => one !== first))
+    return `it describes several identity providers: choose one with entityId (${shown})`
+  const name = entityId ?? first
+  if (twice.has(name)) return `it describes the identity provider ${name} twice`
+  return (
+    idps.get(name) ??
+    unusable.get(name) ??
+    `it does not describe the identity provider ${name}, only ${shown}`
+  )
+}

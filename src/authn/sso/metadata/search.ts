@@ -1,0 +1,72 @@
+import type { Idp } from './idp.ts'
+import { hasAttribute } from './rules.ts'
+
+/** A page of the identity providers that a user may choose from. */
+export interface Found {
+  readonly total: number
+  /** From 1. */
+  readonly page: number
+  readonly pages: number
+  readonly idps: readonly { readonly entityId: string; readonly name: string }[]
+}
+
+export interface SearchIndex {
+  /** @param text what the user has typed: words of a name, a domain, or an e-mail address */
+  search(text: string, page: number): Found
+}
+
+const pageSize = 20
+const maxWords = 8
+/** SAML Metadata Extension for Entity Attributes, and REFEDS's category: not to be offered, but it may log in. */
+const category = 'http://macedir.org/entity-category'
+const hidden = 'http://refeds.org/category/hide-from-discovery'
+
+export function createIndex(idps: Iterable<Idp>): SearchIndex {
+  const all = []
+  // One after the other: as objects, all of a federation take far more than their names.
+  for (const { metadata, listing } of idps) {
+    if (hasAttribute(listing, category, hidden)) continue
+    const { names, keywords, domainHints } = listing
+    const { entityId, scopes } = metadata
+    all.push({
+      entityId,
+      name: (names[0] ?? entityId).slice(0, 200),
+      text: folded([...names, ...keywords, ...domainHints, ...scopes, entityId].join('\n')),
+    })
+  }
+  const entries = all.toSorted((a, b) => compareNames(a.name, b.name) || (a.entityId < b.entityId ? -1 : 1))
+  return {
+    search: (text, page) => {
+      const words = wordsOf(text)
+      const found =
+        words.length === 0 ? entries : entries.filter(one => words.every(word => one.text.includes(word)))
+      const [first = ''] = words
+      // A name that begins with what was typed is what most people mean.
+      const begins = found.filter(({ text: names }) => names.startsWith(first))
+      const ordered =
+        first === '' ? found : [...begins, ...found.filter(({ text: names }) => !names.startsWith(first))]
+      const pages = Math.max(1, Math.ceil(ordered.length / pageSize))
+      const at = Math.min(Math.max(1, page), pages)
+      const shown = ordered.slice((at - 1) * pageSize, at * pageSize)
+      return {
+        total: ordered.length,
+        page: at,
+        pages,
+        idps: shown.map(({ entityId, name }) => ({ entityId, name })),
+      }
+    },
+  }
+}
+
+/** Of an e-mail address, the domain. */
+const wordsOf = (text: string): string[] =>
+  folded(text)
+    .split(/\s+/)
+    .map(word => word.slice(word.lastIndexOf('@') + 1))
+    .filter(word => word !== '')
+    .slice(0, maxWords)
+
+/** Without case and accents. */
+const folded = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+
+const { compare: compareNames } = new Intl.Collator('en')

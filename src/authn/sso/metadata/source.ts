@@ -1,0 +1,165 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { fetchMetadata, type Version } from './fetch.ts'
+import { createKeptCopy } from './kept-copy.ts'
+import { type Reading, readMetadata, type Wanted } from './read.ts'
+
+/** Where metadata of several entities comes from, and what was read from there last. */
+export interface Source {
+  /**
+   * What serves now. It is waited for only where nothing that is valid serves, and no longer than some seconds.
+   * @returns why there is nothing, as a text
+   */
+  current(): Promise<Reading | string>
+  close(): void
+}
+
+export interface SourceParts {
+  /** PEM; none: the signature isn't checked. */
+  readonly certificates: readonly string[]
+  readonly wanted: Wanted
+  /** Is told each reading that succeeded. */
+  readonly arrived: (reading: Reading) => void
+  /** Is told each reason once, until a reading succeeds again. */
+  readonly complain: (why: string) => void
+}
+
+/** Milliseconds that somebody who logs in waits for the first reading. */
+const patience = 20_000
+/** Milliseconds for fetching a file. */
+const timeToFetch = 5 * 60_000
+/** Milliseconds until a server that failed is asked again. */
+const retryAfter = 5 * 60_000
+const longestTimer = 24 * 3_600_000
+
+/** What both kinds share: one reading at a time, and the last good one. */
+function createReader({ certificates, wanted, arrived, complain }: SourceParts) {
+  let good: Reading | undefined
+  let why = 'its metadata is still being read'
+  let told: string | undefined
+  let busy: Promise<void> | undefined
+  let next = Promise.withResolvers<void>()
+  const isValid = () => good && (good.validUntil === null || good.validUntil > Date.now())
+  return {
+    read: async (chunks: AsyncIterable<Uint8Array>): Promise<Reading> => {
+      const reading = await readMetadata(chunks, certificates, wanted)
+      if (reading.names.length === 0) throw new Error('it describes no SAML 2.0 identity provider')
+      good = reading
+      told = undefined
+      arrived(reading)
+      next.resolve()
+      next = Promise.withResolvers()
+      return reading
+    },
+    /** Does nothing while something is under way. */
+    begin: (work: () => Promise<void>): void => {
+      busy ??= work()
+        .catch((error: unknown) => {
+          why = error instanceof Error ? error.message : String(error)
+          if (why !== told) complain(why)
+          told = why
+        })
+        .finally(() => {
+          busy = undefined
+        })
+    },
+    get isBusy() {
+      return busy !== undefined
+    },
+    current: async (): Promise<Reading | string> => {
+      const end = performance.now() + patience
+      for (let left = patience; !isValid() && busy && left > 0; left = end - performance.now())
+        await within(left, Promise.race([busy, next.promise]))
+      return good ?? why
+    },
+  }
+}
+
+/** A file, which is read again when it has changed. */
+export function fileSource(path: string, parts: SourceParts): Source {
+  const reader = createReader(parts)
+  let seen: string | undefined
+  async function look(): Promise<void> {
+    const found = await stat(path, { bigint: true }).catch(() => undefined)
+    const now = found === undefined ? 'nothing' : `${found.mtimeNs}/${found.size}/${found.ino}`
+    if (now === seen || reader.isBusy) return
+    seen = now
+    reader.begin(async () => void (await reader.read(createReadStream(path))))
+  }
+  void look()
+  return {
+    current: async () => {
+      await look()
+      return reader.current()
+    },
+    close: () => {},
+  }
+}
+
+/**
+ * An address, which is asked again and again; the last good copy is kept on disk.
+ * @param folder of the copies
+ * @param refresh seconds between two requests, unless the metadata asks for less
+ */
+export function addressSource(url: string, folder: string, refresh: number, parts: SourceParts): Source {
+  const reader = createReader(parts)
+  const copy = createKeptCopy(folder, url)
+  const closing = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let version: Version = {}
+  let cacheDuration: number | null = null
+
+  async function readCopy(): Promise<void> {
+    const kept = await copy.version()
+    if (!kept) return
+    cacheDuration = (await reader.read(copy.read())).cacheDuration
+    version = kept
+  }
+
+  async function update(): Promise<void> {
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeToFetch)])
+    const fetched = await fetchMetadata(url, version, signal)
+    if (fetched.kind === 'unknown') throw new Error('its server does not know this address (404)')
+    if (fetched.kind === 'unchanged') return
+    const reading = await copy.replace(fetched.body, fetched.version, reader.read)
+    version = fetched.version
+    cacheDuration = reading.cacheDuration
+  }
+
+  function schedule(milliseconds: number): void {
+    if (closing.signal.aborted) return
+    timer = setTimeout(() => reader.begin(updateAndGoOn), Math.min(milliseconds, longestTimer))
+  }
+
+  async function updateAndGoOn(): Promise<void> {
+    try {
+      await update()
+      schedule(Math.max(minRefresh, Math.min(refresh, cacheDuration ?? refresh)) * 1000)
+    } catch (error) {
+      schedule(Math.min(refresh * 1000, retryAfter))
+      if (!closing.signal.aborted) throw error
+    }
+  }
+  const minRefresh = Math.min(refresh, 60)
+
+  // A copy that can't be used any more, as with another certificate, is only a reason to ask for a new one.
+  reader.begin(() =>
+    readCopy()
+      .catch(() => {})
+      .then(updateAndGoOn),
+  )
+  return {
+    current: reader.current,
+    close: () => {
+      closing.abort()
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, milliseconds)
+  await Promise.race([work, promise])
+  clearTimeout(timer)
+}

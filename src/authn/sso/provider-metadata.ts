@@ -1,0 +1,118 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { ProviderConfig, SamlConfig } from '../../config/providers.ts'
+import { Overloaded } from '../../lib/fair-queue.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import type { Thread } from '../../threads/thread.ts'
+import type { Threads } from '../../threads/threads.ts'
+import type { IdpMetadata } from './metadata/idp.ts'
+import type { Found } from './metadata/search.ts'
+import type { MetadataHandlers, MetadataThreadData } from './metadata/thread.ts'
+import { Refused, Unavailable } from './protocol.ts'
+
+/** The metadata of all SAML providers, as the service's thread has it (docs/decisions/0030). */
+export interface ProviderMetadata {
+  of(provider: SamlConfig): MetadataOf
+  close(): Promise<void>
+}
+
+/** That of one entry of the configuration. */
+export interface MetadataOf {
+  /**
+   * @param entityId of a federation, the identity provider; null otherwise
+   * @throws Unavailable; Refused if the entry doesn't stand for an identity provider of that name
+   */
+  find(entityId: string | null): Promise<IdpMetadata>
+  /** The same for a name that somebody else gave. @returns undefined if the entry doesn't stand for it */
+  lookUp(entityId: string): Promise<IdpMetadata | undefined>
+  /** @throws Unavailable */
+  search(text: string, page: number): Promise<Found>
+}
+
+interface Parts {
+  readonly dataFolder: string
+  readonly log: Pick<FastifyBaseLogger, 'error'>
+  readonly providers: readonly ProviderConfig[]
+  readonly threads: Threads
+}
+
+/** Calls without an answer. The thread takes less than a millisecond for most. */
+const maxWaiting = 500
+/** Milliseconds between two looks for what went wrong in the thread. */
+const lookEvery = 5_000
+/** Milliseconds before a thread that has ended is started again: what has ended it may end it again. */
+const restartAfter = 10_000
+
+/** @throws Unavailable where the thread has ended meanwhile */
+async function answered<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw new Unavailable('the thread that reads metadata has ended')
+    throw error
+  }
+}
+
+export function createProviderMetadata({ dataFolder, log, providers, threads }: Parts): ProviderMetadata {
+  const data: MetadataThreadData = {
+    folder: dataFolder,
+    entries: providers
+      .filter(one => one.kind === 'saml')
+      .map(({ id, metadata, entityId = null, federation = null }) => ({
+        id,
+        metadata,
+        entityId,
+        federation,
+      })),
+  }
+  const start = () => threads.start<MetadataHandlers>('authn/sso/metadata/thread', 0, data)
+  let thread: Thread<MetadataHandlers> = start()
+  let started = performance.now()
+
+  function running(): Thread<MetadataHandlers> {
+    if (thread.hasEnded) {
+      if (performance.now() - started < restartAfter)
+        throw new Unavailable('the thread that reads metadata has ended; it is started again soon')
+      log.error('the thread that reads metadata has ended and is started again')
+      thread = start()
+      started = performance.now()
+    }
+    if (thread.busy > maxWaiting) throw new Overloaded('Too many logins wait for metadata.')
+    return thread
+  }
+
+  async function lookForComplaints(): Promise<void> {
+    if (thread.hasEnded) return
+    for (const { provider, why } of await thread.call('takeComplaints'))
+      log.error({ provider, why }, 'the metadata of a provider cannot be read')
+  }
+  const timer = setInterval(() => void lookForComplaints().catch(() => {}), lookEvery).unref()
+
+  async function ask(id: string, entityId: string | null): Promise<IdpMetadata | undefined> {
+    const answer = await answered(running().call('find', id, entityId))
+    if (answer.kind === 'unavailable') {
+      await lookForComplaints()
+      throw new Unavailable(answer.why)
+    }
+    return answer.kind === 'found' ? answer.idp : undefined
+  }
+
+  return {
+    of: ({ id }) => ({
+      find: async entityId => {
+        const idp = await ask(id, entityId)
+        if (!idp) throw new Refused('the identity provider is not one that this entry stands for')
+        return idp
+      },
+      lookUp: entityId => ask(id, entityId),
+      search: async (text, page) => {
+        const found = await answered(running().call('search', id, text, page))
+        if (typeof found === 'string') throw new Unavailable(`its metadata: ${found}`)
+        return found
+      },
+    }),
+    close: async () => {
+      clearInterval(timer)
+      await thread.close()
+    },
+  }
+}
