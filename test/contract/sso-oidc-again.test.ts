@@ -190,7 +190,7 @@ onOne('X6 of several providers the last one is asked, and otherwise the person c
 
 onOne('X6 what the cookie holds is the id of a configured provider, or nothing', async t => {
   const service = await start(t)
-  for (const value of ['', 'nobody', 'companyx', '__proto__', 'company&anew=1', '%00', 'x'.repeat(5_000)]) {
+  for (const value of ['', 'nobody', 'companyx', '__proto__', 'company&force=1', '%00', 'x'.repeat(5_000)]) {
     const browser = browserOf(service)
     browser.cookies.set(new URL(baseUrl), remembered, value)
     assert.deepEqual(prompts(await go(browser, startOf({}))), [null], value.slice(0, 20))

@@ -119,7 +119,7 @@ onOne('X8 a provider that ignores the age is asked for a login once, and then re
   const browser = browserOf(service)
   const returned = await authenticate(browser, await begin(browser, { provider: 'late' }))
   const again = await browser.open(returned)
-  assert.equal(locationOf(again)?.searchParams.get('anew'), '1')
+  assert.equal(locationOf(again)?.searchParams.get('force'), '1')
   providers.tell('late', idTokenWith({ auth_time: now() }))
   const { page } = await browser.follow(again, next => next.href === home)
   assert.equal(page.answer.headers.get('location'), home)

@@ -167,7 +167,7 @@ onOne('X8 a SAML provider that ignores ForceAuthn is asked once, and then refuse
   const { service, provider } = await start(t, { maxAge: 600 })
   const one = await begin(service, provider)
   const next = locationOf(await answerWith(one, { authnInstant: -3_600 }))
-  assert.equal(next.searchParams.get('anew'), '1')
+  assert.equal(next.searchParams.get('force'), '1')
   const location = locationOf(await one.visitor.get(next))
   const xml = requestIn(location)
   assert.deepEqual(howAsked(xml), forced)

@@ -5,14 +5,11 @@ import { test } from 'node:test'
 import { repository } from '../support/service/process.ts'
 
 /** Words that a native-speaking engineer would not write here, in documents, messages, names and comments. */
-const quaint =
-  /\b(mend(s|ed|ing)?|cease[sd]?|whoever|whomever|hitherto|therein|turnstile)\b|\banew\b(?![=,:']|\s*!==)|«|»/i
+const quaint = /\b(mend(s|ed|ing)?|cease[sd]?|whoever|whomever|hitherto|therein|turnstile|anew)\b|«|»/i
 
 /** Where such a word is the subject. */
 const quotes: readonly RegExp[] = [
   /Names such as `gone`, `look`, `places` or `turnstile`/,
-  // A parameter of the addresses that single sign-on makes itself.
-  /['.&]anew\b/,
   /Be Whoever You Want to Be/,
 ]
 

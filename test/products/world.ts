@@ -100,7 +100,7 @@ export async function tryLogIn(page: Page, { ui, address }: World, login: Login)
 }
 
 /**
- * Begins a login anew, with the cookies of the browser and with headers that say that it is Ruth, and that the proxy says
+ * Begins another login, with the cookies of the browser and with headers that say that it is Ruth, and that the proxy says
  * so. @returns where the proxy or Carrel sends it; a page that is loaded next gets the session, if there is one
  */
 export async function pretend(page: Page, world: World, scheme: string, secret: string): Promise<string> {

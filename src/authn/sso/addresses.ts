@@ -36,7 +36,7 @@ export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddr
     scheme: scheme => `${authn}/${scheme}`,
     start,
     ask: (scheme, redirectUrl) => `${start(scheme, redirectUrl)}&ask=1`,
-    force: (scheme, redirectUrl, provider) => `${start(scheme, redirectUrl)}&provider=${provider}&anew=1`,
+    force: (scheme, redirectUrl, provider) => `${start(scheme, redirectUrl)}&provider=${provider}&force=1`,
     waysOn: (scheme, redirectUrl) => ({ begin: start(scheme, redirectUrl), back: redirectUrl }),
     samlMetadata: `${sso}/saml/metadata`,
     samlAcs: `${sso}/saml/acs`,

@@ -13,7 +13,7 @@ export interface Choice {
   readonly federation: FederationConfig
   readonly redirectUrl: string
   /** The parameters of the start as they came. */
-  readonly given: Partial<Record<'returned' | 'anew' | 'search' | 'page', string>>
+  readonly given: Partial<Record<'returned' | 'force' | 'search' | 'page', string>>
 }
 
 const longestSearch = 200
@@ -26,7 +26,7 @@ export async function choose(
   { sender, realm }: { readonly sender: string; readonly realm: string },
 ): Promise<FastifyReply> {
   const { config } = provider
-  const again = `${startOf(config, redirectUrl, addresses)}${given.anew === undefined ? '' : '&anew=1'}`
+  const again = `${startOf(config, redirectUrl, addresses)}${given.force === undefined ? '' : '&force=1'}`
   const { discoveryUrl } = federation
   if (discoveryUrl !== undefined && given.returned === undefined)
     return reply.redirect(discoveryAddress(discoveryUrl, sender, `${again}&returned=1`), 303)
@@ -41,7 +41,7 @@ export async function choose(
     redirectUrl,
     provider: config.id,
     returned: '1',
-    ...(given.anew !== undefined && { anew: '1' }),
+    ...(given.force !== undefined && { force: '1' }),
   }
   return sendPage(
     reply,

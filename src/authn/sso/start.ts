@@ -62,7 +62,7 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       const given = readStart(request, ofScheme)
       const redirectUrl = redirects(given.redirectUrl ?? config.defaultRedirectUrl)
       const last = lastProvider.take(request, reply)
-      const isFree = [given.provider, given.anew, given.ask].every(one => one === undefined)
+      const isFree = [given.provider, given.force, given.ask].every(one => one === undefined)
       const silent = isFree
         ? ofScheme.find(one => one.config.id === last && mayBeAskedSilently(one))
         : undefined
@@ -78,7 +78,7 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
         if (chosen) return chosen
       }
       const entityId = given.entityID ?? null
-      const asking: Asking = silent ? 'silent' : given.anew === undefined ? 'usual' : 'forced'
+      const asking: Asking = silent ? 'silent' : given.force === undefined ? 'usual' : 'forced'
       const pendingLogin = pendingLogins.create(provider.config.id, entityId, redirectUrl, asking)
       let url: string
       try {
@@ -174,7 +174,7 @@ function readStart(request: FastifyRequest, from: readonly Provider[]) {
       'redirectUrl',
       'provider',
       'returned',
-      'anew',
+      'force',
       'ask',
       'entityID',
       'search',
