@@ -102,8 +102,8 @@ export async function buildApp(
   })
   limits.passwords.measure(measures.queue('passwords'))
   if (directory) limits.directory.measure(measures.queue('directory'))
-  storage.figures.countQueues(measures.queue)
-  metricsRoutes(app, { config, limits, tally, figures: storage.figures })
+  storage.metrics.countQueues(measures.queue)
+  metricsRoutes(app, { config, limits, tally, metrics: storage.metrics })
   signpostingRoutes(app)
   // Everything inside knows who is asking.
   await app.register(async inside => {

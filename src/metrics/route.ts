@@ -4,7 +4,7 @@ import { Problem } from '../http/problems.ts'
 import type { Tally } from '../lib/tally.ts'
 import { type AccessSettings, mayScrape } from './access.ts'
 import { startSampler } from './sampler.ts'
-import { type ServiceParts, serviceFigures } from './service-figures.ts'
+import { type ServiceParts, serviceMetrics } from './service-metrics.ts'
 
 interface Parts extends ServiceParts {
   readonly config: ServiceParts['config'] & AccessSettings
@@ -16,9 +16,9 @@ interface Parts extends ServiceParts {
  * answers. For programs of the operator: no HEAD, no CORS, no cookie, no event in the audit trail.
  */
 export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts): void {
-  const { config, figures } = parts
+  const { config, metrics } = parts
   const isAllowed = mayScrape(config)
-  const sampler = startSampler(tally, figures)
+  const sampler = startSampler(tally, metrics)
   app.addHook('onClose', async () => sampler.stop())
 
   app.get(metricsPath, { exposeHeadRoute: false }, async (request, reply) => {
@@ -31,7 +31,7 @@ export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts):
     sampler.sample()
     // Loaded where it is used: a service that nobody watches doesn't need the library.
     const { expose } = await import('./exposition.ts')
-    const { contentType, text } = await expose(tally, await serviceFigures(parts))
+    const { contentType, text } = await expose(tally, await serviceMetrics(parts))
     return reply.header('cache-control', 'no-store').type(contentType).send(text)
   })
 }

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Tally } from '../lib/tally.ts'
-import type { StoreFigures } from '../storage/figures.ts'
+import type { StoreMetrics } from '../storage/metrics.ts'
 
 /** How often the delay of this event loop is measured, in ms. */
 const interval = 50
@@ -14,7 +14,7 @@ export interface Sampler {
 }
 
 /** Measures what belongs to one event loop: its delay, its memory, its connections. */
-export function startSampler(tally: Tally, figures: StoreFigures): Sampler {
+export function startSampler(tally: Tally, metrics: StoreMetrics): Sampler {
   const byLoop = { byLoop: true }
   const delay = tally
     .histogram('carrel_event_loop_delay_seconds', 'How late a timer of an event loop is.', byLoop)
@@ -23,7 +23,7 @@ export function startSampler(tally: Tally, figures: StoreFigures): Sampler {
   const connections = tally.gauge('carrel_database_connections', 'Connections to PostgreSQL in pools.')
   const max = tally.gauge('carrel_database_connections_max', 'CARREL_DATABASE_POOL_SIZE.')
   const waiting = tally.gauge('carrel_database_waiting', 'Requests that wait for a connection of a pool.')
-  const pools = figures.pools().map(({ name: pool }) => ({
+  const pools = metrics.pools().map(({ name: pool }) => ({
     used: connections.with({ pool, state: 'used' }),
     idle: connections.with({ pool, state: 'idle' }),
     max: max.with({ pool }),
@@ -32,7 +32,7 @@ export function startSampler(tally: Tally, figures: StoreFigures): Sampler {
 
   function sample(): void {
     heap.set(getHeapStatistics().used_heap_size)
-    for (const [at, now] of figures.pools().entries()) {
+    for (const [at, now] of metrics.pools().entries()) {
       pools[at]?.used.set(now.used)
       pools[at]?.idle.set(now.idle)
       pools[at]?.max.set(now.max)

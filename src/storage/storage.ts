@@ -3,8 +3,8 @@ import type { Accounts } from './accounts.ts'
 import type { Attempts } from './attempts.ts'
 import type { Clock } from './clock.ts'
 import type { Entities } from './entities.ts'
-import type { StoreFigures } from './figures.ts'
 import type { Identities } from './identities.ts'
+import type { StoreMetrics } from './metrics.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
 import type { Trail } from './trail.ts'
@@ -27,7 +27,7 @@ export interface Storage {
   readonly secrets: Secrets
   readonly identities: Identities
   readonly trail: Trail
-  readonly figures: StoreFigures
+  readonly metrics: StoreMetrics
   readonly clock: Clock
   /** Rejects with `StoreUnavailable` if the store does not answer, or its files are not those that were opened. */
   ping(): Awaitable<void>

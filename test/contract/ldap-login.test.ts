@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bearerOf } from '../support/clients/client.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
-import { figuresOf, scraper } from '../support/clients/metrics.ts'
+import { metricsOf, scraper } from '../support/clients/metrics.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { identity } from '../support/providers/certificates.ts'
 import { startDirectory } from '../support/providers/ldap-directory.ts'
@@ -208,11 +208,11 @@ test('LD6 the audit trail and the metrics have the method ldap and the provider'
       ['failure', null, null, 'uni'],
     ],
   )
-  const figures = await figuresOf(service.address)
-  assert.equal(figures.of('carrel_logins_total', { method: 'ldap', outcome: 'success' }), 1)
-  assert.equal(figures.of('carrel_logins_total', { method: 'ldap', outcome: 'failure' }), 2)
-  assert.equal(figures.of('carrel_queue_running', { queue: 'directory' }), 0)
-  assert.ok(figures.series.some(name => name.includes('queue="directory"')))
+  const metrics = await metricsOf(service.address)
+  assert.equal(metrics.of('carrel_logins_total', { method: 'ldap', outcome: 'success' }), 1)
+  assert.equal(metrics.of('carrel_logins_total', { method: 'ldap', outcome: 'failure' }), 2)
+  assert.equal(metrics.of('carrel_queue_running', { queue: 'directory' }), 0)
+  assert.ok(metrics.series.some(name => name.includes('queue="directory"')))
   // The account that searches is nobody who logs in.
   assert.equal(await logIn(account.dn, account.password), failed)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { keyOf, ownHeader, signed } from '../support/clients/jwt.ts'
-import { type Figures, figuresOf, scraper } from '../support/clients/metrics.ts'
+import { type Metrics, metricsOf, scraper } from '../support/clients/metrics.ts'
 import { begin } from '../support/clients/transfers.ts'
 import { until } from '../support/data/imports.ts'
 import { addItem, contentOf } from '../support/data/repository.ts'
@@ -18,14 +18,14 @@ const ruth = 'ruth@example.org'
 /** A service whose metrics are read with the secret. */
 async function start(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env: { ...scraper.env, ...env } })
-  const figures = () => figuresOf(service.address)
+  const metrics = () => metricsOf(service.address)
   /** An answer is counted when its connection has taken it, which the client may see before. */
-  const shows = (what: (figures: Figures) => boolean) => until(async () => what(await figures()))
-  return { service, figures, shows }
+  const shows = (what: (metrics: Metrics) => boolean) => until(async () => what(await metrics()))
+  return { service, metrics, shows }
 }
 
 test('D5 requests are counted by the pattern of their route, their method and the class of the status', async t => {
-  const { service, figures, shows } = await start(t)
+  const { service, metrics, shows } = await start(t)
   const ask = (path: string, init: RequestInit = {}) => fetch(service.address + path, init)
   for (let n = 0; n < 3; n++) await ask('/api/authn/status')
   await ask('/server/api/authn/status?page=1')
@@ -48,9 +48,9 @@ test('D5 requests are counted by the pattern of their route, their method and th
     ['other', 'other', '4xx', 1],
   ] as const
   const total = expected.reduce((sum, [, , , count]) => sum + count, 0)
-  const notOwn = (name: string, found: Figures) => found.of(name) - found.of(name, { route: '/metrics' })
+  const notOwn = (name: string, found: Metrics) => found.of(name) - found.of(name, { route: '/metrics' })
   await shows(found => notOwn('carrel_http_requests_total', found) === total)
-  const found = await figures()
+  const found = await metrics()
   for (const [route, method, status, count] of expected)
     assert.equal(
       found.of('carrel_http_requests_total', { route, method, status }),
@@ -99,11 +99,11 @@ test('D5 open downloads are counted', async t => {
 })
 
 test('D5 10,000 different paths, methods, queries and names make no new series', async t => {
-  const { service, figures, shows } = await start(t)
+  const { service, metrics, shows } = await start(t)
   const warm = ['/nowhere', '/api/authn/status', '/api/query/v4/nothing', '/api/core/items/nothing']
   for (const path of warm) await fetch(service.address + path)
   await shows(found => warm.length <= found.of('carrel_http_requests_total') - 1)
-  const before = new Set((await figures()).series)
+  const before = new Set((await metrics()).series)
   const pipeline = pipelineTo(t, service.address)
   const total = 10_000
   for (let sent = 0; sent < total; sent += 500)
@@ -122,7 +122,7 @@ test('D5 10,000 different paths, methods, queries and names make no new series',
     )
   for (let n = 0; n < 20; n++) await service.client().tryLogin(`person${n}@example.org`, 'wrong')
   await shows(found => found.of('carrel_http_requests_total', { route: 'other' }) > (2 * total) / 5)
-  const after = (await figures()).series
+  const after = (await metrics()).series
   const ofLogins = /route="\/api\/(authn\/login|security\/csrf)"/
   assert.deepEqual(
     after.filter(one => !before.has(one) && !ofLogins.test(one)),
@@ -132,7 +132,7 @@ test('D5 10,000 different paths, methods, queries and names make no new series',
 })
 
 test('D5 logins are counted by method and outcome as in the audit trail', async t => {
-  const { service, figures } = await start(t)
+  const { service, metrics } = await start(t)
   await service.addEperson(ruth)
   const client = service.client()
   for (let n = 0; n < 2; n++) assert.equal((await client.tryLogin(ruth, passwordOf(ruth))).status, 200)
@@ -145,17 +145,17 @@ test('D5 logins are counted by method and outcome as in the audit trail', async 
   // A refresh is no login.
   await client.login(ruth)
   await client.refresh()
-  const found = await figures()
+  const found = await metrics()
   const logins = (outcome: string) => found.of('carrel_logins_total', { method: 'password', outcome })
   assert.equal(logins('success'), 3)
   assert.equal(logins('failure'), 3)
   assert.equal(found.of('carrel_logins_throttled_total', { method: 'password' }), 0)
   while ((await client.tryLogin(ruth, 'wrong')).status !== 429);
-  assert.equal((await figures()).of('carrel_logins_throttled_total', { method: 'password' }), 1)
+  assert.equal((await metrics()).of('carrel_logins_throttled_total', { method: 'password' }), 1)
 })
 
 test('D5 refused tokens are counted by reason', async t => {
-  const { service, figures } = await start(t)
+  const { service, metrics } = await start(t)
   const { uuid } = await service.addEperson(ruth)
   await service.addEperson('gone@example.org')
   const client = service.client()
@@ -177,7 +177,7 @@ test('D5 refused tokens are counted by reason', async t => {
   // Ended by a logout.
   await client.post('/api/authn/logout')
   await status('', `Bearer ${token}`)
-  const found = await figures()
+  const found = await metrics()
   const refused = (kind: string, reason: string) => found.of('carrel_tokens_refused_total', { kind, reason })
   assert.deepEqual(
     ['malformed', 'expired', 'no-eperson', 'signature'].map(reason => refused('login', reason)),
@@ -195,7 +195,7 @@ test('D5 the queue of passwords: what waited, for how long, and what was refused
   const answers = await Promise.all(clients.map(client => client.tryLogin(ruth, 'wrong')))
   const busy = answers.filter(({ status }) => status === 503).length
   assert.ok(busy > 0)
-  const found = await figuresOf(service.address)
+  const found = await metricsOf(service.address)
   const queue = { queue: 'passwords' }
   assert.equal(found.of('carrel_queue_refused_total', queue), busy)
   assert.equal(found.of('carrel_queue_wait_seconds_count', queue), answers.length - busy)
@@ -204,8 +204,8 @@ test('D5 the queue of passwords: what waited, for how long, and what was refused
 })
 
 test('D5 the cache, the memory, the version and the delay of the event loop are shown', async t => {
-  const { service, figures, shows } = await start(t)
-  assert.equal((await figures()).of('carrel_cache_entries'), 0)
+  const { service, metrics, shows } = await start(t)
+  assert.equal((await metrics()).of('carrel_cache_entries'), 0)
   await service.addRecords(
     'shelf',
     'id',
@@ -213,7 +213,7 @@ test('D5 the cache, the memory, the version and the delay of the event loop are 
   )
   await fetch(`${service.address}/api/query/v4/shelf?limit=10&order_by=[{"field":"title"}]`)
   await shows(found => found.of('carrel_event_loop_delay_seconds_count', { worker: '0' }) > 0)
-  const found = await figures()
+  const found = await metrics()
   assert.ok(found.of('carrel_cache_entries') >= 1)
   assert.ok(found.of('carrel_cache_bytes') >= 500)
   assert.equal(found.of('carrel_cache_max_bytes'), service.config.cacheSize)
@@ -227,10 +227,10 @@ test('D5 the cache, the memory, the version and the delay of the event loop are 
 })
 
 testOn('sqlite', 'D5 the sizes of the store and of its write-ahead log are shown', async t => {
-  const { service, figures } = await start(t)
+  const { service, metrics } = await start(t)
   await service.addEperson(ruth)
   await service.addRecords('shelf', 'id', [{ id: 1 }])
-  const found = await figures()
+  const found = await metrics()
   const sizeOf = (name: string) => statSync(join(service.dataFolder, name)).size
   assert.equal(found.of('carrel_store_bytes', { part: 'database' }), sizeOf('carrel.db'))
   assert.equal(found.of('carrel_store_bytes', { part: 'wal' }), sizeOf('carrel.db-wal'))
@@ -239,8 +239,8 @@ testOn('sqlite', 'D5 the sizes of the store and of its write-ahead log are shown
 })
 
 testOn('postgres', 'D5 the connections to the database are shown', async t => {
-  const { figures } = await start(t, { CARREL_DATABASE_POOL_SIZE: '5' })
-  const found = await figures()
+  const { metrics } = await start(t, { CARREL_DATABASE_POOL_SIZE: '5' })
+  const found = await metrics()
   for (const pool of ['accounts', 'pages', 'exposed'])
     assert.equal(found.of('carrel_database_connections_max', { pool }), 5, pool)
   const connections = (state: string) => found.of('carrel_database_connections', { pool: 'accounts', state })

@@ -7,7 +7,7 @@ import { allProviderSchemas } from '../../src/config/directory-schema.ts'
 import { settings, structuredSettings } from '../../src/config/settings.ts'
 import { signOnSchema } from '../../src/config/single-sign-on-schema.ts'
 import { problems } from '../../src/http/problems.ts'
-import { figuresOf, scraper } from '../support/clients/metrics.ts'
+import { metricsOf, scraper } from '../support/clients/metrics.ts'
 import { carrel, repository } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -179,7 +179,7 @@ test('links between documents lead to files that there are', () => {
 })
 
 test('D5 docs/how-to/monitor.md explains every metric, and the dashboard and the alerts use no other', async t => {
-  const { names } = await figuresOf((await startService(t, { env: scraper.env })).address)
+  const { names } = await metricsOf((await startService(t, { env: scraper.env })).address)
   assert.ok(names.size > 25)
   const file = (name: string) => readFileSync(join(repository, 'docs', name), 'utf8')
   const namesIn = (text: string) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listPath } from '../support/clients/listings.ts'
-import { figuresOf, scraper } from '../support/clients/metrics.ts'
+import { metricsOf, scraper } from '../support/clients/metrics.ts'
 import { until } from '../support/data/imports.ts'
 import {
   type Answered,
@@ -32,7 +32,7 @@ const page = listPath('audit-events', { limit: 5 })
 test('E2 D5 pages beyond the connections and the queue are 503 at once and counted, authentication goes on, and all recovers', async t => {
   const { node, url } = await startNode(t, { ...small, ...scraper.env })
   const countOf = async (what: string) =>
-    (await figuresOf(node.address)).of(`carrel_queue_${what}`, { queue: 'pages' })
+    (await metricsOf(node.address)).of(`carrel_queue_${what}`, { queue: 'pages' })
   const token = await adminOf(node)
   const headers = bearer(token)
   assert.equal((await ask(node, page, { headers })).status, 200)

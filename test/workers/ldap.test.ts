@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { behindProxy, guesserOf } from '../support/clients/guesser.ts'
-import { figuresOf, scraper } from '../support/clients/metrics.ts'
+import { metricsOf, scraper } from '../support/clients/metrics.ts'
 import { until } from '../support/data/imports.ts'
 import { startDirectory, tags } from '../support/providers/ldap-directory.ts'
 import { account, addressOf, boundTo, entries, ruth, withDirectory } from '../support/providers/ldap-flow.ts'
@@ -28,7 +28,7 @@ test('LD5 D10 workers share the counts of guesses at the directory, and its conn
     guess(`10.0.0.${at}`, at % 2 ? ruth.user : ruth.email),
   )
   const figure = async (name: string) =>
-    (await figuresOf(service.address)).of(`carrel_queue_${name}`, { queue: 'directory' })
+    (await metricsOf(service.address)).of(`carrel_queue_${name}`, { queue: 'directory' })
   await until(async () => (await figure('waiting')) === 58)
   assert.deepEqual([await figure('running'), held.length], [2, 2])
   directory.twist = undefined

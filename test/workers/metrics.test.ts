@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { figuresOf, readFigures, scraper } from '../support/clients/metrics.ts'
+import { metricsOf, readMetrics, scraper } from '../support/clients/metrics.ts'
 import { until } from '../support/data/imports.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { anyOf, pairIn } from '../support/service/nodes.ts'
@@ -13,7 +13,7 @@ const ruth = 'ruth@example.org'
 const failed = { method: 'password', outcome: 'failure' }
 
 const scrape = async (connection: Connection) =>
-  readFigures((await connection.ask('/metrics', { headers: scraper.headers })).text)
+  readMetrics((await connection.ask('/metrics', { headers: scraper.headers })).text)
 
 async function logIn(connection: Connection, password: string): Promise<number> {
   const headers = {
@@ -74,8 +74,8 @@ testOn(
     await ends.begin('throw')
     await served.said(/a worker has ended and is replaced/)
     await broken
-    const figures = () => figuresOf(served.address).catch(() => undefined)
-    await until(async () => (await figures())?.of('carrel_workers_running') === 3)
+    const metrics = () => metricsOf(served.address).catch(() => undefined)
+    await until(async () => (await metrics())?.of('carrel_workers_running') === 3)
     const after = connectionsTo(t, served.address)
     const found = await scrape(anyOf(after))
     assert.equal(found.of('carrel_workers_replaced_total'), 1)

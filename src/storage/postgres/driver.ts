@@ -6,7 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { TrailKey } from '../../model/trail.ts'
-import type { PoolFigures } from '../figures.ts'
+import type { PoolMetrics } from '../metrics.ts'
 import { type Chain, chainWith } from './chain.ts'
 import { retryOnConflict, translateErrors } from './errors.ts'
 
@@ -115,7 +115,7 @@ export interface Pool extends Queries {
   statement<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Runs work in a transaction, and retries it after a conflict. `work` must be safe to repeat. */
   transaction<T>(work: (queries: Connection) => Promise<T>): Promise<T>
-  usage(): Omit<PoolFigures, 'name'>
+  usage(): Omit<PoolMetrics, 'name'>
   close(): Promise<void>
 }
 

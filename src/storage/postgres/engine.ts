@@ -13,8 +13,8 @@ import { postgresClock } from './clock.ts'
 import { type ConnectionOptions, connect, connectTimeout, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { describeTable, readAsReader } from './expose.ts'
-import { postgresFigures } from './figures.ts'
 import { postgresIdentities } from './identities.ts'
+import { postgresMetrics } from './metrics.ts'
 import { migrate } from './migrate.ts'
 import { recordTables } from './record-source.ts'
 import { postgresRepository } from './repository.ts'
@@ -197,7 +197,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     repository: postgresRepository(accountPool, lookup, audiences),
     secrets,
     identities: postgresIdentities(accountPool),
-    figures: postgresFigures(poolsByName, { pages: turns, listings: places }, shared),
+    metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
     clock,
     trail,
     ping: async () => {

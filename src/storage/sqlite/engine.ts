@@ -11,7 +11,6 @@ import { sqliteAudiences } from './audiences.ts'
 import { sqliteClock } from './clock.ts'
 import { openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
-import { sqliteFigures } from './figures.ts'
 import {
   createFilesInPlace,
   type FilesInPlace,
@@ -21,6 +20,7 @@ import {
 } from './files-in-place.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
+import { sqliteMetrics } from './metrics.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { createReaderThreads } from './reader-threads.ts'
 import { sqliteRepository } from './repository.ts'
@@ -105,7 +105,7 @@ export async function openEngine({
     secrets,
     identities: sqliteIdentities({ db, write: writer.write }),
     trail,
-    figures: sqliteFigures(dataFolder, readerThreads, shared),
+    metrics: sqliteMetrics(dataFolder, readerThreads, shared),
     clock: sqliteClock({ db, write: writer.write }),
     ping: async () => {
       // First, because the writer remembers a loss for all event loops.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 
 /** The metrics of a service, read from the text that Prometheus would get. */
-export interface Figures {
+export interface Metrics {
   /** The sum of the series with these labels, or 0. */
   of(name: string, labels?: Readonly<Record<string, string>>): number
   /** Names with labels, of all series. */
@@ -19,15 +19,15 @@ export const scraper = {
 } as const
 
 /** @param address of a service with the scraper's settings */
-export async function figuresOf(address: string): Promise<Figures> {
+export async function metricsOf(address: string): Promise<Metrics> {
   const response = await fetch(`${address}/metrics`, { headers: scraper.headers })
   const text = await response.text()
   assert.equal(response.status, 200, text)
-  return readFigures(text)
+  return readMetrics(text)
 }
 
 /** https://prometheus.io/docs/instrumenting/exposition_formats/ @throws AssertionError if the text is not in that format */
-export function readFigures(text: string): Figures {
+export function readMetrics(text: string): Metrics {
   const names = new Set<string>()
   const rows = text.split('\n').flatMap(line => {
     const [, typed] = /^# TYPE (\w+) (?:counter|gauge|histogram)$/.exec(line) ?? []

@@ -1,13 +1,13 @@
 import type { FairQueue } from '../../lib/fair-queue.ts'
-import type { StoreFigures } from '../figures.ts'
+import type { StoreMetrics } from '../metrics.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import type { Pool } from './driver.ts'
 
-export const postgresFigures = (
+export const postgresMetrics = (
   pools: Readonly<Record<string, Pool>>,
   queues: { readonly pages: FairQueue; readonly listings: FairQueue },
   { listings, cacheUsage }: Shared,
-): StoreFigures => ({
+): StoreMetrics => ({
   sizes: async () => ({}),
   pools: () => Object.entries(pools).map(([name, pool]) => ({ name, ...pool.usage() })),
   listings: listings.count,

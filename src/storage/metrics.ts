@@ -2,11 +2,11 @@ import type { QueueMeasures } from '../lib/tally.ts'
 import type { Queue } from '../model/measures.ts'
 
 /** What an operator's monitoring shows of the store (D5). Reading it costs the store next to nothing. */
-export interface StoreFigures {
+export interface StoreMetrics {
   /** Bytes on disk. Empty where the files are a database server's. */
   sizes(): Promise<Readonly<Partial<Record<StorePart, number>>>>
   /** This event loop's connections to a database server. */
-  pools(): readonly PoolFigures[]
+  pools(): readonly PoolMetrics[]
   /** Long listings that are open, of all event loops. */
   listings(): number
   /** The cache of orders and records, which all event loops share. */
@@ -18,7 +18,7 @@ export interface StoreFigures {
 /** `wal`: the write-ahead log of `database`. */
 export type StorePart = 'database' | 'wal' | 'entities'
 
-export interface PoolFigures {
+export interface PoolMetrics {
   readonly name: string
   readonly max: number
   readonly used: number

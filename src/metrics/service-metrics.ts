@@ -3,23 +3,23 @@ import type { Config } from '../config/config.ts'
 import type { Family, Labels, Value } from '../lib/tally.ts'
 import { version } from '../lib/version.ts'
 import type { Limits } from '../model/limits.ts'
-import type { StoreFigures } from '../storage/figures.ts'
+import type { StoreMetrics } from '../storage/metrics.ts'
 
 export interface ServiceParts {
   readonly config: Pick<Config, 'cacheSize' | 'database'>
   readonly limits: Pick<Limits, 'loops' | 'transfers'>
-  readonly figures: StoreFigures
+  readonly metrics: StoreMetrics
 }
 
 /** What is known of the whole service at any time, and needs no counting. */
-export async function serviceFigures({
+export async function serviceMetrics({
   config,
   limits,
-  figures,
+  metrics,
 }: ServiceParts): Promise<(Family & { readonly values: readonly Value[] })[]> {
   const loops = limits.loops()
-  const cache = figures.cache()
-  const sizes = await figures.sizes()
+  const cache = metrics.cache()
+  const sizes = await metrics.sizes()
   const { user, system } = process.cpuUsage()
   const build = { version, node: process.versions.node, store: config.database.kind }
   return [
@@ -28,7 +28,7 @@ export async function serviceFigures({
     gauge('carrel_workers_wanted', 'Configured number of event loops.', [loops.wanted]),
     counter('carrel_workers_replaced_total', 'Event loops that ended and were replaced.', loops.replaced),
     gauge('carrel_downloads_open', 'Files that are being sent.', [limits.transfers.count()]),
-    gauge('carrel_listings_open', 'Long listings of tables that are being sent.', [figures.listings()]),
+    gauge('carrel_listings_open', 'Long listings of tables that are being sent.', [metrics.listings()]),
     gauge('carrel_cache_bytes', 'Orders and records in memory.', [cache.bytes]),
     gauge('carrel_cache_entries', 'Orders and records in memory.', [cache.entries]),
     gauge('carrel_cache_max_bytes', 'CARREL_CACHE_SIZE.', [config.cacheSize]),

@@ -1,16 +1,16 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StoreFigures } from '../figures.ts'
+import type { StoreMetrics } from '../metrics.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { databaseFile, entitiesFolder } from './migrate.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 
 /** Sizes are asked of the file system: nothing but SQLite may open its files (docs/decisions/0005). */
-export function sqliteFigures(
+export function sqliteMetrics(
   dataFolder: string,
   readerThreads: Pick<ReaderThreads, 'measure'>,
   { listings, cacheUsage }: Shared,
-): StoreFigures {
+): StoreMetrics {
   const file = databaseFile(dataFolder)
   const entities = entitiesFolder(dataFolder)
   return {
