@@ -16,6 +16,9 @@ interface Parts {
   readonly trade: Trade | undefined
 }
 
+/** Also keeps the framework from adding a `charset`, which JSON doesn't have (RFC 8259 §11). */
+const asIs = (body: string) => body
+
 /** `GET /api/authn/status` and its page of special groups (S1–S4). */
 export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   const { accounts, addresses, challenge, trade } = parts
@@ -72,7 +75,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   app.get('/status', async (request, reply) => {
     const caller = await callerOf(request)
     if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
-    return reply.type('application/json').send(statusOf(caller))
+    return reply.type('application/json').serializer(asIs).send(statusOf(caller))
   })
   app.get('/status/specialGroups', async request => {
     const query = request.query as Query

@@ -173,7 +173,7 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'request-timeout',
 ]
 
-/** Provoked by providers, in the tests of single sign-on, with the same look at their shape. */
+/** Provoked by providers, in the tests of single sign-on and directories, with the same look at their shape. */
 const provokedByProviders: readonly ProblemCode[] = [
   'redirect-not-allowed',
   'sign-on-not-begun',
@@ -181,6 +181,7 @@ const provokedByProviders: readonly ProblemCode[] = [
   'account-refused',
   'logout-not-understood',
   'provider-unavailable',
+  'directory-unavailable',
 ]
 
 for (const [code, provoke] of Object.entries(provoked))
