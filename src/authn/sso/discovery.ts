@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { FederationConfig, SamlConfig } from '../../config/providers.ts'
 import { escapeHtml, ownFormPolicy, sendPage } from '../../http/html-page.ts'
 import { badParameter } from '../../http/parameters.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { Found } from './metadata/search.ts'
 import { Refused } from './protocol.ts'
@@ -12,6 +13,7 @@ export interface Choice {
   readonly provider: SamlProvider
   readonly federation: FederationConfig
   readonly redirectUrl: string
+  readonly client: Client
   /** The parameters of the start as they came. */
   readonly given: Partial<Record<'returned' | 'force' | 'search' | 'page', string>>
 }
@@ -21,7 +23,7 @@ const longestSearch = 200
 /** @param sender our entity id @param realm the name of the service @throws Refused, Unavailable */
 export async function choose(
   reply: FastifyReply,
-  { provider, federation, redirectUrl, given }: Choice,
+  { provider, federation, redirectUrl, client, given }: Choice,
   addresses: SignOnAddresses,
   { sender, realm }: { readonly sender: string; readonly realm: string },
 ): Promise<FastifyReply> {
@@ -36,7 +38,7 @@ export async function choose(
   const { search = '' } = given
   if (search.length > longestSearch)
     throw badParameter('search', search, `The parameter search has at most ${longestSearch} characters.`)
-  const found = await provider.metadata.search(search, pageIn(given.page))
+  const found = await provider.metadata.search(search, pageIn(given.page), client)
   const fields = {
     redirectUrl,
     provider: config.id,

@@ -1,4 +1,5 @@
 import type { ProviderConfig } from '../../config/providers.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import type { ProviderSession } from '../../model/identities.ts'
 
 /** What every protocol comes down to (docs/decisions/0010): a provider vouches for somebody. */
@@ -45,8 +46,8 @@ export interface PendingLogin {
 
 /** How the browser is sent to a provider, and told there that the session here has ended. */
 export interface Protocol {
-  /** @returns where the browser goes @throws Refused, Unavailable */
-  begin(pendingLogin: PendingLogin): Promise<string>
+  /** @returns where the browser goes @throws Refused, Unavailable, Overloaded */
+  begin(pendingLogin: PendingLogin, client: Client): Promise<string>
   /** @returns where the browser goes to end the provider's session; undefined where the provider has no such place */
   logoutUrl(session: ProviderSession): Promise<string | undefined>
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ProviderConfig, SamlConfig } from '../../config/providers.ts'
-import { Overloaded } from '../../lib/fair-queue.ts'
+import { type Client, createFairQueue } from '../../lib/fair-queue.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { Threads } from '../../threads/threads.ts'
@@ -19,13 +19,13 @@ export interface ProviderMetadata {
 export interface MetadataOf {
   /**
    * @param entityId of a federation, the identity provider; null otherwise
-   * @throws Unavailable; Refused if the entry doesn't stand for an identity provider of that name
+   * @throws Unavailable; Overloaded; Refused if the entry doesn't stand for an identity provider of that name
    */
-  find(entityId: string | null): Promise<IdpMetadata>
+  find(entityId: string | null, client: Client): Promise<IdpMetadata>
   /** The same for a name that somebody else gave. @returns undefined if the entry doesn't stand for it */
-  lookUp(entityId: string): Promise<IdpMetadata | undefined>
-  /** @throws Unavailable */
-  search(text: string, page: number): Promise<Found>
+  lookUp(entityId: string, client: Client): Promise<IdpMetadata | undefined>
+  /** @throws Unavailable, Overloaded */
+  search(text: string, page: number, client: Client): Promise<Found>
 }
 
 interface Parts {
@@ -35,8 +35,12 @@ interface Parts {
   readonly threads: Threads
 }
 
-/** Calls without an answer. The thread takes less than a millisecond for most. */
+/** Calls without an answer, of one event loop. Most take less than a millisecond; a query server may take seconds. */
+const maxAtOnce = 64
+const maxAtOnceOfOne = 32
 const maxWaiting = 500
+/** Milliseconds that a call waits for its turn. */
+const maxWait = 15_000
 /** Milliseconds between two looks for what went wrong in the thread. */
 const lookEvery = 5_000
 /** Milliseconds before a thread that has ended is started again: what has ended it may end it again. */
@@ -66,6 +70,7 @@ export function createProviderMetadata({ dataFolder, log, providers, threads }: 
   }
   const start = () => threads.start<MetadataHandlers>('authn/sso/metadata/thread', 0, data)
   let thread: Thread<MetadataHandlers> = start()
+  const queue = createFairQueue({ max: maxAtOnce, maxOfOne: maxAtOnceOfOne, maxWaiting, maxWait })
   let started = performance.now()
 
   function running(): Thread<MetadataHandlers> {
@@ -76,7 +81,6 @@ export function createProviderMetadata({ dataFolder, log, providers, threads }: 
       thread = start()
       started = performance.now()
     }
-    if (thread.busy > maxWaiting) throw new Overloaded('Too many logins wait for metadata.')
     return thread
   }
 
@@ -87,8 +91,10 @@ export function createProviderMetadata({ dataFolder, log, providers, threads }: 
   }
   const timer = setInterval(() => void lookForComplaints().catch(() => {}), lookEvery).unref()
 
-  async function ask(id: string, entityId: string | null): Promise<IdpMetadata | undefined> {
-    const answer = await answered(running().call('find', id, entityId))
+  async function ask(id: string, entityId: string | null, client: Client): Promise<IdpMetadata | undefined> {
+    const answer = await queue.run(client, () =>
+      answered(running().call('find', id, entityId, client.network)),
+    )
     if (answer.kind === 'unavailable') {
       await lookForComplaints()
       throw new Unavailable(answer.why)
@@ -98,14 +104,14 @@ export function createProviderMetadata({ dataFolder, log, providers, threads }: 
 
   return {
     of: ({ id }) => ({
-      find: async entityId => {
-        const idp = await ask(id, entityId)
+      find: async (entityId, client) => {
+        const idp = await ask(id, entityId, client)
         if (!idp) throw new Refused('the identity provider is not one that this entry stands for')
         return idp
       },
-      lookUp: entityId => ask(id, entityId),
-      search: async (text, page) => {
-        const found = await answered(running().call('search', id, text, page))
+      lookUp: (entityId, client) => ask(id, entityId, client),
+      search: async (text, page, client) => {
+        const found = await queue.run(client, () => answered(running().call('search', id, text, page)))
         if (typeof found === 'string') throw new Unavailable(`its metadata: ${found}`)
         return found
       },

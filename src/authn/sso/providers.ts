@@ -6,6 +6,7 @@ import type {
   SamlServiceProvider,
   SingleSignOnConfig,
 } from '../../config/providers.ts'
+import { nobody } from '../../lib/fair-queue.ts'
 import type { ProviderSession } from '../../model/identities.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import { createOidc, type Oidc } from './oidc.ts'
@@ -75,7 +76,7 @@ export async function hasLogout(provider: Provider, { detail }: ProviderSession)
   if (provider.kind === 'proxy') return provider.config.logoutUrl !== undefined
   if (provider.kind === 'oidc') return true
   try {
-    return (await provider.metadata.find(detail.idp ?? null)).logout !== null
+    return (await provider.metadata.find(detail.idp ?? null, nobody)).logout !== null
   } catch {
     return false
   }

@@ -4,6 +4,7 @@ import { clientOf } from '../../http/client.ts'
 import { readForm } from '../../http/form.ts'
 import { sendPage, sendPosting } from '../../http/html-page.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
+import { type Client, Overloaded } from '../../lib/fair-queue.ts'
 import type { Identities } from '../../storage/identities.ts'
 import { providerLogoutEvent } from '../audit.ts'
 import type { Tickets } from '../tickets.ts'
@@ -117,7 +118,7 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     const client = clientOf(request)
     const { issuer, id } = await messages.inTurn(client, reader => reader.head(message.xml, bounds.logout))
     // Between two turns: a metadata query server may take its time.
-    const [first, ...more] = issuer === null ? [] : await knownAs(issuer)
+    const [first, ...more] = issuer === null ? [] : await knownAs(issuer, client)
     if (!first) throw new Refused('its issuer is not a configured provider')
     const { protocol } = first.provider
     const opened = await messages.inTurn(client, reader =>
@@ -151,10 +152,12 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   /** A provider whose metadata can't be read now has no name. */
-  async function knownAs(issuer: string): Promise<Known[]> {
+  async function knownAs(issuer: string, client: Client): Promise<Known[]> {
     const found = await Promise.all(
       providers.map(async provider => {
-        const idp = await provider.metadata.lookUp(issuer).catch(() => undefined)
+        const idp = await provider.metadata.lookUp(issuer, client).catch((error: unknown) => {
+          if (error instanceof Overloaded) throw error
+        })
         return idp && { provider, idp }
       }),
     )

@@ -1,5 +1,5 @@
 import type { SamlConfig, SamlServiceProvider } from '../../config/providers.ts'
-import type { Client } from '../../lib/fair-queue.ts'
+import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { nameWithout, vouchedInFederation } from './federation.ts'
 import type { IdpMetadata } from './metadata/idp.ts'
 import { Declined, type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
@@ -89,8 +89,8 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
   const requestId = (pendingLogin: PendingLogin) => `_${pendingLogin.secret('saml-request')}`
 
   return {
-    begin: async pendingLogin => {
-      const saml = library(await metadata.find(pendingLogin.entityId), {
+    begin: async (pendingLogin, client) => {
+      const saml = library(await metadata.find(pendingLogin.entityId, client), {
         generateUniqueId: () => requestId(pendingLogin),
         forceAuthn: pendingLogin.asking === 'forced',
         passive: pendingLogin.asking === 'silent',
@@ -99,7 +99,7 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
     },
 
     accept: async (response, pendingLogin, client) => {
-      const idp = await metadata.find(pendingLogin.entityId)
+      const idp = await metadata.find(pendingLogin.entityId, client)
       const xml = decode(response, bounds.response)
       const { head, read } = await messages.inTurn(client, async reader => {
         const head = await reader.head(xml, bounds.response)
@@ -124,7 +124,7 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
     answerLogout: (request, status, idp) => answerLogout({ request, status, idp, self, sign: messages.sign }),
 
     logoutUrl: async ({ name, sid, detail }) => {
-      const idp = await metadata.find(detail.idp ?? null)
+      const idp = await metadata.find(detail.idp ?? null, nobody)
       if (idp.logout === null) return undefined
       const user = {
         issuer: idp.entityId,

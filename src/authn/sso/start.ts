@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../../config/providers.ts'
+import { clientOf } from '../../http/client.ts'
 import { escapeHtml, sendPage } from '../../http/html-page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
@@ -82,7 +83,7 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
       const pendingLogin = pendingLogins.create(provider.config.id, entityId, redirectUrl, asking)
       let url: string
       try {
-        url = await provider.protocol.begin(pendingLogin)
+        url = await provider.protocol.begin(pendingLogin, clientOf(request))
       } catch (error) {
         throw refusal(error, provider, redirectUrl, request)
       }
@@ -93,7 +94,7 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
 
   /** @returns the page where the user chooses, or the way to it; undefined where that is done */
   async function choice(
-    { given, ...rest }: Choice & { readonly given: { readonly entityID?: string } },
+    { given, ...rest }: Omit<Choice, 'client'> & { readonly given: { readonly entityID?: string } },
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply | undefined> {
@@ -101,8 +102,11 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
     const { entityID } = given
     try {
       if (entityID === undefined)
-        return await choose(reply, { ...rest, given }, addresses, { sender: config.saml.entityId, realm })
-      if (await provider.metadata.lookUp(entityID)) return undefined
+        return await choose(reply, { ...rest, given, client: clientOf(request) }, addresses, {
+          sender: config.saml.entityId,
+          realm,
+        })
+      if (await provider.metadata.lookUp(entityID, clientOf(request))) return undefined
     } catch (error) {
       throw refusal(error, provider, redirectUrl, request)
     }

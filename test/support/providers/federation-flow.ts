@@ -101,6 +101,8 @@ export interface Served {
   readonly body?: string
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** Called when it is asked for; the answer waits for it. */
+  after?(): Promise<void>
 }
 
 /** A server of metadata that really listens. */
@@ -115,10 +117,11 @@ export interface MetadataServer {
 export async function startMetadataServer(t: TestContext): Promise<MetadataServer> {
   const files = new Map<string, Served>()
   const requests: MetadataServer['requests'] = []
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const path = request.url ?? ''
     requests.push({ path, headers: request.headers })
-    const { body = '', status = 200, headers = {} } = files.get(path) ?? { status: 404 }
+    const { body = '', status = 200, headers = {}, after } = files.get(path) ?? { status: 404 }
+    await after?.()
     const isKnown = headers.etag !== undefined && request.headers['if-none-match'] === headers.etag
     if (isKnown) response.writeHead(304, headers).end()
     else response.writeHead(status, headers).end(body)

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { SamlConfig } from '../../../config/providers.ts'
+import { nobody } from '../../../lib/fair-queue.ts'
 import { fetchMetadata } from './fetch.ts'
 import type { Idp } from './idp.ts'
 import { createMetadataQuery } from './query.ts'
@@ -54,7 +55,7 @@ async function queried(
   entityId: string,
 ): Promise<Idp | string> {
   const query = createMetadataQuery(url, certificates)
-  const found = await query.find(entityId)
+  const found = await query.find(entityId, nobody.network)
   query.close()
   return found ?? `the server does not know ${entityId} (404)`
 }

@@ -1,22 +1,30 @@
+import { createFairQueue, nobody, Overloaded } from '../../../lib/fair-queue.ts'
+import { isEntityId } from './entities.ts'
 import { fetchMetadata } from './fetch.ts'
 import type { Idp } from './idp.ts'
 import { oneOf, readMetadata } from './read.ts'
 
 /** Metadata of one entity a request (MDQ, draft-young-md-query). */
 export interface MetadataQuery {
-  /** @returns undefined for an entity that the server doesn't know; why it can't be asked, as a text */
-  find(entityId: string): Promise<Idp | string | undefined>
+  /**
+   * @param network of the client; networks take turns
+   * @returns undefined for an entity that the server doesn't know; why it can't be asked, as a text
+   */
+  find(entityId: string, network: string): Promise<Idp | string | undefined>
   close(): void
 }
 
-interface Kept {
-  readonly idp: Idp | undefined
-  /** Milliseconds since 1970, when it is asked for again. */
+/** What was answered, and until when (in milliseconds since 1970) it isn't asked for again. */
+interface Kept<T> {
+  readonly value: T
   readonly until: number
 }
 
+type Answer = Idp | string | undefined
+
 const maxKept = 1_000
 const maxAtOnce = 8
+const maxAtOnceOfOne = 4
 const maxWaiting = 64
 /** Bytes; one entity has a few thousand. */
 const maxAnswer = 1024 * 1024
@@ -30,33 +38,40 @@ const longest = 24 * 3_600_000
 
 /** @param certificates PEM; none: the signatures aren't checked */
 export function createMetadataQuery(base: string, certificates: readonly string[]): MetadataQuery {
-  const kept = new Map<string, Kept>()
-  const failed = new Map<string, { readonly why: string; readonly until: number }>()
-  const asking = new Map<string, Promise<Idp | string | undefined>>()
+  const idps = new Map<string, Kept<Idp>>()
+  // Anybody can ask for names that nobody has, so these must not displace identity providers.
+  const misses = new Map<string, Kept<string | undefined>>()
+  const asking = new Map<string, Promise<Answer>>()
+  const waiting = new Map<string, Promise<Answer>>()
   const closing = new AbortController()
-  let running = 0
-  const waiting: (() => void)[] = []
+  const queue = createFairQueue({
+    max: maxAtOnce,
+    maxOfOne: maxAtOnceOfOne,
+    maxWaiting,
+    maxWait: timeToAnswer,
+  })
 
-  async function turn<T>(work: () => Promise<T>): Promise<T> {
-    if (running === maxAtOnce) await new Promise<void>(resolve => waiting.push(resolve))
-    else running++
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else running--
+  /** @returns undefined where the server has to be asked */
+  function remembered(entityId: string): { readonly answer: Answer } | undefined {
+    const now = Date.now()
+    const known = idps.get(entityId)
+    if (known && known.until > now) {
+      keep(idps, entityId, known)
+      return { answer: known.value }
     }
+    const miss = misses.get(entityId)
+    // An old one is better than none; its user looks whether it has expired.
+    return miss && miss.until > now ? { answer: known?.value ?? miss.value } : undefined
   }
 
-  async function ask(entityId: string): Promise<Idp | string | undefined> {
-    const old = kept.get(entityId)?.idp
+  async function ask(entityId: string): Promise<Answer> {
     try {
       const url = `${base.replace(/\/$/, '')}/entities/${encodeURIComponent(entityId)}`
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeToAnswer)])
       const fetched = await fetchMetadata(url, {}, signal)
       if (fetched.kind !== 'fresh') {
-        keep(kept, entityId, { idp: undefined, until: Date.now() + rememberUnknown })
+        idps.delete(entityId)
+        keep(misses, entityId, { value: undefined, until: Date.now() + rememberUnknown })
         return undefined
       }
       const wanted = { entityIds: new Set([entityId]), only: false, others: false, letsIn: () => false }
@@ -65,35 +80,53 @@ export function createMetadataQuery(base: string, certificates: readonly string[
       if (typeof idp === 'string') throw new Error(idp)
       const duration = reading.cacheDuration === null ? usual : reading.cacheDuration * 1000
       const until = Date.now() + Math.min(longest, Math.max(shortest, duration))
-      keep(kept, entityId, { idp, until: Math.min(until, idp.metadata.validUntil ?? until) })
+      keep(idps, entityId, { value: idp, until: Math.min(until, idp.metadata.validUntil ?? until) })
       return idp
     } catch (error) {
       const why = (error as Error).message
-      keep(failed, entityId, { why, until: Date.now() + rememberFailure })
-      // The old one is better than none; its user looks whether it has expired.
-      return old ?? why
+      keep(misses, entityId, { value: why, until: Date.now() + rememberFailure })
+      return idps.get(entityId)?.value ?? why
+    }
+  }
+
+  async function askInTurn(entityId: string, network: string): Promise<Answer> {
+    try {
+      return await queue.run({ ...nobody, network }, async () => {
+        const here = remembered(entityId)
+        return here ? here.answer : await shared(asking, entityId, () => ask(entityId))
+      })
+    } catch (error) {
+      if (!(error instanceof Overloaded)) throw error
+      return idps.get(entityId)?.value ?? 'too many requests wait for the metadata query server'
     }
   }
 
   return {
-    find: async entityId => {
-      const now = Date.now()
-      const known = kept.get(entityId)
-      if (known && known.until > now) return known.idp
-      const failure = failed.get(entityId)
-      if (failure && failure.until > now) return known?.idp ?? failure.why
-      const same = asking.get(entityId)
-      if (same) return same
-      if (waiting.length >= maxWaiting) return 'too many requests wait for the metadata query server'
-      const answer = turn(() => ask(entityId)).finally(() => asking.delete(entityId))
-      asking.set(entityId, answer)
-      return answer
+    find: async (entityId, network) => {
+      if (!canBeAsked(entityId)) return undefined
+      const here = remembered(entityId)
+      if (here) return here.answer
+      // What waits is shared within its network only, or others would wait in the line of one that floods it.
+      return (
+        asking.get(entityId) ?? shared(waiting, `${network} ${entityId}`, () => askInTurn(entityId, network))
+      )
     },
     close: () => closing.abort(),
   }
 }
 
-/** Drops the oldest where there are too many. */
+/** As a part of a path, dots alone would lead to other addresses, such as that of all entities. */
+const canBeAsked = (entityId: string): boolean => isEntityId(entityId) && !/^\.\.?$/.test(entityId)
+
+function shared<T>(running: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
+  const same = running.get(key)
+  if (same) return same
+  const own = work().finally(() => running.delete(key))
+  running.set(key, own)
+  return own
+}
+
+/** As the newest. Drops the oldest where there are too many. */
 function keep<T>(entries: Map<string, T>, key: string, value: T): void {
   entries.delete(key)
   entries.set(key, value)

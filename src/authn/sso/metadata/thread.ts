@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { FederationConfig, MetadataConfig } from '../../../config/providers.ts'
 import { lowerPriority, serveThread } from '../../../threads/thread.ts'
 import type { Idp, IdpMetadata } from './idp.ts'
-import { createMetadataQuery } from './query.ts'
+import { createMetadataQuery, type MetadataQuery } from './query.ts'
 import { oneOf, type Reading } from './read.ts'
 import { isLetIn } from './rules.ts'
 import { createIndex, type Found, type SearchIndex } from './search.ts'
@@ -37,7 +37,7 @@ export interface Complaint {
 const maxComplaints = 100
 
 interface Entry {
-  find(entityId: string | null): Promise<Answer>
+  find(entityId: string | null, network: string): Promise<Answer>
   search(text: string, page: number): Promise<Found | string>
 }
 
@@ -73,7 +73,8 @@ function open({ folder, entries }: MetadataThreadData) {
   }
   return {
     handlers: {
-      find: (id: string, entityId: string | null): Promise<Answer> => entry(id).find(entityId),
+      find: (id: string, entityId: string | null, network: string): Promise<Answer> =>
+        entry(id).find(entityId, network),
       search: (id: string, text: string, page: number): Promise<Found | string> =>
         entry(id).search(text, page),
       /** What went wrong since the last call, each once for the whole service. */
@@ -153,15 +154,12 @@ function* letIn({ idps, twice }: Reading, federation: FederationConfig | null): 
     if (federation && isLetIn(idp, federation) && !twice.has(idp.metadata.entityId)) yield idp
 }
 
-function queried(
-  { entityId: own, federation }: MetadataEntry,
-  find: (entityId: string) => Promise<Idp | string | undefined>,
-): Entry {
+function queried({ entityId: own, federation }: MetadataEntry, find: MetadataQuery['find']): Entry {
   return {
-    find: async asked => {
+    find: async (asked, network) => {
       const name = own ?? asked
       if (name === null || (asked !== null && asked !== name)) return { kind: 'unknown' }
-      const idp = await find(name)
+      const idp = await find(name, network)
       if (typeof idp === 'string') return unavailable(idp)
       if (!idp || (federation && !isLetIn(idp, federation))) return { kind: 'unknown' }
       return answerWith(idp, asked)
