@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
+import { identity } from '../support/providers/certificates.ts'
 import type { Member } from '../support/providers/federation.ts'
 import {
   asFederation,
@@ -13,11 +16,11 @@ import {
   subjectId,
 } from '../support/providers/federation-flow.ts'
 import { about, base64, mail, type PendingLogin, response, send } from '../support/providers/saml-attempt.ts'
-import { finishSignOn, locationOf } from '../support/providers/saml-flow.ts'
+import { finishSignOn, locationOf, startSignOn } from '../support/providers/saml-flow.ts'
 import { inflated } from '../support/providers/saml-forge.ts'
 import { person, type SamlProvider, startSamlProvider } from '../support/providers/saml-provider.ts'
 import { test } from '../support/service/engines.ts'
-import type { Service } from '../support/service/service.ts'
+import { type Service, temporaryFolder } from '../support/service/service.ts'
 
 /** One identity provider of the federation is in somebody else's hands. */
 async function startWithEvil(
@@ -172,6 +175,33 @@ test('X12 an identity provider ends no session that began at another', async t =
   await visitor.get(good.logoutUrl('ada'))
   assert.equal(await service.client().isLoggedIn(token), false)
 })
+
+void nodeTest(
+  'X12 an impostor in a federation ends no session that began with the true metadata',
+  async t => {
+    const good = await startSamlProvider(t)
+    good.users.set('ada', scholar('ada@good.example', 'ada@good.example'))
+    const impostor = identity('impostor')
+    const own = join(temporaryFolder(t), 'own.xml')
+    writeFileSync(own, good.metadata())
+    const { service } = await startInFederation(t, [good], {
+      metadata: signedAggregate([memberOf({ ...good, identity: impostor })]),
+      settings: asFederation(),
+      others: [{ id: 'own', kind: 'saml', name: 'Own', create: true, metadata: own }],
+    })
+    const { visitor } = await startSignOn(service)
+    const start = visitor.url('/api/authn/shibboleth?provider=own')
+    await finishSignOn(visitor, await visitor.get(start), good, 'ada')
+    const token = bearerOf(await visitor.trade())
+    const { identity: real } = good
+    good.changeKey(impostor)
+    await visitor.get(good.logoutUrl('ada'))
+    assert.equal(await service.client().isLoggedIn(token), true)
+    good.changeKey(real)
+    await visitor.get(good.logoutUrl('ada'))
+    assert.equal(await service.client().isLoggedIn(token), false)
+  },
+)
 
 void nodeTest(
   'X12 logout leads to the identity provider where the session began, with the name that it gave',

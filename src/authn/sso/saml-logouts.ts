@@ -18,7 +18,7 @@ import { bounds } from './saml-bounds.ts'
 import { understood } from './saml-library.ts'
 import { type LogoutMessage, messageInQuery } from './saml-logout.ts'
 import type { LogoutStatus } from './saml-logout-response.ts'
-import type { SamlMessages } from './saml-messages.ts'
+import type { SamlMessages, SamlReader } from './saml-messages.ts'
 import { decode } from './saml-xml.ts'
 
 interface Parts {
@@ -120,14 +120,8 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     // Between two turns: a metadata query server may take its time.
     const [first, ...more] = issuer === null ? [] : await knownAs(issuer, client)
     if (!first) throw new Refused('its issuer is not a configured provider')
-    const { protocol } = first.provider
-    const opened = await messages.inTurn(client, reader =>
-      protocol.readLogout(message, first.idp, reader).catch((error: unknown) => {
-        if (error instanceof Refused) return error
-        throw error
-      }),
-    )
-    return { message, id, known: [first, ...more], request: opened }
+    const read = await messages.inTurn(client, reader => readBySigners(message, [first, ...more], reader))
+    return { message, id, ...read }
   }
 
   async function end(request: FastifyRequest, { known, request: asked }: Received): Promise<Ended> {
@@ -163,4 +157,30 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     )
     return found.filter(one => one !== undefined)
   }
+}
+
+/**
+ * Entries with other metadata may know another identity provider by the same name. The message counts for those entries
+ * only whose keys have signed it.
+ */
+async function readBySigners(
+  message: LogoutMessage,
+  known: Received['known'],
+  reader: SamlReader,
+): Promise<Pick<Received, 'known' | 'request'>> {
+  const read = []
+  for (const one of known) {
+    const request = await one.provider.protocol
+      .readLogout(message, one.idp, reader)
+      .catch((error: unknown) => {
+        if (error instanceof Refused) return error
+        throw error
+      })
+    read.push({ one, request })
+  }
+  const [signer, ...others] = read.filter(({ request }) => !(request instanceof Refused))
+  const [{ request: refused }] = read as [(typeof read)[number]]
+  return signer
+    ? { known: [signer.one, ...others.map(({ one }) => one)], request: signer.request }
+    : { known, request: refused }
 }
