@@ -5,8 +5,11 @@ import { join } from 'node:path'
 import { scratch } from './support/folder.ts'
 import { entry } from './support/processes.ts'
 
-/** Backs up items with some GB of files twice, adds a few files, backs up again, verifies and restores: whole processes. */
-const items = 100
+/**
+ * Backs up items with some GB of files twice, adds a few files, backs up again, verifies and restores: whole processes.
+ * `node bench/backup.ts 500` has 10 GB, and needs 55 GB of disk.
+ */
+const items = Number(process.argv[2] ?? 100)
 const filesOfItem = 10
 const fileSize = 2 * 1024 * 1024
 const added = 5
