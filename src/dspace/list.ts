@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../http/client.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
+import { listOf } from '../model/plan.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 
@@ -25,8 +26,7 @@ export async function listPage<Row>(
   const entity = (await entities.all()).get(name)
   if (!entity) throw new Error(`there is no entity ${name}`)
   const listing = await entities.list(
-    entity,
-    { order: [], ...windowOf(page), total: true },
+    listOf(entity, { order: [], ...windowOf(page), total: true }),
     viewerOf(request.caller),
     'json',
     clientOf(request),

@@ -19,6 +19,16 @@ export interface Entity {
   readonly fields: readonly Field[]
   readonly read: ReadRule
   readonly source: Source
+  /** To other entities, as they were declared (docs/decisions/0037). They hold in both directions. */
+  readonly relations?: readonly Relation[]
+  /** A condition as an AST, which is added to every query that doesn't mention its fields (Q25). */
+  readonly defaultCondition?: string
+}
+
+/** Records belong together if they are equal in these fields. */
+export interface Relation {
+  readonly fields: readonly string[]
+  readonly to: { readonly entity: string; readonly fields: readonly string[] }
 }
 
 /** Where the records are stored. Features treat it as opaque. */

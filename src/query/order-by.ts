@@ -2,6 +2,7 @@ import { type Node, type ParseError, parseTree, printParseErrorCode } from 'json
 import { badParameter, commaList, listed, quote, suggestion } from '../http/parameters.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Entity, Order } from '../model/entities.ts'
+import { jsonErrors } from './json-errors.ts'
 
 /** More than anybody sorts by, and a bound for what one address makes the store do. */
 const maxEntries = 100
@@ -105,25 +106,4 @@ export function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>
   const order = new Map<string, Order>()
   for (const one of entries.map(parseEntry)) if (!order.has(one.field)) order.set(one.field, one)
   return [...order.values()]
-}
-
-/** The parser's codes in words. */
-const jsonErrors: Readonly<Record<ReturnType<typeof printParseErrorCode>, string>> = {
-  InvalidSymbol: 'it has text that is not JSON; strings must be in double quotes',
-  InvalidNumberFormat: 'it has a malformed number',
-  PropertyNameExpected: 'a key in double quotes is expected',
-  ValueExpected: 'a value is expected',
-  ColonExpected: 'a colon is expected',
-  CommaExpected: 'a comma is expected',
-  CloseBraceExpected: 'a closing brace } is expected',
-  CloseBracketExpected: 'a closing bracket ] is expected',
-  EndOfFileExpected: 'there is text after the end of the array',
-  InvalidCommentToken: 'comments are not allowed',
-  UnexpectedEndOfComment: 'comments are not allowed',
-  UnexpectedEndOfString: 'a string has no closing quote',
-  UnexpectedEndOfNumber: 'a number is incomplete',
-  InvalidUnicode: 'a \\u escape needs four hexadecimal digits',
-  InvalidEscapeCharacter: 'a string has an unknown escape after a backslash',
-  InvalidCharacter: 'a string has a control character that must be escaped',
-  '<unknown ParseErrorCode>': 'it is not JSON',
 }

@@ -6,6 +6,7 @@ import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Entity, Page } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
+import { listOf } from '../model/plan.ts'
 import { isShortPage } from '../model/short-pages.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Entities, Listing } from '../storage/entities.ts'
@@ -52,7 +53,7 @@ export function queryRoutes(
     const parsed = await parse()
     const format = chooseFormat(request.headers.accept)
     const list = ({ entity, page }: Parsed) =>
-      entities.list(entity, page, viewerOf(request.caller), format, client)
+      entities.list(listOf(entity, page), viewerOf(request.caller), format, client)
     const send = ({ entity, page }: Parsed, listing: Listing) =>
       present(reply, {
         entity,

@@ -1,8 +1,9 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Entity, Field, Page, ReadRule } from '../model/entities.ts'
+import type { Entity, Field, ReadRule } from '../model/entities.ts'
 import { OperatorError } from '../model/errors.ts'
+import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 
@@ -10,8 +11,11 @@ import type { RecordFormat } from '../model/record-format.ts'
 export interface Entities {
   /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
-  /** Lists a page. The caller has already checked who may read the entity; row visibility is applied here. */
-  list(entity: Entity, page: Page, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing>
+  /**
+   * Lists a page. The check of the plan has asked who may read its entities; row visibility is applied here, in all of
+   * them.
+   */
+  list(plan: Plan, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing>
   /**
    * Replaces the entity's records in one step: readers see the old ones until then.
    * @returns who may read the entity now; undefined where the version to replace is not the entity's version any more
@@ -91,7 +95,7 @@ export interface Revision extends Omit<NewEntity, 'replaces'> {
 }
 
 export interface Listing {
-  /** How many records the caller may see, ignoring limit and offset; undefined unless it was requested. */
+  /** How many records or rows the page is one of, ignoring limit and offset; undefined unless it was requested. */
   readonly total: number | undefined
   /** Whether records follow this page; undefined without a limit. */
   readonly more: boolean | undefined

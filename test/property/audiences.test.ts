@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
+import { listOf } from '../../src/model/plan.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { pageOf, pagePlan } from '../support/data/arbitrary-records.ts'
@@ -218,7 +219,12 @@ async function allRecords({ storage }: Service, name: string): Promise<RawRecord
   const entity = (await storage.entities.all()).get(name)
   assert.ok(entity)
   const page = { order: [], offset: 0, limit: null, total: false }
-  const { body } = await storage.entities.list(entity, page, { kind: 'administrator' }, 'json', storeClient)
+  const { body } = await storage.entities.list(
+    listOf(entity, page),
+    { kind: 'administrator' },
+    'json',
+    storeClient,
+  )
   const pieces: Uint8Array[] = []
   if (body instanceof Uint8Array) pieces.push(body)
   else for await (const piece of body) pieces.push(piece.slice())

@@ -113,7 +113,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       await lookup.ask()
       return entities
     },
-    list: async (entity, page, viewer, format, client) => {
+    list: async ({ entity, page }, viewer, format, client) => {
       const { source } = entity
       if (source.kind === 'records') return records.list(entity as RecordEntity, page, format, client)
       const rows = source.kind === 'table' ? await audiences.selectRows(source, viewer, page) : allRows

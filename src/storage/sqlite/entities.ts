@@ -118,7 +118,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
 
   return {
     all,
-    list: async (entity, page, viewer, format, client) =>
+    list: async ({ entity, page }, viewer, format, client) =>
       entity.source.kind === 'table'
         ? listTable(
             entity,
