@@ -36,8 +36,10 @@ const packages = [
   ...[
     'libcrypt-openssl-bignum-perl',
     'libemail-sender-perl',
+    'libfcgi-perl',
     'libgd-securityimage-perl',
     'libimage-magick-perl',
+    'libmime-tools-perl',
   ],
   ...['libio-string-perl', 'libstring-random-perl'],
 ]
