@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { openPage } from '../support/clients/browser.ts'
 import { identity } from '../support/providers/certificates.ts'
 import { startReverseProxy } from '../support/providers/reverse-proxy.ts'
@@ -61,6 +62,8 @@ async function startSaml(t: TestContext) {
   const world = await startWorld(t, { folder: portal.carrelFolder, config, address })
   front.forwardTo(world.service.address)
   await portal.sh('addKey samlSPMetaDataXML')
+  // The portal has read its configuration for `/saml/metadata/idp`, and looks for a newer one after its `checkTime`.
+  await wait(2_500)
   return { portal, world }
 }
 
