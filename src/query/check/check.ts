@@ -1,0 +1,111 @@
+import type { Entity, Order, Page } from '../../model/entities.ts'
+import { listOf, type Plan, type Rows } from '../../model/plan.ts'
+import { type Node, QueryError } from '../language/node.ts'
+import { allColumns } from './columns.ts'
+import { checkCondition } from './conditions.ts'
+import { findEntity } from './find-entity.ts'
+import { type From, readExtract, readFrom } from './form.ts'
+import { plainOrder, type RowOrder, readOrder, sortable } from './order.ts'
+import { readPaging } from './paging.ts'
+import { type Projection, readProjection } from './projection.ts'
+import { entityScope, most, type Scope, type Shared } from './scope.ts'
+import { whereOf } from './where.ts'
+import { operatorOf, wrong } from './wrong.ts'
+
+export interface Context {
+  /** All entities by name. */
+  readonly entities: ReadonlyMap<string, Entity>
+  readonly mayRead: (entity: Entity) => boolean
+  /** The entity of the address; null at the query base, where the query names it. */
+  readonly entity: Entity | null
+  /** The parameters of the request, which win over the clauses of the outermost `from`. */
+  readonly given: Given
+}
+
+export interface Given {
+  /** Reads the parameter `order_by`; undefined if it isn't given. @param sortable has what may be sorted by as fields */
+  readonly order?: ((sortable: Pick<Entity, 'name' | 'fields'>) => readonly Order[]) | undefined
+  /** null: not given. */
+  readonly limit?: number | null | undefined
+  readonly offset?: number | undefined
+  readonly total: boolean
+}
+
+/**
+ * Turns a query into a plan: every field in it exists, every value has the type of its field, and the caller may read
+ * every entity (docs/decisions/0034).
+ * @param query null: all records
+ * @throws QueryError that names the place and what would be right there
+ */
+export function check(query: Node | null, { entities, mayRead, entity, given }: Context): Plan {
+  const shared: Shared = { entities, mayRead, condition: checkCondition, leavesLeft: most.leaves }
+  const outermost = readOutermost(query, entity, shared)
+  const scope = entityScope(outermost.entity, shared, 0)
+  const paging = readPaging(outermost.clauses)
+  const page: Page = {
+    order: [],
+    offset: given.offset ?? paging.offset,
+    limit: given.limit ?? paging.limit,
+    total: given.total,
+  }
+  const body = outermost.query
+  const extract = body?.kind === 'array' && operatorOf(body) === 'extract' ? readExtract(body) : null
+  const where = whereOf(extract ? extract.where : body, scope)
+  const projection = extract && !isEverything(extract) ? readProjection(extract, scope) : null
+  const named = given.order?.(sortable(projection, scope))
+  const entries = named?.map(one => ({ by: nameNode(one.field), descending: one.descending })) ?? paging.order
+  const order = readOrder(entries, projection, scope)
+  const whole = projection ? undefined : plainOrder(order)
+  // Orders that were asked for before are the same arrays, which the stores know again.
+  if (whole) return { ...listOf(scope.entity ?? outermost.entity, { ...page, order: named ?? whole }), where }
+  return { entity: outermost.entity, where, shape: rowsOf(projection, order, scope), page }
+}
+
+/** Whole records are the same as rows of all fields, and faster. */
+const isEverything = ({ columns, clauses }: ReturnType<typeof readExtract>) =>
+  columns.kind === 'array' && columns.items.length === 0 && Object.keys(clauses).length === 0
+
+/** Parameters have no place in the query. */
+const nameNode = (text: string): Node => ({ kind: 'text', text, at: { pointer: '' } })
+
+function rowsOf(projection: Projection | null, order: RowOrder, scope: Scope): Rows {
+  const { columns, groups, having, distinct } = projection ?? {
+    columns: allColumns(nameNode(''), scope),
+    groups: null,
+    having: null,
+    distinct: false,
+  }
+  return {
+    kind: 'rows',
+    columns: columns.map(({ name, value, type }) => ({ name, value, type })),
+    groups: groups?.map(({ value }) => value) ?? null,
+    having,
+    distinct,
+    order,
+  }
+}
+
+interface Outermost extends Omit<From, 'entity'> {
+  readonly entity: Entity
+}
+
+function readOutermost(query: Node | null, entity: Entity | null, shared: Shared): Outermost {
+  const isFrom = query?.kind === 'array' && operatorOf(query) === 'from'
+  if (!entity) {
+    if (!isFrom)
+      throw query
+        ? wrong(query, 'A query says here which entity it is about: ["from", "entity", query].')
+        : new QueryError('A query is required here: ["from", "entity", query].', { pointer: '' })
+    const from = readFrom(query)
+    return { ...from, entity: findEntity(from.entity, shared) }
+  }
+  if (!isFrom) return { entity, query, clauses: {} }
+  const from = readFrom(query)
+  if (findEntity(from.entity, shared).name !== entity.name)
+    throw wrong(
+      from.entity,
+      `This address lists ${entity.name}. Ask for other entities at the query base, or leave out from.`,
+      { legal: [entity.name] },
+    )
+  return { ...from, entity }
+}

@@ -1,0 +1,117 @@
+import { quote } from '../../http/parameters.ts'
+import { canonicalNumber } from '../../lib/canonical-number.ts'
+import type { Constant } from '../../model/plan.ts'
+import type { Node } from '../language/node.ts'
+import { type Found, typeNames } from './fields.ts'
+import { instantAt, readInstant } from './instants.ts'
+import { compareTexts } from './normal-form.ts'
+import type { Scope } from './scope.ts'
+import { described, wrong } from './wrong.ts'
+
+/**
+ * A value to compare a field with. Nothing is converted silently: a number never becomes text, nor text a number.
+ * @throws QueryError for a value of another type, which says what to write
+ */
+export function constantFor({ ref, field }: Found, node: Node, scope: Scope): Constant {
+  const name = ref.path.length === 0 ? field.name : [field.name, ...ref.path].join('.')
+  const refused = (advice: string) =>
+    wrong(node, `${quote(name)} is ${typeNames[ref.type]}, and ${described(node)} isn't: ${advice}`, {
+      type: ref.type,
+    })
+  if (node.kind === 'null')
+    throw wrong(node, `Nothing compares with null. Write ["null?", ${quote(name)}, true].`)
+  switch (ref.type) {
+    case 'text':
+      if (node.kind === 'text') return textConstant(node, scope)
+      if (node.kind === 'number' || node.kind === 'boolean')
+        throw refused(`write ${quote(sourceOf(node))}, in quotes.`)
+      throw refused('write a text in quotes.')
+    case 'integer':
+    case 'number':
+      if (node.kind === 'number') return numberConstant(node)
+      if (node.kind === 'text' && /^-?\d{1,20}(\.\d{1,20})?$/.test(node.text))
+        throw refused(`write ${node.text}, without quotes.`)
+      throw refused('write a number, such as 5.')
+    case 'boolean':
+      if (node.kind === 'boolean') return { kind: 'boolean', value: node.value }
+      throw refused('write true or false, without quotes.')
+    case 'date-time':
+      return instantConstant(node, refused)
+    case 'json':
+      return jsonConstant(node, scope)
+  }
+}
+
+/** In `in`, numbers and booleans become text for a field of text, as PuppetDB's do. */
+export const elementFor = (found: Found, node: Node, scope: Scope): Constant =>
+  found.ref.type === 'text' && (node.kind === 'number' || node.kind === 'boolean')
+    ? { kind: 'text', text: sourceOf(node) }
+    : constantFor(found, node, scope)
+
+const sourceOf = (node: Extract<Node, { kind: 'number' | 'boolean' }>) =>
+  node.kind === 'number' ? node.text : String(node.value)
+
+export function textConstant(node: Extract<Node, { kind: 'text' }>, scope: Scope): Constant {
+  return { kind: 'text', text: usable(node.text, node, scope) }
+}
+
+/**
+ * Text that any storage can be asked for. Only records that were imported can hold U+0000: columns of a database can't.
+ * @throws QueryError
+ */
+export function usable(text: string, node: Node, scope: Scope): string {
+  if (!text.isWellFormed())
+    throw wrong(node, 'The text has half of a surrogate pair, which is no character of Unicode.')
+  if (text.includes('\0') && scope.entity?.source.kind !== 'records')
+    throw wrong(node, `The text has the character U+0000, which ${scope.name} can't have.`)
+  return text
+}
+
+const numberConstant = (node: Extract<Node, { kind: 'number' }>): Constant => ({
+  kind: 'number',
+  text: exactNumber(node),
+})
+
+function exactNumber(node: Extract<Node, { kind: 'number' }>): string {
+  const text = canonicalNumber(node.text)
+  if (text === undefined) throw wrong(node, `The number ${described(node)} has more than 1,000 digits.`)
+  return text
+}
+
+const instantForms =
+  'write a date such as "2026-01-31", a date-time such as "2026-01-31T04:19:47Z", or milliseconds since 1970 as a number.'
+
+function instantConstant(node: Node, refused: (advice: string) => Error): Constant {
+  const text =
+    node.kind === 'text' ? readInstant(node.text) : node.kind === 'number' ? instantAt(node.text) : undefined
+  if (text === undefined) throw refused(instantForms)
+  return { kind: 'instant', text }
+}
+
+function jsonConstant(node: Node, scope: Scope): Constant {
+  if (node.kind === 'text') return textConstant(node, scope)
+  if (node.kind === 'number') return numberConstant(node)
+  if (node.kind === 'boolean') return { kind: 'boolean', value: node.value }
+  return { kind: 'json', json: canonicalJson(node, scope) }
+}
+
+/** No deeper than the readers allow. */
+function canonicalJson(node: Node, scope: Scope): string {
+  switch (node.kind) {
+    case 'text':
+      return JSON.stringify(usable(node.text, node, scope))
+    case 'number':
+      return exactNumber(node)
+    case 'array':
+      return `[${node.items.map(item => canonicalJson(item, scope)).join()}]`
+    case 'object': {
+      const members = [...node.members].toSorted(([one], [other]) => compareTexts(one, other))
+      const written = members.map(
+        ([key, value]) => `${JSON.stringify(usable(key, node, scope))}:${canonicalJson(value, scope)}`,
+      )
+      return `{${written.join()}}`
+    }
+    default:
+      return described(node)
+  }
+}

@@ -1,0 +1,111 @@
+import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
+import type { Field } from '../../model/entities.ts'
+import type { FieldRef } from '../../model/plan.ts'
+import type { Node } from '../language/node.ts'
+import { readPath } from './paths.ts'
+import type { Scope } from './scope.ts'
+import { described, wrong } from './wrong.ts'
+
+/** A field that a query names, or a member inside of it. */
+export interface Found {
+  readonly ref: FieldRef
+  /** The field itself. */
+  readonly field: Field
+}
+
+interface Names {
+  readonly all: readonly string[]
+  readonly byName: ReadonlyMap<string, Field>
+  /** Of the fields that have members: longer beginnings of a name needn't be looked up. */
+  readonly longestJson: number
+}
+
+/** Entities stay the same objects until they change. */
+const known = new WeakMap<readonly Field[], Names>()
+
+function namesOf({ fields }: Pick<Scope, 'fields'>): Names {
+  let names = known.get(fields)
+  if (names === undefined) {
+    const json = fields.filter(({ type }) => type === 'json')
+    names = {
+      all: fields.map(({ name }) => name),
+      byName: new Map(fields.map(field => [field.name, field])),
+      longestJson: json.reduce((longest, { name }) => Math.max(longest, name.length), 0),
+    }
+    known.set(fields, names)
+  }
+  return names
+}
+
+export const fieldNamed = (name: string, scope: Pick<Scope, 'fields'>): Field | undefined =>
+  namesOf(scope).byName.get(name)
+
+/** A longer name is looked up, but has no members. */
+const maxPathLength = 1_000
+
+/**
+ * The field that a query names: by its name, or by a path to a member of it (`facts.os.family`). A field whose name looks
+ * like a path comes first.
+ * @throws QueryError for anything else, with the names that there are
+ */
+export function findField(node: Node, scope: Scope): Found {
+  if (node.kind !== 'text')
+    throw wrong(node, `The name of a field is text, not ${described(node)}. ${fieldsOf(scope)}`, {
+      legal: listed(namesOf(scope).all),
+    })
+  const field = fieldNamed(node.text, scope)
+  if (field) return whole(field)
+  const parent = parentOf(node.text, scope)
+  if (parent) return memberOf(parent, node.text, node)
+  const { hint, members } = suggestion(node.text, namesOf(scope).all)
+  throw wrong(node, `${scope.name} has no field ${quote(node.text)}.${hint} ${fieldsOf(scope)}`, members)
+}
+
+export const whole = (field: Field): Found => ({
+  ref: { name: field.name, path: [], type: field.type },
+  field,
+})
+
+/** The fields as a sentence. */
+export const fieldsOf = (scope: Scope): string => `Its fields are ${commaList(namesOf(scope).all) || 'none'}.`
+
+/** The field with the longest name that a path begins with. One that has no members is better than none: its error helps. */
+function parentOf(text: string, scope: Scope): Field | undefined {
+  if (text.length > maxPathLength) return undefined
+  const { byName, longestJson } = namesOf(scope)
+  let other: Field | undefined
+  for (let end = Math.min(text.length - 1, longestJson); end > 0; end--) {
+    if (text[end] !== '.' && text[end] !== '[') continue
+    const field = byName.get(text.slice(0, end))
+    if (field?.type === 'json') return field
+    other ??= field
+  }
+  return other ?? byName.get(/^[^.[]*/.exec(text)?.[0] ?? '')
+}
+
+function memberOf(field: Field, text: string, node: Node): Found {
+  if (field.type !== 'json')
+    throw wrong(
+      node,
+      `${quote(field.name)} has no members, because it is ${typeNames[field.type]}: ${quote(text)} is no field.`,
+    )
+  const path = readPath(text.slice(field.name.length))
+  if (typeof path === 'string') throw wrong(node, `The path ${quote(text)} can't be read: ${path}.`)
+  return member(field, path)
+}
+
+/** What is inside a field of JSON. */
+export const member = (field: Field, path: FieldRef['path']): Found => ({
+  ref: { name: field.name, path, type: 'json' },
+  field,
+})
+
+/** Types as sentences name them. */
+export const typeNames = {
+  text: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  'date-time': 'a date-time',
+  json: 'JSON',
+} as const

@@ -1,0 +1,97 @@
+import { suggestion } from '../../http/parameters.ts'
+import type { Node } from '../language/node.ts'
+import { type ArrayNode, described, operatorOf, wrong } from './wrong.ts'
+
+/** The parts of `from` and `extract` as they stand there; nothing is known of entities here. */
+export interface From {
+  readonly entity: Node
+  /** A condition or an `extract`; null: all records. */
+  readonly query: Node | null
+  readonly clauses: Clauses<FromClause>
+}
+
+export interface Extract {
+  readonly node: ArrayNode
+  readonly columns: Node
+  readonly where: Node | null
+  readonly clauses: Clauses<ExtractClause>
+}
+
+const fromClauses = ['limit', 'offset', 'order_by'] as const
+const extractClauses = ['group_by', 'having', 'distinct'] as const
+
+type FromClause = (typeof fromClauses)[number]
+type ExtractClause = (typeof extractClauses)[number]
+type Clauses<Name extends string> = Partial<Record<Name, ArrayNode>>
+
+/** `["from", entity, query?, clause…]` */
+export function readFrom(node: ArrayNode): From {
+  const [, entity, ...rest] = node.items
+  if (!entity) throw wrong(node, 'from names an entity: ["from", "entity", query, ["limit", 10]].')
+  const { query, clauses } = readParts('from', fromClauses, rest)
+  return { entity, query, clauses }
+}
+
+/** `["extract", columns, condition?, clause…]` */
+export function readExtract(node: ArrayNode): Extract {
+  const [, columns, ...rest] = node.items
+  if (!columns)
+    throw wrong(
+      node,
+      'extract names what is shown: ["extract", ["field", ["function", "count"]], condition].',
+    )
+  const { query, clauses } = readParts('extract', extractClauses, rest)
+  return { node, columns, where: query, clauses }
+}
+
+/** The clause that an array is, wherever it stands. */
+export const clauseOf = (node: Node): string | undefined => {
+  const operator = operatorOf(node)
+  return [...fromClauses, ...extractClauses].find(one => one === operator)
+}
+
+function readParts<Name extends FromClause | ExtractClause>(
+  operator: string,
+  names: readonly Name[],
+  nodes: readonly Node[],
+): { query: Node | null; clauses: Clauses<Name> } {
+  let query: Node | null = null
+  const clauses: Clauses<Name> = {}
+  for (const node of nodes) {
+    if (node.kind !== 'array')
+      throw wrong(node, `${operator} takes a query and clauses, which are arrays, not ${described(node)}.`)
+    const name = names.find(one => one === operatorOf(node))
+    if (name !== undefined) {
+      if (clauses[name])
+        throw wrong(node, `There is more than one ${name}; ${operator} takes each clause once.`)
+      clauses[name] = node
+    } else {
+      refuseMisplaced(node, operator, names, query !== null || Object.keys(clauses).length > 0)
+      query = node
+    }
+  }
+  return { query, clauses }
+}
+
+/** What is neither the query nor a clause of this operator. */
+function refuseMisplaced(node: Node, operator: string, names: readonly string[], isQueryPast: boolean): void {
+  const given = operatorOf(node)
+  const legal = names.join(', ')
+  if (clauseOf(node) !== undefined)
+    throw wrong(
+      node,
+      `${given} is no clause of ${operator}, but of ${operator === 'from' ? 'extract' : 'from'}.`,
+      {
+        legal: names,
+      },
+    )
+  if (given === 'include_total')
+    throw wrong(node, 'include_total is no clause. It is a parameter of the request.', { legal: names })
+  if (!isQueryPast) return
+  const { hint, members } = suggestion(given ?? '', names)
+  throw wrong(
+    node,
+    `${operator} takes one query, and then the clauses ${legal}. Join conditions with and.${hint}`,
+    members,
+  )
+}

@@ -1,0 +1,165 @@
+import { quote, suggestion } from '../../http/parameters.ts'
+import type { FieldType } from '../../model/entities.ts'
+import type { Aggregate, Scalar } from '../../model/plan.ts'
+import type { Node } from '../language/node.ts'
+import { usable } from './constants.ts'
+import { type Found, findField, typeNames } from './fields.ts'
+import type { Match, Scope } from './scope.ts'
+import { type ArrayNode, argumentsOf, described, wrong } from './wrong.ts'
+
+/** What a function gives. Its name is that of the column. */
+export interface Called {
+  readonly name: string
+  readonly value: Scalar | Aggregate
+  readonly type: FieldType
+  readonly isSortable: boolean
+}
+
+interface Call {
+  readonly node: ArrayNode
+  readonly name: string
+  readonly args: readonly Node[]
+  readonly scope: Scope
+}
+
+const numbers: readonly FieldType[] = ['integer', 'number', 'json']
+
+const functions: ReadonlyMap<string, (call: Call) => Omit<Called, 'name'>> = new Map([
+  ['count', count],
+  ['count_distinct', countDistinct],
+  ['avg', (call: Call) => aggregate(call, 'avg', numbers, () => 'number')],
+  ['sum', (call: Call) => aggregate(call, 'sum', numbers, numberType)],
+  ['min', (call: Call) => extreme(call, 'min')],
+  ['max', (call: Call) => extreme(call, 'max')],
+  ['to_string', toText],
+  ['highlight', highlight],
+  ['relevance', relevance],
+])
+
+/** `["function", name, field?, …]` @throws QueryError */
+export function readFunction(node: ArrayNode, scope: Scope): Called {
+  const [named, ...args] = argumentsOf(node)
+  const names = [...functions.keys()]
+  if (named?.kind !== 'text')
+    throw wrong(named ?? node, 'A function has a name: ["function", "count"].', { legal: names })
+  const read = functions.get(named.text)
+  if (!read) {
+    const { hint, members } = suggestion(named.text, names)
+    throw wrong(
+      named,
+      `There is no function ${quote(named.text)}.${hint} The functions are ${names.join(', ')}.`,
+      members,
+    )
+  }
+  return { name: named.text, ...read({ node, name: named.text, args, scope }) }
+}
+
+function count(call: Call): Omit<Called, 'name'> {
+  if (call.args.length === 0) return aggregated('count', null, 'integer')
+  return aggregated('count', onlyField(call), 'integer')
+}
+
+function countDistinct(call: Call): Omit<Called, 'name'> {
+  return aggregated('count_distinct', onlyField(call), 'integer')
+}
+
+/** Sums of whole numbers are whole. Of JSON only the numbers count. */
+const numberType = ({ ref }: Found): FieldType => (ref.type === 'integer' ? 'integer' : 'number')
+
+function extreme(call: Call, name: 'min' | 'max'): Omit<Called, 'name'> {
+  const found = onlyField(call)
+  if (found.ref.type !== 'json' && found.field.sortable === false)
+    throw wrong(
+      call.args[0] ?? call.node,
+      `${name} needs an order, and the values of ${quote(found.field.name)} have none.`,
+    )
+  return aggregate(call, name, [...numbers, 'date-time', 'text'], ({ ref }) =>
+    ref.type === 'json' ? 'number' : ref.type,
+  )
+}
+
+function aggregate(
+  call: Call,
+  name: Aggregate['name'],
+  legal: readonly FieldType[],
+  type: (found: Found) => FieldType,
+): Omit<Called, 'name'> {
+  const found = onlyField(call)
+  requireType(call, found, legal)
+  return aggregated(name, found, type(found))
+}
+
+const aggregated = (name: Aggregate['name'], found: Found | null, type: FieldType): Omit<Called, 'name'> => ({
+  value: { kind: 'aggregate', name, field: found === null ? null : found.ref },
+  type,
+  isSortable: true,
+})
+
+function onlyField({ node, name, args, scope }: Call): Found {
+  const [field, more] = args
+  if (field && !more) return findField(field, scope)
+  throw wrong(more ?? node, `${name} takes one field: ["function", "${name}", "field"].`)
+}
+
+function requireType({ name, args, node }: Call, { ref, field }: Found, legal: readonly FieldType[]): void {
+  if (legal.includes(ref.type)) return
+  throw wrong(
+    args[0] ?? node,
+    `${name} can't be made of ${quote(field.name)}, which is ${typeNames[ref.type]}.`,
+    {
+      legal,
+    },
+  )
+}
+
+/** A mask of PostgreSQL is rarely longer than an instant. */
+const maxMask = 100
+
+function toText(call: Call): Omit<Called, 'name'> {
+  const [field, mask, more] = call.args
+  if (!field || !mask || more)
+    throw wrong(
+      more ?? call.node,
+      'to_string takes a field and a mask: ["function", "to_string", "field", "YYYY-MM-DD"].',
+    )
+  const found = findField(field, call.scope)
+  requireType(call, found, ['date-time', 'integer', 'number'])
+  if (mask.kind !== 'text' || mask.text === '' || mask.text.length > maxMask)
+    throw wrong(
+      mask,
+      `A mask is a text of 1 to ${maxMask} characters, such as "YYYY-MM-DD", not ${described(mask)}.`,
+    )
+  return scalar({ kind: 'to_string', field: found.ref, mask: usable(mask.text, mask, call.scope) }, 'text')
+}
+
+function highlight(call: Call): Omit<Called, 'name'> {
+  const found = onlyField(call)
+  requireType(call, found, ['text'])
+  return scalar({ kind: 'highlight', field: found.ref, words: matchOf(call.node, call.scope).words }, 'text')
+}
+
+function relevance({ node, args, scope }: Call): Omit<Called, 'name'> {
+  const [more] = args
+  if (more) throw wrong(more, 'relevance takes no arguments.')
+  return scalar(relevanceOf(node, scope), 'number')
+}
+
+const scalar = (value: Scalar, type: FieldType): Omit<Called, 'name'> => ({ value, type, isSortable: true })
+
+/** How well a record matches what the query searches for. @throws QueryError if it searches for nothing */
+export const relevanceOf = (node: Node, scope: Scope): Scalar => ({
+  kind: 'relevance',
+  ...matchOf(node, scope),
+})
+
+/** All that the query searches for, as one. */
+function matchOf(node: Node, { matches }: Scope): Match {
+  if (matches.length === 0)
+    throw wrong(
+      node,
+      'relevance and highlight need a search: add ["match", field, "words"] to the condition.',
+    )
+  const fields = new Map(matches.flatMap(match => match.fields).map(field => [JSON.stringify(field), field]))
+  const words = new Map(matches.flatMap(match => match.words).map(phrase => [JSON.stringify(phrase), phrase]))
+  return { fields: [...fields.values()], words: [...words.values()] }
+}

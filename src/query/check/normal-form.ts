@@ -1,0 +1,85 @@
+import type { Condition, Constant, FieldRef } from '../../model/plan.ts'
+import type { Checked } from './scope.ts'
+
+/**
+ * The normal form of conditions: equal questions have equal plans, so that they share what is kept for them
+ * (docs/decisions/0034).
+ */
+export const nothing: Condition = { kind: 'none' }
+
+/** Conditions never change, and each is compared again on every level above it. */
+const keys = new WeakMap<Condition, string>()
+
+/** A text that is the same for equal conditions. Entities count by their names. */
+export function keyOf(condition: Condition): string {
+  let key = keys.get(condition)
+  if (key === undefined) {
+    key = writeKey(condition)
+    keys.set(condition, key)
+  }
+  return key
+}
+
+function writeKey(condition: Condition): string {
+  if (condition.kind === 'and' || condition.kind === 'or')
+    return `{"kind":"${condition.kind}","of":[${condition.of.map(keyOf).join()}]}`
+  if (condition.kind !== 'in plan') return JSON.stringify(condition)
+  const { kind, fields, plan, negated } = condition
+  const { entity, where, shape, page } = plan
+  const inner = JSON.stringify([kind, fields, negated, entity.name, shape, page])
+  return `${inner}${where ? keyOf(where) : ''}`
+}
+
+export const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+
+/** `and` or `or` of any number of conditions, as short as it can be said. */
+export function combined(kind: 'and' | 'or', parts: readonly Checked[]): Checked {
+  const flat = parts.flatMap((part): readonly Checked[] => (part?.kind === kind ? part.of : [part]))
+  // One that no record matches decides an `and`, one that all match an `or`; the other one says nothing there.
+  const decides = (part: Checked) => (kind === 'and' ? part?.kind === 'none' : part === null)
+  if (flat.some(decides)) return kind === 'and' ? nothing : null
+  const left = flat.filter(part => part !== null && part.kind !== 'none')
+  const unique = new Map(mergedValues(kind, left).map(part => [keyOf(part), part]))
+  const of = [...unique].toSorted(([one], [other]) => compareTexts(one, other)).map(([, part]) => part)
+  if (of.length === 0) return kind === 'and' ? null : nothing
+  const [only] = of
+  return of.length === 1 && only ? only : { kind, of }
+}
+
+/** `x = 1 or x = 2` is `x in [1, 2]`; negated, it is the same with `and`. */
+function mergedValues(kind: 'and' | 'or', parts: readonly Condition[]): readonly Condition[] {
+  const fields = new Map<string, { readonly field: FieldRef; readonly values: Constant[] }>()
+  const rest: Condition[] = []
+  const negated = kind === 'and'
+  for (const part of parts) {
+    const values = valuesOf(part, negated)
+    if (!values) {
+      rest.push(part)
+      continue
+    }
+    const key = JSON.stringify(values.field)
+    const found = fields.get(key) ?? { field: values.field, values: [] }
+    for (const value of values.values) found.values.push(value)
+    fields.set(key, found)
+  }
+  for (const { field, values } of fields.values()) rest.push(oneOf(field, values, negated))
+  return rest
+}
+
+function valuesOf(condition: Condition, negated: boolean) {
+  if (condition.kind === 'in' && condition.negated === negated) return condition
+  if (condition.kind === 'compare' && condition.operator === '=' && condition.negated === negated)
+    return { field: condition.field, values: [condition.value] }
+  return undefined
+}
+
+/** @param values any number of them, in any order */
+export function oneOf(field: FieldRef, values: readonly Constant[], negated: boolean): Condition {
+  const unique = new Map(values.map(value => [JSON.stringify(value), value]))
+  const [only] = unique.values()
+  // A comparison with null is unknown, even if there is nothing to compare with.
+  if (!only) return negated ? { kind: 'null', field, negated: true } : nothing
+  if (unique.size === 1) return { kind: 'compare', field, operator: '=', value: only, negated }
+  const sorted = [...unique].toSorted(([one], [other]) => compareTexts(one, other)).map(([, value]) => value)
+  return { kind: 'in', field, values: sorted, negated }
+}

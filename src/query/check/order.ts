@@ -1,0 +1,131 @@
+import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
+import type { Entity, Field, Order } from '../../model/entities.ts'
+import type { Rows, Scalar } from '../../model/plan.ts'
+import type { Node } from '../language/node.ts'
+import { fieldNamed, findField } from './fields.ts'
+import { readFunction, relevanceOf } from './functions.ts'
+import { requireOrdered } from './inner-plan.ts'
+import type { OrderEntry } from './paging.ts'
+import type { Projection } from './projection.ts'
+import type { Scope } from './scope.ts'
+import { described, operatorOf, wrong } from './wrong.ts'
+
+export type RowOrder = Rows['order']
+
+type By = RowOrder[number]['by']
+
+/** The name that a search can be sorted by. */
+const relevance = 'relevance'
+
+/** Reads what `order_by` names. @param projection null: whole records */
+export function readOrder(
+  entries: readonly OrderEntry[],
+  projection: Projection | null,
+  scope: Scope,
+): RowOrder {
+  const order = new Map<string, RowOrder[number]>()
+  for (const { by: node, descending } of entries) {
+    const by = orderedBy(node, projection, scope)
+    const key = JSON.stringify(by)
+    // What is named again can't break a tie (Q17).
+    if (!order.has(key)) order.set(key, { by, descending })
+  }
+  return [...order.values()]
+}
+
+function orderedBy(node: Node, projection: Projection | null, scope: Scope): By {
+  if (node.kind === 'array' && operatorOf(node) === 'function') return byFunction(node, projection, scope)
+  if (node.kind !== 'text')
+    throw wrong(node, `order_by names a field or a column, not ${described(node)}.`, {
+      legal: listed(namesIn(projection, scope)),
+    })
+  const column = projection?.columns.findIndex(({ name }) => name === node.text) ?? -1
+  if (projection && column >= 0) {
+    if (!projection.columns[column]?.isSortable) throw unordered(node)
+    return column
+  }
+  if (projection && (projection.isGrouped || projection.distinct)) return byGroup(node, projection, scope)
+  if (node.text === relevance && !fieldNamed(relevance, scope)) return relevanceOf(node, scope)
+  const found = findOrdered(node, scope)
+  return { kind: 'field', field: found.ref }
+}
+
+function findOrdered(node: Extract<Node, { kind: 'text' }>, scope: Scope) {
+  if (node.text === 'desc' && !fieldNamed('desc', scope))
+    throw wrong(
+      node,
+      `${scope.name} has no field "desc". To sort from high to low, write ["order_by", [["field", "desc"]]].`,
+    )
+  const found = findField(node, scope)
+  requireOrdered(found, node)
+  return found
+}
+
+const unordered = (node: Extract<Node, { kind: 'text' }>) =>
+  wrong(node, `The values of ${quote(node.text)} have no order.`)
+
+/** Rows of many records can be sorted only by what they have in common. */
+function byGroup(node: Extract<Node, { kind: 'text' }>, projection: Projection, scope: Scope): By {
+  const group = groupsOf(projection).find(({ name }) => name === node.text)
+  if (group) {
+    if (!group.isSortable) throw unordered(node)
+    return group.value
+  }
+  const names = namesIn(projection, scope)
+  const { hint, members } = suggestion(node.text, names)
+  const why = projection.isGrouped ? 'Groups are sorted' : 'Distinct rows are sorted'
+  throw wrong(
+    node,
+    `${quote(node.text)} isn't in the result.${hint} ${why} by ${commaList(names) || 'nothing'}.`,
+    members,
+  )
+}
+
+/** Groups that aren't shown; with distinct, rows of several groups may be one. */
+const groupsOf = ({ groups, distinct }: Projection) => (distinct ? [] : (groups ?? []))
+
+function byFunction(node: Extract<Node, { kind: 'array' }>, projection: Projection | null, scope: Scope): By {
+  const { name, value } = readFunction(node, scope)
+  const key = JSON.stringify(value)
+  const column = projection?.columns.findIndex(one => JSON.stringify(one.value) === key) ?? -1
+  if (column >= 0) return column
+  const group = projection && groupsOf(projection).find(one => JSON.stringify(one.value) === key)
+  if (group) return group.value
+  if (value.kind !== 'aggregate' && !projection?.isGrouped && !projection?.distinct) return value
+  throw wrong(node, `To sort by ${name}, show it: add it to extract.`, {
+    legal: listed(namesIn(projection, scope)),
+  })
+}
+
+function namesIn(projection: Projection | null, scope: Scope): readonly string[] {
+  return sortable(projection, scope).fields.map(({ name }) => name)
+}
+
+/** What the parameter `order_by` may name, as the fields of an entity. Of whole records it is the entity itself. */
+export function sortable(projection: Projection | null, scope: Scope): Pick<Entity, 'name' | 'fields'> {
+  const hasRelevance = scope.matches.length > 0 && !fieldNamed(relevance, scope)
+  if (!projection && !hasRelevance && scope.entity) return scope.entity
+  const fields = new Map<string, Field>()
+  const add = (name: string, isSortable: boolean) => {
+    const field: Field = { name, type: 'text', nullable: true }
+    if (!fields.has(name)) fields.set(name, isSortable ? field : { ...field, sortable: false })
+  }
+  for (const { name, isSortable } of projection?.columns ?? []) add(name, isSortable)
+  for (const { name, isSortable } of projection ? groupsOf(projection) : []) add(name, isSortable)
+  if (!projection?.isGrouped && !projection?.distinct) {
+    for (const { name, sortable: isSortable } of scope.fields) add(name, isSortable !== false)
+    if (hasRelevance) add(relevance, true)
+  }
+  return { name: scope.name, fields: [...fields.values()] }
+}
+
+/** The order of whole records, if it is one of plain fields. */
+export function plainOrder(order: RowOrder): readonly Order[] | undefined {
+  const plain = order.flatMap(({ by, descending }) =>
+    isPlain(by) ? [{ field: by.field.name, descending }] : [],
+  )
+  return plain.length === order.length ? plain : undefined
+}
+
+const isPlain = (by: By): by is Extract<Scalar, { kind: 'field' }> =>
+  typeof by === 'object' && by.kind === 'field' && by.field.path.length === 0

@@ -1,0 +1,121 @@
+import { quote } from '../../http/parameters.ts'
+import type { Field } from '../../model/entities.ts'
+import type { Condition, Scalar } from '../../model/plan.ts'
+import type { Node } from '../language/node.ts'
+import { readColumns, type Shown } from './columns.ts'
+import { fieldNamed, findField } from './fields.ts'
+import type { Extract } from './form.ts'
+import { readFunction } from './functions.ts'
+import { onlyArgument } from './paging.ts'
+import { most, type Scope } from './scope.ts'
+import { type ArrayNode, argumentsOf, described, operatorOf, wrong } from './wrong.ts'
+
+/** What `extract` shows, but for the order of the rows. */
+export interface Projection {
+  readonly columns: readonly Shown[]
+  readonly groups: readonly Group[] | null
+  readonly having: Condition | null
+  readonly distinct: boolean
+  /** Whether a row is made of many records. */
+  readonly isGrouped: boolean
+}
+
+/** What rows are grouped by; its name is for clauses that refer to it. */
+export interface Group {
+  readonly name: string
+  readonly value: Scalar
+  readonly isSortable: boolean
+}
+
+export function readProjection({ columns: listed, clauses }: Extract, scope: Scope): Projection {
+  const columns = readColumns(listed, scope)
+  const groups = clauses.group_by ? readGroups(clauses.group_by, columns, scope) : null
+  const isAggregated = columns.some(({ value }) => value.kind === 'aggregate')
+  const isGrouped = groups !== null || isAggregated
+  if (isGrouped) requireGrouped(columns, groups ?? [])
+  if (clauses.having && !isGrouped)
+    throw wrong(
+      clauses.having,
+      'having filters groups, and there are none: add group_by or a function such as count.',
+    )
+  if (clauses.distinct && clauses.distinct.items.length > 1)
+    throw wrong(clauses.distinct, 'distinct takes no arguments. Write ["distinct"].', {
+      form: '["distinct"]',
+    })
+  return {
+    columns,
+    groups,
+    having: clauses.having ? readHaving(clauses.having, columns, scope) : null,
+    distinct: clauses.distinct !== undefined,
+    isGrouped,
+  }
+}
+
+function readGroups(clause: ArrayNode, columns: readonly Shown[], scope: Scope): readonly Group[] {
+  const nodes = argumentsOf(clause)
+  if (nodes.length === 0)
+    throw wrong(clause, 'group_by names fields: ["group_by", "field", …].', {
+      form: '["group_by", field, …]',
+    })
+  if (nodes.length > most.fields) throw wrong(clause, `group_by has at most ${most.fields} fields.`)
+  const groups = nodes.map(one => readGroup(one, columns, scope))
+  return [...new Map(groups.map(group => [JSON.stringify(group.value), group])).values()]
+}
+
+function readGroup(node: Node, columns: readonly Shown[], scope: Scope): Group {
+  if (node.kind === 'array' && operatorOf(node) === 'function') {
+    const { name, value, isSortable } = readFunction(node, scope)
+    if (value.kind === 'aggregate')
+      throw wrong(node, `Rows can't be grouped by ${name}, because it is made of the whole group.`)
+    return { name, value, isSortable }
+  }
+  if (node.kind !== 'text')
+    throw wrong(
+      node,
+      `Rows are grouped by the name of a field or by ["function", "to_string", …], not ${described(node)}.`,
+    )
+  const column = fieldNamed(node.text, scope) ? undefined : columns.find(({ name }) => name === node.text)
+  if (column && column.value.kind !== 'aggregate') return { ...column, value: column.value }
+  const { ref, field } = findField(node, scope)
+  return { name: node.text, value: { kind: 'field', field: ref }, isSortable: field.sortable !== false }
+}
+
+/** Of many records, a row can show only what is the same in all of them. */
+function requireGrouped(columns: readonly Shown[], groups: readonly Group[]): void {
+  const grouped = new Set(groups.map(({ value }) => JSON.stringify(value)))
+  const loose = columns.find(({ value }) => value.kind !== 'aggregate' && !grouped.has(JSON.stringify(value)))
+  if (loose)
+    throw wrong(
+      loose.node,
+      `${quote(loose.name)} is shown beside what is made of many records: add it to group_by.`,
+      {
+        form: '["group_by", field, …]',
+      },
+    )
+}
+
+/** @returns null if all rows match */
+function readHaving(clause: ArrayNode, columns: readonly Shown[], { shared }: Scope): Condition | null {
+  const condition = onlyArgument(clause, '["having", [">", "count", 1]]')
+  const fields = columns.map(
+    ({ name, type, isSortable }): Field => ({
+      name,
+      type,
+      nullable: true,
+      ...(isSortable ? {} : { sortable: false }),
+    }),
+  )
+  const rows: Scope = {
+    shared,
+    name: 'The result',
+    fields,
+    entity: null,
+    depth: 0,
+    plainFor: 'having',
+    mentioned: new Set(),
+    matches: [],
+  }
+  if (condition.kind !== 'array')
+    throw wrong(condition, `having takes a condition, not ${described(condition)}.`)
+  return shared.condition(condition, false, rows)
+}

@@ -1,0 +1,50 @@
+import type { Entity } from '../../model/entities.ts'
+import { type Node, QueryError } from '../language/node.ts'
+import { readAst } from '../language/read-ast.ts'
+import { combined } from './normal-form.ts'
+import { type Checked, entityScope, most, type Scope, type Shared } from './scope.ts'
+
+/** The condition of a query or subquery, with the default condition of its entity unless it mentions a field of that (Q25). */
+export function whereOf(query: Node | null, scope: Scope): Checked {
+  const own = query && scope.shared.condition(query, false, scope)
+  const { entity } = scope
+  if (entity?.defaultCondition === undefined) return own
+  const added = defaultOf(entity, scope.shared)
+  return added.fields.some(field => scope.mentioned.has(field))
+    ? own
+    : combined('and', [own, added.condition])
+}
+
+interface Default {
+  readonly condition: Checked
+  readonly fields: readonly string[]
+}
+
+const known = new WeakMap<Entity, Default>()
+
+/** Other entities are no part of it, so it is the same for every caller. */
+function defaultOf(entity: Entity, shared: Shared): Default {
+  let found = known.get(entity)
+  if (found === undefined) {
+    found = readDefault(entity, shared)
+    known.set(entity, found)
+  }
+  return found
+}
+
+/** @throws QueryError, also if the condition was right when it was declared: the fields may have changed since */
+function readDefault(entity: Entity, { condition }: Shared): Default {
+  const shared: Shared = { entities: new Map(), mayRead: () => false, condition, leavesLeft: most.leaves }
+  const scope = entityScope(entity, shared, 0, 'A default condition')
+  try {
+    const checked = condition(readAst(entity.defaultCondition ?? ''), false, scope)
+    return { condition: checked, fields: [...scope.mentioned] }
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error
+    throw new QueryError(
+      `The default condition of ${entity.name} is wrong, and its operator has to change it: ${error.message}`,
+      { pointer: '' },
+      error.members,
+    )
+  }
+}

@@ -1,0 +1,45 @@
+import { quote } from '../../http/parameters.ts'
+import { type Node, type Place, QueryError } from '../language/node.ts'
+
+export type ArrayNode = Extract<Node, { kind: 'array' }>
+export type TextNode = Extract<Node, { kind: 'text' }>
+
+/** A mistake in a query, to be thrown. */
+export const wrong = (
+  { at }: { readonly at: Place },
+  message: string,
+  members: Readonly<Record<string, unknown>> = {},
+): QueryError => new QueryError(message, at, members)
+
+/** What somebody wrote, as messages name it. */
+export function described(node: Node): string {
+  if (node.kind === 'text' || node.kind === 'number') return written(node)
+  if (node.kind === 'boolean') return String(node.value)
+  if (node.kind === 'null') return 'null'
+  return node.kind === 'array' ? 'an array' : 'an object'
+}
+
+const written = (node: Extract<Node, { kind: 'text' | 'number' }>) =>
+  node.kind === 'text' ? quote(node.text) : quote(node.text).slice(1, -1)
+
+/** The operator of an array that begins with one. */
+export function operatorOf(node: Node | undefined): string | undefined {
+  const first = node?.kind === 'array' ? node.items[0] : undefined
+  return first?.kind === 'text' ? first.text : undefined
+}
+
+/** What is behind the operator. */
+export const argumentsOf = ({ items }: ArrayNode): readonly Node[] => items.slice(1)
+
+const counts = ['no arguments', 'one argument', 'two arguments', 'three arguments']
+
+/** @throws QueryError unless there are as many arguments as there must be */
+export function requireCount(node: ArrayNode, count: number, form: string): void {
+  const given = node.items.length - 1
+  if (given === count) return
+  throw wrong(
+    node,
+    `${operatorOf(node)} takes exactly ${counts[count]}, but ${given} ${given === 1 ? 'was' : 'were'} given. Write ${form}.`,
+    { form },
+  )
+}
