@@ -51,7 +51,7 @@ function keyEnd(text: string, start: number): number {
   const point = text.indexOf('.', start)
   let end = point < 0 ? text.length : point
   while (text[end - 1] === ']') {
-    const open = text.lastIndexOf('[', end)
+    const open = text.lastIndexOf('[', end - 1)
     if (open <= start || !/^\d{1,9}$/.test(text.slice(open + 1, end - 1))) break
     end = open
   }
