@@ -18,8 +18,16 @@ export type Place =
   /** In PQL, both from 1. */
   | { readonly line: number; readonly column: number }
 
-/** Bounds of what is read, for both readers. */
-export const bounds = { length: 1_000_000, nodes: 10_000, depth: 100 } as const
+/** Bounds of what is read, for both readers: of characters, of nodes, of arrays in arrays, and of the digits of a number. */
+export const bounds = { length: 1_000_000, nodes: 100_000, depth: 100, number: 1_000 } as const
+
+/** What both readers say of a query that is over a bound. */
+export const tooMuch = {
+  length: `It is longer than ${bounds.length.toLocaleString('en')} characters.`,
+  nodes: `It has more than ${bounds.nodes.toLocaleString('en')} parts.`,
+  depth: `It is nested more than ${bounds.depth} deep.`,
+  number: `A number has more than ${bounds.number.toLocaleString('en')} characters.`,
+} as const
 
 /** A query that can't be read or checked: a client's mistake, as a problem 400 tells it. */
 export class QueryError extends Error {

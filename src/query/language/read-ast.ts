@@ -1,76 +1,155 @@
-import { type Node as JsonNode, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { jsonErrors } from '../json-errors.ts'
-import { bounds, type Node, QueryError } from './node.ts'
+import { bounds, type Node, QueryError, tooMuch } from './node.ts'
 
 /**
- * Reads a query in the form of JSON.
- * @throws QueryError for what is not JSON, too large or too deep
+ * Reads a query in the form of JSON (RFC 8259), in one pass: a refused query costs no more than reading it as far as it is
+ * right. Numbers stay as they were written.
+ * @throws QueryError for what is not JSON, too large or too deep, or has a key twice
  */
 export function readAst(text: string): Node {
-  if (text.length > bounds.length)
-    throw new QueryError(`It is longer than ${bounds.length.toLocaleString('en')} characters.`, {
-      pointer: '',
-    })
-  refuseDeep(text)
-  const errors: ParseError[] = []
-  const tree = parseTree(text, errors, { disallowComments: true, allowEmptyContent: false })
-  const [error] = errors
-  if (error || !tree)
-    throw new QueryError(
-      `It is not JSON: ${error ? jsonErrors[printParseErrorCode(error.error)] : 'it is empty'} at character ${error?.offset ?? 0}.`,
-      { pointer: '' },
-      { position: error?.offset ?? 0 },
-    )
-  return toNode(text, tree)
-}
-
-/** Before it is parsed: the parser would overflow the stack. Brackets in strings don't count. */
-function refuseDeep(text: string): void {
-  let depth = 0
-  let isInString = false
+  if (text.length > bounds.length) throw new QueryError(tooMuch.length, { pointer: '' })
+  let at = 0
   let nodes = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (isInString) {
-      if (code === 0x5c) at++
-      else if (code === 0x22) isInString = false
-    } else if (code === 0x22) isInString = true
-    else if (code === 0x5b || code === 0x7b) {
-      depth++
-      if (depth > bounds.depth)
-        throw new QueryError(
-          `It is nested more than ${bounds.depth} deep at character ${at}.`,
-          { pointer: '' },
-          { position: at },
-        )
-    } else if (code === 0x5d || code === 0x7d) depth--
-    else if (code === 0x2c && ++nodes >= bounds.nodes)
-      throw new QueryError(`It has more than ${bounds.nodes.toLocaleString('en')} parts.`, { pointer: '' })
+
+  const wrong = (message: string, pointer: string, position = at) =>
+    new QueryError(message, { pointer }, { position })
+  const malformed = (what: keyof typeof jsonErrors | string, pointer: string, position = at) => {
+    const words = what in jsonErrors ? jsonErrors[what as keyof typeof jsonErrors] : what
+    return wrong(`It is not JSON: ${words} at character ${position}.`, pointer, position)
   }
+
+  /** @returns the character behind the white space; NaN at the end */
+  function skip(): number {
+    for (;;) {
+      const code = text.charCodeAt(at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code
+      at++
+    }
+  }
+
+  function value(pointer: string, depth: number): Node {
+    const code = skip()
+    if (++nodes > bounds.nodes) throw wrong(tooMuch.nodes, pointer)
+    const place = { pointer }
+    switch (code) {
+      case openBracket:
+      case openBrace:
+        if (depth === bounds.depth) throw wrong(tooMuch.depth, pointer)
+        at++
+        return code === openBracket ? array(pointer, depth + 1) : object(pointer, depth + 1)
+      case quote:
+        return { kind: 'text', text: string(pointer), at: place }
+    }
+    if (code === minus || (code >= zero && code <= nine))
+      return { kind: 'number', text: number(pointer), at: place }
+    if (text.startsWith('true', at)) return { kind: 'boolean', value: word('true', pointer), at: place }
+    if (text.startsWith('false', at)) return { kind: 'boolean', value: !word('false', pointer), at: place }
+    if (text.startsWith('null', at) && word('null', pointer)) return { kind: 'null', at: place }
+    throw malformed(
+      Number.isNaN(code) || code === comma || code === closeBracket || code === closeBrace
+        ? 'ValueExpected'
+        : 'InvalidSymbol',
+      pointer,
+    )
+  }
+
+  function array(pointer: string, depth: number): Node {
+    const items: Node[] = []
+    if (skip() === closeBracket) at++
+    else
+      do items.push(value(`${pointer}/${items.length}`, depth))
+      while (another(closeBracket, 'CloseBracketExpected', pointer))
+    return { kind: 'array', items, at: { pointer } }
+  }
+
+  function object(pointer: string, depth: number): Node {
+    const members = new Map<string, Node>()
+    if (skip() === closeBrace) at++
+    else
+      do {
+        if (skip() !== quote) throw malformed('PropertyNameExpected', pointer)
+        if (++nodes > bounds.nodes) throw wrong(tooMuch.nodes, pointer)
+        const start = at
+        const key = string(pointer)
+        const inside = `${pointer}/${escaped(key)}`
+        if (members.has(key))
+          throw wrong(`An object has the key ${shortened(key)} twice, at character ${start}.`, inside, start)
+        if (skip() !== colon) throw malformed('ColonExpected', inside)
+        at++
+        members.set(key, value(inside, depth))
+      } while (another(closeBrace, 'CloseBraceExpected', pointer))
+    return { kind: 'object', members, at: { pointer } }
+  }
+
+  /** @returns whether a comma follows a value, and not the end of the array or object */
+  function another(close: number, missing: keyof typeof jsonErrors, pointer: string): boolean {
+    const code = skip()
+    if (code !== comma && code !== close)
+      throw malformed(Number.isNaN(code) ? missing : 'CommaExpected', pointer)
+    at++
+    return code === comma
+  }
+
+  function string(pointer: string): string {
+    const start = at++
+    let escapes = false
+    for (;;) {
+      const code = text.charCodeAt(at)
+      if (code === quote) break
+      if (Number.isNaN(code)) throw malformed('UnexpectedEndOfString', pointer, start)
+      if (code < 0x20) throw malformed('InvalidCharacter', pointer)
+      if (code === backslash) {
+        escapes = true
+        const next = text.charAt(at + 1)
+        if (next === 'u' && !fourDigits.test(text.slice(at + 2, at + 6)))
+          throw malformed('InvalidUnicode', pointer)
+        if (next !== '' && !'"\\/bfnrtu'.includes(next)) throw malformed('InvalidEscapeCharacter', pointer)
+        at++
+      }
+      at++
+    }
+    at++
+    return escapes ? (JSON.parse(text.slice(start, at)) as string) : text.slice(start + 1, at - 1)
+  }
+
+  function number(pointer: string): string {
+    const start = at
+    while (isOfNumber(text.charCodeAt(at))) at++
+    if (at - start > bounds.number) throw wrong(tooMuch.number, pointer, start)
+    const written = text.slice(start, at)
+    if (!jsonNumber.test(written)) throw malformed('InvalidNumberFormat', pointer, start)
+    return written
+  }
+
+  /** A longer word that begins like this one is none. */
+  function word(name: string, pointer: string): true {
+    if (/\w/.test(text.charAt(at + name.length))) throw malformed('InvalidSymbol', pointer)
+    at += name.length
+    return true
+  }
+
+  if (Number.isNaN(skip())) throw malformed('it is empty', '')
+  const tree = value('', 0)
+  if (!Number.isNaN(skip())) throw malformed('there is text after its end', '')
+  return tree
 }
 
-function toNode(text: string, { type, value, children = [], offset, length }: JsonNode, pointer = ''): Node {
-  const at = { pointer }
-  switch (type) {
-    case 'array':
-      return { kind: 'array', items: children.map((one, n) => toNode(text, one, `${pointer}/${n}`)), at }
-    case 'object': {
-      const members = new Map<string, Node>()
-      for (const { children: [key, member] = [] } of children)
-        if (key && member)
-          members.set(String(key.value), toNode(text, member, `${pointer}/${escaped(String(key.value))}`))
-      return { kind: 'object', members, at }
-    }
-    case 'string':
-      return { kind: 'text', text: String(value), at }
-    case 'number':
-      return { kind: 'number', text: text.slice(offset, offset + length), at }
-    case 'boolean':
-      return { kind: 'boolean', value: value === true, at }
-    default:
-      return { kind: 'null', at }
-  }
-}
+const [quote, comma, colon, backslash, minus, zero, nine] = [0x22, 0x2c, 0x3a, 0x5c, 0x2d, 0x30, 0x39]
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+const fourDigits = /^[0-9a-fA-F]{4}$/
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+
+/** A digit, a sign, a point or an exponent's e. */
+const isOfNumber = (code: number) =>
+  (code >= 0x30 && code <= 0x39) ||
+  code === 0x2d ||
+  code === 0x2b ||
+  code === 0x2e ||
+  code === 0x65 ||
+  code === 0x45
 
 /** RFC 6901 §3. */
-const escaped = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
+const escaped = (key: string) => (!/[~/]/.test(key) ? key : key.replaceAll('~', '~0').replaceAll('/', '~1'))
+
+const shortened = (key: string) => JSON.stringify(key.length > 50 ? `${key.slice(0, 50)}…` : key)

@@ -1,0 +1,28 @@
+import type { Place } from './node.ts'
+
+/** Of the line before and behind the place. */
+const around = 40
+
+/**
+ * Two lines that show a place in PQL: the line of the query, as much of it as is near, and a `^` under the place.
+ * @returns undefined for a place in an AST
+ */
+export function markerOf(text: string, place: Place): string | undefined {
+  if (!('line' in place)) return undefined
+  let start = 0
+  for (let line = 1; line < place.line; line++) start = text.indexOf('\n', start) + 1
+  let at = start
+  for (let column = 1; column < place.column; column++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
+  const end = text.indexOf('\n', start)
+  const lineEnd = end === -1 ? text.length : end
+  const before = printable(text.slice(Math.max(start, at - around), at))
+  const behind = printable(text.slice(at, Math.min(lineEnd, at + around)))
+  const cutBefore = at - around > start ? '…' : ''
+  const cutBehind = at + around < lineEnd ? '…' : ''
+  // A character that takes two units of the text takes one column.
+  const columns = [...before].length + cutBefore.length
+  return `${cutBefore}${before}${behind}${cutBehind}\n${' '.repeat(columns)}^`
+}
+
+/** Tabs and other control characters would move the sign. */
+const printable = (text: string) => text.toWellFormed().replace(/\p{Cc}/gu, ' ')

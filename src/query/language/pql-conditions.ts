@@ -1,0 +1,144 @@
+import type { Node } from './node.ts'
+import type { Columns } from './pql-columns.ts'
+import { inPql } from './pql-errors.ts'
+import type { PqlScanner } from './pql-scanner.ts'
+import {
+  isName,
+  readField,
+  readItem,
+  readList,
+  readLiteral,
+  readText,
+  readTextOrNumber,
+  startsFunction,
+} from './pql-terms.ts'
+
+/** What conditions stand in. */
+export interface Around {
+  /** Of the rows that `having` is about, which may name functions; elsewhere null. */
+  readonly columns: Columns | null
+  /** Reads a whole query, behind `in`. */
+  readonly readQuery: (scanner: PqlScanner) => Node
+}
+
+/** Conditions joined by `or`, which binds least; `and` binds more, and `!` most. */
+export function readCondition(scanner: PqlScanner, around: Around): Node {
+  return joined(scanner, 'or', () => joined(scanner, 'and', () => readSingle(scanner, around)))
+}
+
+/** Of one kind, nested ones become one: `a or (b or c)` has three. */
+function joined(scanner: PqlScanner, operator: 'and' | 'or', read: () => Node): Node {
+  const first = read()
+  if (!scanner.accepts(operator)) return first
+  const parts = partsOf(first, operator) ?? [first]
+  do {
+    const next = read()
+    for (const part of partsOf(next, operator) ?? [next]) parts.push(part)
+  } while (scanner.accepts(operator))
+  return scanner.call(operator, first.at, parts)
+}
+
+/** What an array of this operator joins, to be changed. */
+function partsOf(node: Node, operator: string): Node[] | undefined {
+  const [first] = node.kind === 'array' ? node.items : []
+  return node.kind === 'array' && first?.kind === 'text' && first.text === operator
+    ? node.items.slice(1)
+    : undefined
+}
+
+function readSingle(scanner: PqlScanner, around: Around): Node {
+  const { token } = scanner
+  if (scanner.accepts('!'))
+    return scanner.deeper(() => scanner.call('not', token.at, [readSingle(scanner, around)]))
+  if (scanner.accepts('(')) {
+    const inside = scanner.deeper(() => readCondition(scanner, around))
+    scanner.expect(')')
+    return inside
+  }
+  if (scanner.sees('[')) {
+    const fields = readList(scanner, one => readTarget(one, around))
+    return readIn(scanner, fields, around) ?? readMatch(scanner, fields) ?? refuse(scanner)
+  }
+  if (scanner.accepts('*')) return readMatch(scanner, scanner.text('*', token.at)) ?? refuse(scanner)
+  if (!isName(token)) throw scanner.expecting('<field>', '<entity> {').fail()
+  if (token.kind === 'word' && scanner.isFollowedBy(/\{/y)) return readRelated(scanner, around)
+  return readComparison(scanner, readTarget(scanner, around), around)
+}
+
+function refuse(scanner: PqlScanner): never {
+  throw scanner.fail()
+}
+
+/** What a condition is about: a field, or in `having` a column, which is called like a field or a function. */
+function readTarget(scanner: PqlScanner, { columns }: Around): Node {
+  if (!startsFunction(scanner)) return readField(scanner)
+  const { at } = scanner.token
+  if (!columns) throw inPql(scanner.source, at, 'a condition can only compare functions behind "having".')
+  return readColumn(scanner, columns)
+}
+
+/** A function as the name of its column. */
+export function readColumn(scanner: PqlScanner, columns: Columns): Node {
+  const { at, start } = scanner.token
+  const item = readItem(scanner)
+  const name = columns.nameOf(item)
+  if (name !== undefined) return scanner.text(name, at)
+  const written = scanner.source.slice(start, start + 50).split(')')[0]
+  throw inPql(scanner.source, at, `${written}) is none of the columns. Add it to those in [ ] before the {.`)
+}
+
+/** Records to which others belong: `bitstreams { size > 5 }`. */
+function readRelated(scanner: PqlScanner, around: Around): Node {
+  const entity = scanner.next()
+  const name = scanner.text(entity.text, entity.at)
+  scanner.expect('{')
+  if (scanner.accepts('}')) return scanner.call('subquery', entity.at, [name])
+  const inside = scanner.deeper(() => readCondition(scanner, { ...around, columns: null }))
+  scanner.expect('}')
+  return scanner.call('subquery', entity.at, [name, inside])
+}
+
+function readComparison(scanner: PqlScanner, field: Node, around: Around): Node {
+  const { at } = scanner.token
+  const call = (operator: string, value: Node) =>
+    scanner.array([scanner.text(operator, at), field, value], field.at)
+  const not = (condition: Node) => scanner.call('not', field.at, [condition])
+  if (scanner.accepts('=')) return call('=', readLiteral(scanner))
+  if (scanner.accepts('!=')) return not(call('=', readLiteral(scanner)))
+  if (scanner.accepts('~')) return call('~', readText(scanner))
+  if (scanner.accepts('!~')) return not(call('~', readText(scanner)))
+  if (scanner.accepts('~>')) return call('~>', readList(scanner, readTextOrNumber))
+  for (const operator of ['<', '<=', '>', '>='])
+    if (scanner.accepts(operator)) return call(operator, readTextOrNumber(scanner))
+  if (scanner.sees('is', 'is null'))
+    return scanner.array([scanner.text('null?', at), field, readIsNull(scanner)], field.at)
+  scanner.expecting('is not null')
+  const condition = readIn(scanner, field, around) ?? readMatch(scanner, field)
+  if (condition) return condition
+  const isNot = field.kind === 'text' && /^not$/i.test(field.text)
+  throw scanner.fail(isNot ? 'Write ! instead of not.' : undefined)
+}
+
+function readIsNull(scanner: PqlScanner): Node {
+  const { at } = scanner.next()
+  const not = scanner.accepts('not')
+  scanner.expect('null')
+  return scanner.boolean(!not, at)
+}
+
+function readIn(scanner: PqlScanner, fields: Node, around: Around): Node | undefined {
+  const { at } = scanner.token
+  if (!scanner.accepts('in')) return undefined
+  const among = scanner.token
+  const values = scanner.sees('[')
+    ? scanner.call('array', among.at, [readList(scanner, readLiteral)])
+    : scanner.deeper(() => around.readQuery(scanner))
+  return scanner.array([scanner.text('in', at), fields, values], fields.at)
+}
+
+/** Words in a text (beyond PuppetDB). */
+function readMatch(scanner: PqlScanner, fields: Node): Node | undefined {
+  const { at } = scanner.token
+  if (!scanner.accepts('match')) return undefined
+  return scanner.array([scanner.text('match', at), fields, readText(scanner)], fields.at)
+}

@@ -1,0 +1,243 @@
+import { markerOf } from './marker.ts'
+import { bounds, type Node, type Place, QueryError, tooMuch } from './node.ts'
+import { type Found, unexpected } from './pql-errors.ts'
+
+export interface Token extends Found {
+  readonly start: number
+  readonly end: number
+  readonly at: Place
+}
+
+/**
+ * PQL as tokens, one at a time, so that a text is read only as far as it is right. It remembers what was asked for in vain
+ * at the current token: that is what an error says was expected.
+ */
+export class PqlScanner {
+  readonly source: string
+  /** The one that comes next. */
+  token: Token
+  readonly #expected: string[] = []
+  #nodes = 0
+  #depth = 0
+  #line = 1
+  #column = 1
+  /** The place of this character is known. */
+  #placed = 0
+
+  constructor(source: string) {
+    this.source = source
+    this.token = this.#scan(0)
+  }
+
+  /** Goes on behind the current token. */
+  next(): Token {
+    return this.jump(this.token.end)
+  }
+
+  /** Goes on at this character. @returns the token that was current */
+  jump(to: number): Token {
+    const { token } = this
+    if (this.#expected.length > 0) this.#expected.length = 0
+    this.token = this.#scan(to)
+    return token
+  }
+
+  /** @returns whether the current token is this sign or keyword */
+  sees(text: string, name = text): boolean {
+    const { token } = this
+    if (token.text === text && (token.kind === 'symbol' || token.kind === 'word')) return true
+    this.#expected.push(name)
+    return false
+  }
+
+  /** Takes this sign or keyword if it is the current token. */
+  accepts(text: string): Token | undefined {
+    return this.sees(text) ? this.next() : undefined
+  }
+
+  /** @throws QueryError for anything else */
+  expect(text: string): Token {
+    const token = this.accepts(text)
+    if (!token) throw this.fail()
+    return token
+  }
+
+  /** What would also be right at the current token, besides the signs and keywords that were asked for. */
+  expecting(...what: readonly string[]): this {
+    this.#expected.push(...what)
+    return this
+  }
+
+  /** Whether this comes behind the current token and white space, without reading on. */
+  isFollowedBy(expression: RegExp): boolean {
+    expression.lastIndex = this.#skip(this.token.end)
+    return expression.test(this.source)
+  }
+
+  fail(hint?: string): QueryError {
+    return unexpected(this.source, this.token, this.token.at, [...new Set(this.#expected)], hint)
+  }
+
+  /** Reads what is inside of something. */
+  deeper<T>(read: () => T): T {
+    if (++this.#depth > bounds.depth) throw this.#over('depth', this.token.at)
+    const inside = read()
+    this.#depth--
+    return inside
+  }
+
+  text(text: string, at: Place): Node {
+    return this.#counted({ kind: 'text', text, at })
+  }
+
+  number(text: string, at: Place): Node {
+    if (text.length > bounds.number) throw this.#over('number', at)
+    return this.#counted({ kind: 'number', text, at })
+  }
+
+  boolean(value: boolean, at: Place): Node {
+    return this.#counted({ kind: 'boolean', value, at })
+  }
+
+  /** An array that begins with an operator. */
+  call(operator: string, at: Place, rest: readonly Node[]): Node {
+    return this.array([this.text(operator, at), ...rest], at)
+  }
+
+  array(items: readonly Node[], at: Place): Node {
+    return this.#counted({ kind: 'array', items, at })
+  }
+
+  #over(bound: keyof typeof tooMuch, at: Place): QueryError {
+    return new QueryError(tooMuch[bound], at, { marker: markerOf(this.source, at) })
+  }
+
+  #counted(node: Node): Node {
+    if (++this.#nodes > bounds.nodes) throw this.#over('nodes', node.at)
+    return node
+  }
+
+  #scan(from: number): Token {
+    const { source } = this
+    const start = this.#skip(from)
+    const at = this.#place(start)
+    const code = source.charCodeAt(start)
+    if (Number.isNaN(code)) return { kind: 'end', text: '', start, end: start, at }
+    if (code === doubleQuote || code === singleQuote) return this.#string(code, start, at)
+    if (isDigit(code) || (code === minus && isDigit(source.charCodeAt(start + 1)))) {
+      const end = numberEnd(source, start)
+      // Names may begin with digits, too.
+      if (wordEnd(source, end) === end)
+        return { kind: 'number', text: withoutZeros(source.slice(start, end)), start, end, at }
+    }
+    if (isWord(code)) {
+      const end = wordEnd(source, start)
+      return { kind: 'word', text: source.slice(start, end), start, end, at }
+    }
+    const one = source.charAt(start)
+    const sign = operators.includes(one) ? (signs.find(sign => source.startsWith(sign, start)) ?? one) : one
+    return { kind: 'symbol', text: sign, start, end: start + sign.length, at }
+  }
+
+  /** `"…"` has the escapes of JSON; in `'…'` only `\'` is one, and other backslashes stay. */
+  #string(quote: number, start: number, at: Place): Token {
+    const { source } = this
+    let end = start + 1
+    let escapes = false
+    for (;;) {
+      const code = source.charCodeAt(end)
+      if (code === quote) break
+      if (Number.isNaN(code))
+        return { kind: 'broken', text: 'a string without a closing quote', start, end, at }
+      if (code === backslash) escapes = true
+      end += code === backslash ? 2 : 1
+    }
+    end++
+    const inside = source.slice(start + 1, end - 1)
+    if (quote === singleQuote)
+      return { kind: 'text', text: escapes ? inside.replaceAll("\\'", "'") : inside, start, end, at }
+    try {
+      return { kind: 'text', text: JSON.parse(`"${inside}"`) as string, start, end, at }
+    } catch {
+      const text =
+        'a string with a line break or another control character, or a backslash that begins no escape of JSON (double it, or use single quotes)'
+      return { kind: 'broken', text, start, end, at }
+    }
+  }
+
+  #skip(from: number): number {
+    let at = from
+    while (isSpace(this.source.charCodeAt(at))) at++
+    return at
+  }
+
+  /** Places are asked for in the order of the text, so that all of them cost one pass. */
+  #place(to: number): Place {
+    for (; this.#placed < to; this.#placed++) {
+      const code = this.source.charCodeAt(this.#placed)
+      if (code === lineFeed) {
+        this.#line++
+        this.#column = 1
+      } else if (code < 0xdc00 || code > 0xdfff) this.#column++
+    }
+    return { line: this.#line, column: this.#column }
+  }
+}
+
+const [lineFeed, doubleQuote, singleQuote, minus, backslash] = [0x0a, 0x22, 0x27, 0x2d, 0x5c]
+
+/** Longer ones first. Those that are none in PQL are read whole, so that an error can name what was meant. */
+const signs = ['!==', '===', '!=', '!~', '==', '=~', '=>', '=<', '~>', '<=', '>=', '<>', '&&', '||']
+
+/** What signs of several characters begin with. */
+const operators = '=!~<>&|'
+
+/** Digits as in JSON, but with zeros before them. */
+function numberEnd(source: string, from: number): number {
+  let end = from + 1
+  while (isDigit(source.charCodeAt(end))) end++
+  if (!'.eE'.includes(source.charAt(end))) return end
+  fraction.lastIndex = end
+  return fraction.test(source) ? fraction.lastIndex : end
+}
+
+const fraction = /(?:\.\d+)?(?:[eE][-+]?\d+)?/y
+
+const withoutZeros = (number: string) =>
+  number.startsWith('0') || number.startsWith('-0') ? number.replace(/^(-?)0+(?=\d)/, '$1') : number
+
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39
+
+/** A letter, a digit or _. Imported fields have names in any script, so all but ASCII counts as letters. */
+const isWord = (code: number) =>
+  (code >= 0x61 && code <= 0x7a) ||
+  (code >= 0x41 && code <= 0x5a) ||
+  isDigit(code) ||
+  code === 0x5f ||
+  (code >= 0x80 && !isSpace(code))
+
+/** What JavaScript's `\s` matches. */
+const isSpace = (code: number) =>
+  code === 0x20 ||
+  (code <= 0x0d && code >= 0x09) ||
+  (code >= 0xa0 &&
+    (code === 0xa0 ||
+      code === 0x1680 ||
+      (code >= 0x2000 && code <= 0x200a) ||
+      code === 0x2028 ||
+      code === 0x2029 ||
+      code === 0x202f ||
+      code === 0x205f ||
+      code === 0x3000 ||
+      code === 0xfeff))
+
+/** Names have hyphens inside (`audit-events`), and may end in `?` (`latest_report?`). */
+function wordEnd(source: string, from: number): number {
+  let at = from
+  while (
+    isWord(source.charCodeAt(at)) ||
+    (at > from && source.charCodeAt(at) === minus && isWord(source.charCodeAt(at + 1)))
+  )
+    at++
+  return at > from && source.charAt(at) === '?' ? at + 1 : at
+}

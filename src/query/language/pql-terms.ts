@@ -1,0 +1,123 @@
+import type { Node } from './node.ts'
+import type { PqlScanner, Token } from './pql-scanner.ts'
+
+/** The parts that conditions and clauses of PQL are made of: fields, functions, values and lists of them. */
+
+/** Behind the name of a field come members and indexes, such as `.os."a.b"[0]`. */
+const index = /\[\d{1,9}\]/y
+const part = /[^\s.",[\](){}!<=>~']+/y
+/** A quoted part ends at a quote before one of these, or before the end. */
+const behindQuoted = ' \t\r\n.,[](){}!<=>~'
+
+/** The name of a field, and a path inside of it. A name with other characters than a word's is a text in quotes. */
+export function readField(scanner: PqlScanner): Node {
+  const { token } = scanner
+  if (!isName(token)) throw scanner.expecting('<field>').fail()
+  const end = pathEnd(scanner.source, token.end)
+  scanner.jump(end)
+  const isQuotedAlone = token.kind === 'text' && end === token.end
+  return scanner.text(isQuotedAlone ? token.text : scanner.source.slice(token.start, end), token.at)
+}
+
+/** Whether a field may begin with it. */
+export const isName = ({ kind }: Token) => kind === 'word' || kind === 'text' || kind === 'number'
+
+function pathEnd(source: string, from: number): number {
+  let end = from
+  for (;;) {
+    const isIndex = source.charAt(end) === '['
+    if (!isIndex && source.charAt(end) !== '.') return end
+    const next =
+      !isIndex && source.charAt(end + 1) === '"'
+        ? quotedEnd(source, end + 1)
+        : endOf(isIndex ? index : part, source, isIndex ? end : end + 1)
+    if (next === undefined) return end
+    end = next
+  }
+}
+
+function endOf(expression: RegExp, source: string, from: number): number | undefined {
+  expression.lastIndex = from
+  return expression.test(source) ? expression.lastIndex : undefined
+}
+
+function quotedEnd(source: string, from: number): number | undefined {
+  for (let at = source.indexOf('"', from + 1); at !== -1; at = source.indexOf('"', at + 1))
+    if (behindQuoted.includes(source.charAt(at + 1))) return at + 1
+  return undefined
+}
+
+/** A field, or a function such as `count()` and `to_string(time, "YYYY")`. */
+export function readItem(scanner: PqlScanner): Node {
+  if (!startsFunction(scanner)) return readField(scanner)
+  const name = scanner.next()
+  const items = [scanner.text('function', name.at), scanner.text(name.text, name.at)]
+  scanner.expect('(')
+  if (!scanner.accepts(')')) {
+    do items.push(items.length === 2 ? readField(scanner) : readText(scanner))
+    while (scanner.accepts(','))
+    scanner.expect(')')
+  }
+  return scanner.array(items, name.at)
+}
+
+export const startsFunction = (scanner: PqlScanner) =>
+  scanner.token.kind === 'word' && scanner.isFollowedBy(/\(/y)
+
+export function readText(scanner: PqlScanner): Node {
+  const { token } = scanner
+  if (token.kind !== 'text') throw scanner.expecting('<text>').fail(quotesFor(token))
+  scanner.next()
+  return scanner.text(token.text, token.at)
+}
+
+export function readNumber(scanner: PqlScanner): Node {
+  const { token } = scanner
+  if (token.kind !== 'number') throw scanner.expecting('<number>').fail(quotesFor(token))
+  scanner.next()
+  return scanner.number(token.text, token.at)
+}
+
+export function readWholeNumber(scanner: PqlScanner): Node {
+  const { kind, text } = scanner.token
+  if (kind !== 'number' || !/^-?\d+$/.test(text)) throw scanner.expecting('<whole number>').fail()
+  return readNumber(scanner)
+}
+
+export function readTextOrNumber(scanner: PqlScanner): Node {
+  if (scanner.token.kind === 'text') return readText(scanner)
+  return readNumber(scanner.expecting('<text>'))
+}
+
+/** A text, a number, true, false, or an array of them. */
+export function readLiteral(scanner: PqlScanner): Node {
+  const { kind, at } = scanner.token
+  if (kind === 'text') return readText(scanner)
+  if (kind === 'number') return readNumber(scanner)
+  if (scanner.sees('[')) return readList(scanner, readLiteral)
+  const yes = scanner.accepts('true')
+  if (yes || scanner.accepts('false')) return scanner.boolean(yes !== undefined, at)
+  throw scanner.expecting('<text>', '<number>').fail(quotesFor(scanner.token))
+}
+
+/** `[…]`, which may be empty. */
+export function readList(scanner: PqlScanner, item: (scanner: PqlScanner) => Node): Node {
+  const { at } = scanner.expect('[')
+  const items: Node[] = []
+  if (!scanner.accepts(']')) {
+    scanner.deeper(() => {
+      do items.push(item(scanner))
+      while (scanner.accepts(','))
+    })
+    scanner.expect(']')
+  }
+  return scanner.array(items, at)
+}
+
+/** For what stands where a value should. */
+function quotesFor({ kind, text }: Token): string | undefined {
+  if (kind === 'word' && /^null$/i.test(text)) return 'Write "is null" or "is not null" behind the field.'
+  if (kind === 'word' && /^[“”„‘’]/.test(text)) return 'Quotes are straight: " or \'.'
+  if (kind === 'word' && !/^(true|false)$/i.test(text)) return 'Texts need quotes.'
+  return undefined
+}

@@ -1,0 +1,152 @@
+import { markerOf } from './marker.ts'
+import { bounds, type Node, QueryError, tooMuch } from './node.ts'
+import { Columns } from './pql-columns.ts'
+import { readColumn, readCondition } from './pql-conditions.ts'
+import { inPql } from './pql-errors.ts'
+import { PqlScanner } from './pql-scanner.ts'
+import { readField, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
+
+/**
+ * Reads a query in PQL, PuppetDB's other language, as the AST that means the same:
+ *
+ *     query      = entity [ "[" [ "distinct" ] items "]" ] "{" [ condition ] { clause } "}"
+ *     clause     = "group by" items | "having" condition | "limit" n | "offset" n | "order by" column [ "asc" | "desc" ], …
+ *
+ * @throws QueryError that says what was found, and what was expected
+ */
+export function readPql(text: string): Node {
+  if (text.length > bounds.length) throw new QueryError(tooMuch.length, { line: 1, column: 1 })
+  const scanner = new PqlScanner(text)
+  const query = readQuery(scanner)
+  if (scanner.token.kind !== 'end') throw scanner.expecting('<end>').fail()
+  const deep = tooDeep(query, 1)
+  if (deep) throw new QueryError(tooMuch.depth, deep.at, { marker: markerOf(text, deep.at) })
+  return query
+}
+
+function readQuery(scanner: PqlScanner): Node {
+  const entity = scanner.token
+  if (entity.kind !== 'word') throw scanner.expecting('<entity>').fail()
+  scanner.next()
+  const name = scanner.text(entity.text, entity.at)
+  const projection = scanner.sees('[') ? readProjection(scanner) : null
+  scanner.expect('{')
+  const around = { columns: null, readQuery }
+  const where = atClause(scanner) ? [] : [scanner.deeper(() => readCondition(scanner, around))]
+  const clauses = readClauses(scanner, projection)
+  scanner.expect('}')
+
+  const { grouping, paging } = clauses
+  if (!projection) return scanner.call('from', entity.at, [name, ...where, ...paging])
+  const { at, items, distinct } = projection
+  const extract = scanner.call('extract', at, [items, ...where, ...grouping, ...distinct])
+  return scanner.call('from', entity.at, [name, extract, ...paging])
+}
+
+type Projection = ReturnType<typeof readProjection>
+
+function readProjection(scanner: PqlScanner) {
+  const { at } = scanner.expect('[')
+  const items: Node[] = []
+  // A field may have this name, too.
+  const isModifier = scanner.sees('distinct') && scanner.isFollowedBy(/[^\s,\]([.]/y)
+  const distinct = isModifier ? [scanner.call('distinct', scanner.next().at, [])] : []
+  if (!scanner.accepts(']')) {
+    do items.push(readItem(scanner))
+    while (scanner.accepts(','))
+    scanner.expect(']')
+  }
+  return { at, items: scanner.array(items, at), distinct, columns: new Columns(items) }
+}
+
+/** Fields may be called like clauses: then an operator follows, or the rest of a path. */
+const isOperator = /[=<>~.[{]|![=~]|(?:in|is|match)(?![\w-])/y
+
+/** Whether no condition comes before the clauses and the end. */
+function atClause(scanner: PqlScanner): boolean {
+  const { kind, text } = scanner.token
+  if (scanner.sees('}')) return true
+  if (kind !== 'word') return false
+  if (text === 'order' || text === 'group') return scanner.isFollowedBy(/by(?![\w-])/y)
+  return ['limit', 'offset', 'having'].includes(text) && !scanner.isFollowedBy(isOperator)
+}
+
+/** In any order, each once. */
+function readClauses(scanner: PqlScanner, projection: Projection | null) {
+  const grouping: Node[] = []
+  const paging: Node[] = []
+  const seen = new Set<string>()
+  for (;;) {
+    const clause = clauses.find(({ word, name }) => scanner.sees(word, name))
+    if (!clause) return { grouping, paging }
+    const { word, name, read } = clause
+    const { at } = scanner.next()
+    if (seen.has(word)) throw inPql(scanner.source, at, `there is a second "${name}"; it may be there once.`)
+    seen.add(word)
+    if (name !== word) scanner.expect('by')
+    const isGrouping = word === 'group' || word === 'having'
+    if (isGrouping && !projection) {
+      const example = 'artworks[artist, count()] { group by artist }'
+      throw inPql(scanner.source, at, `"${name}" needs columns behind the entity, as in ${example}.`)
+    }
+    const columns = projection?.columns ?? new Columns([])
+    const node = scanner.call(name.replace(' ', '_'), at, read(scanner, columns))
+    ;(isGrouping ? grouping : paging).push(node)
+  }
+}
+
+interface Clause {
+  /** What it begins with. */
+  readonly word: string
+  readonly name: string
+  readonly read: (scanner: PqlScanner, columns: Columns) => readonly Node[]
+}
+
+const clauses: readonly Clause[] = [
+  { word: 'group', name: 'group by', read: scanner => listOf(scanner, readItem) },
+  {
+    word: 'having',
+    name: 'having',
+    read: (scanner, columns) => [scanner.deeper(() => readCondition(scanner, { columns, readQuery }))],
+  },
+  { word: 'limit', name: 'limit', read: scanner => [readWholeNumber(scanner)] },
+  { word: 'offset', name: 'offset', read: scanner => [readWholeNumber(scanner)] },
+  {
+    word: 'order',
+    name: 'order by',
+    read: (scanner, columns) => {
+      const { at } = scanner.token
+      return [
+        scanner.array(
+          listOf(scanner, one => readOrder(one, columns)),
+          at,
+        ),
+      ]
+    },
+  },
+]
+
+function readOrder(scanner: PqlScanner, columns: Columns): Node {
+  const { at } = scanner.token
+  const by = startsFunction(scanner) ? readColumn(scanner, columns) : readField(scanner)
+  const direction = scanner.accepts('asc') ?? scanner.accepts('desc')
+  return direction ? scanner.array([by, scanner.text(direction.text, direction.at)], at) : by
+}
+
+function listOf(scanner: PqlScanner, item: (scanner: PqlScanner) => Node): readonly Node[] {
+  const items = []
+  do items.push(item(scanner))
+  while (scanner.accepts(','))
+  return items
+}
+
+/** A level of PQL is up to five of an AST, and who checks a query relies on the bound. */
+function tooDeep(node: Node, depth: number): Node | undefined {
+  if (node.kind !== 'array') return undefined
+  if (depth > bounds.depth) return node
+  for (const one of node.items) {
+    const deep = tooDeep(one, depth + 1)
+    if (deep) return deep
+  }
+  return undefined
+}
