@@ -1,15 +1,124 @@
-import { RE2JS } from 're2js'
+import { RE2JS, RE2JSException, RE2JSSyntaxException } from 're2js'
+import { maxSteps, repeatsAnchors, requiredText, sizeOf } from './expression-cost.ts'
+import { printForPostgres, printForV8 } from './expression-dialects.ts'
+import { type Expression, hasPlace, OnlyRe2, readExpression } from './expression-tree.ts'
 
-/** A client's expression is longer than that only by mistake, or by malice. */
+/**
+ * Regular expressions of clients, matched in linear time: RE2's dialect (https://github.com/google/re2/wiki/Syntax,
+ * docs/decisions/0036). The only file that knows the library.
+ */
+
+/** In UTF-16 units. */
 const maxLength = 1_000
 
-/** @returns why the expression is refused; undefined if it can be used (docs/decisions/0036) */
+/** Instructions of RE2's program. Where no automaton can be made of it, each may cost a step for each character. */
+const maxProgram = 2_500
+
+/** What V8 may take for each character of a text: RE2 takes as long for about twenty. */
+const maxStepsPerCharacter = 200
+
+/** A longer text is always RE2's. */
+const maxTextForV8 = 100_000
+
+/** Beyond these V8 and PostgreSQL take long to prepare an expression. */
+const maxSizeForV8 = 500
+const maxSizeForPostgres = 1_000
+
+/** @returns why an expression is refused, with the position if it is known; undefined if it is fine */
 export function checkExpression(text: string): string | undefined {
-  if (text.length > maxLength) return `it is longer than ${maxLength.toLocaleString('en')} characters`
+  if (text.length > maxLength)
+    return `a regular expression may have at most ${maxLength} characters, and this one has ${text.length}`
   try {
-    RE2JS.compile(text)
-    return undefined
+    const size = RE2JS.compile(text).programSize()
+    if (size <= maxProgram) return undefined
+    return `the regular expression repeats too much: it takes ${size} steps, and at most ${maxProgram} are allowed`
   } catch (error) {
-    return error instanceof Error ? error.message : 'it is malformed'
+    if (error instanceof RE2JSException) return explain(error, text)
+    throw error
+  }
+}
+
+/** RE2 says what is wrong, and shows the part of the expression that is. */
+function explain(error: RE2JSException, text: string): string {
+  if (!(error instanceof RE2JSSyntaxException)) return error.message
+  const [why, part] = [error.getDescription(), error.getPattern()]
+  // Of parentheses that have no partner it shows the whole expression.
+  if (part === null || part === '' || / [()]$/.test(why)) return why
+  const at = text.indexOf(part)
+  const place = at !== -1 && text.indexOf(part, at + 1) === -1 ? ` at position ${at}` : ''
+  return `${why}${place}: ${part}${hintOf(part)}`
+}
+
+const hintOf = (part: string) =>
+  /^\(\?<?[=!]/.test(part)
+    ? '; there is no look-ahead or look-behind'
+    : /^\\[1-9]/.test(part)
+      ? '; there are no references to groups'
+      : ''
+
+/**
+ * Whether a text contains a match.
+ * @param text of an expression that was checked
+ */
+export function compileExpression(text: string): (text: string) => boolean {
+  const library = RE2JS.compile(text)
+  const tree = treeOf(text)
+  if (typeof tree === 'string') return candidate => library.test(candidate)
+  const { text: required, isAll } = requiredText(tree)
+  // A half of a surrogate pair is no match within a whole one.
+  if (isAll && required.isWellFormed()) return candidate => candidate.includes(required)
+  const short = longestForV8(tree)
+  const v8 = short < 0 ? undefined : new RegExp(printForV8(tree), 'v')
+  return candidate => {
+    if (required !== '' && !candidate.includes(required)) return false
+    return v8 !== undefined && candidate.length <= short ? v8.test(candidate) : library.test(candidate)
+  }
+}
+
+/**
+ * V8 finds `\B` within a surrogate pair, too.
+ * @returns how long a text may be for V8 to match it; -1: none
+ */
+function longestForV8(tree: Expression): number {
+  if (sizeOf(tree) > maxSizeForV8 || hasPlace(tree, 'no word boundary')) return -1
+  const isQuick = (length: number) => maxSteps(tree, length) <= maxStepsPerCharacter * (length + 1)
+  let [longest, tooLong] = [-1, maxTextForV8]
+  while (tooLong - longest > 1) {
+    const middle = (longest + tooLong) >> 1
+    if (isQuick(middle)) longest = middle
+    else tooLong = middle
+  }
+  return longest
+}
+
+/**
+ * The same for PostgreSQL's operator `~`. A column with a nondeterministic collation needs COLLATE "C" there.
+ * @returns undefined if PostgreSQL can't: `postgresRefusal` says why
+ */
+export function postgresExpression(text: string): string | undefined {
+  const tree = treeOf(text)
+  return typeof tree === 'string' || refusal(tree) !== undefined ? undefined : printForPostgres(tree)
+}
+
+/** @returns what an expression has that PostgreSQL lacks; undefined: nothing */
+export function postgresRefusal(text: string): string | undefined {
+  const tree = treeOf(text)
+  return typeof tree === 'string' ? tree : refusal(tree)
+}
+
+function refusal(tree: Expression): string | undefined {
+  if (sizeOf(tree) > maxSizeForPostgres) return 'the regular expression repeats too much for PostgreSQL'
+  // It would have to tell such turns apart, and finds that too complex.
+  if (repeatsAnchors(tree)) return 'PostgreSQL repeats no anchors, such as ^, $ and \\b'
+  return undefined
+}
+
+/** @returns the tree, or why there is none */
+function treeOf(text: string): Expression | string {
+  try {
+    return readExpression(text)
+  } catch (error) {
+    if (error instanceof OnlyRe2) return `regular expressions of PostgreSQL have no ${error.message}`
+    throw error
   }
 }
