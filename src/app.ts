@@ -43,6 +43,7 @@ import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
+import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
 import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
 import { createThreads, type Threads } from './threads/threads.ts'
@@ -146,6 +147,7 @@ export async function buildApp(
       },
       { prefix: '/api' },
     )
+    puppetDbServiceRoutes(inside, { entities, ping: storage.ping, config })
     await inside.register(
       async query => queryRoutes(query, { addresses, entities, config, limits, measures }),
       { prefix: config.queryBase },

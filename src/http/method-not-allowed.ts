@@ -46,6 +46,11 @@ export function methodNotAllowed({ method }: FastifyRequest, allowed: readonly s
   })
 }
 
-/** Like the router: a parameter is one segment, and a trailing slash changes nothing. */
+/** Like the router: a parameter is one segment, `*` is the rest, and a trailing slash changes nothing. */
 const patternOf = (url: string) =>
-  new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')}/?$`)
+  new RegExp(
+    `^${url
+      .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+      .replace(/:[^/]+/g, '[^/]+')
+      .replace(/\\\*$/, '.+')}/?$`,
+  )

@@ -143,12 +143,12 @@ export const problems = {
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    help: 'The maximum is 16 kB, and 256 kB for messages of identity providers.',
+    help: 'The maximum is 16 kB, 256 kB for messages of identity providers, and 1 MiB for queries.',
   },
   'unsupported-media-type': {
     status: 415,
     title: 'The media type of the body is not supported',
-    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. An empty body, or `{}`, may also be JSON.',
+    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries take `application/json`. An empty body, or `{}`, may also be JSON.',
   },
   'range-not-satisfiable': {
     status: 416,
@@ -199,6 +199,11 @@ export const problems = {
     status: 503,
     title: 'The service is busy',
     help: 'Too many passwords or messages of identity providers are being checked, or too many files are being sent. Try again after the number of seconds in Retry-After.',
+  },
+  'query-timeout': {
+    status: 503,
+    title: 'The query took too long',
+    help: 'It was ended after the number of seconds that the parameter `timeout` gave.',
   },
   'directory-unavailable': {
     status: 503,

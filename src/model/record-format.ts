@@ -13,7 +13,7 @@ export const joinPieces = (json: readonly string[], separator: string): Uint8Arr
  * CSV (RFC 4180 §2): one line for each record, without a line break after the last.
  * @param json records as JSON, joined by commas
  */
-export function csvLines(json: string, fields: readonly Field[]): Uint8Array<ArrayBuffer> {
+export function csvLines(json: string, fields: readonly Pick<Field, 'name'>[]): Uint8Array<ArrayBuffer> {
   const records = parseExact(`[${json}]`) as Record<string, unknown>[]
   return new TextEncoder().encode(
     records
@@ -25,7 +25,7 @@ export function csvLines(json: string, fields: readonly Field[]): Uint8Array<Arr
 }
 
 /** The header line: the names of the fields. */
-export const csvHeader = (fields: readonly Field[]): string =>
+export const csvHeader = (fields: readonly Pick<Field, 'name'>[]): string =>
   fields.map(field => csvCell(field.name)).join(',')
 
 /** null is an empty cell and an empty text is "", so that the two differ. */

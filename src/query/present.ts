@@ -2,10 +2,13 @@ import type { FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces, type TimeLimits } from '../http/send-pieces.ts'
-import type { Entity, Page } from '../model/entities.ts'
+import { parseExact } from '../lib/json.ts'
+import type { Field, Page } from '../model/entities.ts'
+import type { Plan } from '../model/plan.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import { csvHeader } from '../model/record-format.ts'
 import type { Listing } from '../storage/entities.ts'
+import type { Asked } from './parse.ts'
 
 /** Turns a listing into a response: media type, headers, and a body that is sent at the client's pace (Q5, Q8–Q10). */
 const mediaTypes = {
@@ -42,37 +45,41 @@ export function chooseFormat(accept: string | undefined): RecordFormat {
 }
 
 interface Presented {
-  readonly entity: Entity
-  readonly page: Page
+  readonly asked: Pick<Asked, 'query' | 'order' | 'pretty'>
+  readonly plan: Plan
+  /** values: each row is given as its only value. */
+  readonly as: 'rows' | 'values'
   readonly format: RecordFormat
   readonly listing: Listing
-  /** The entity's, without a query. */
+  /** Of the page, without its parameters. */
   readonly address: string
   readonly timeLimits: TimeLimits
 }
 
 export async function present(
   reply: FastifyReply,
-  { entity, page, format, listing, address, timeLimits }: Presented,
+  { asked, plan, as, format, listing, address, timeLimits }: Presented,
 ): Promise<FastifyReply> {
+  const { page } = plan
   if (page.total) reply.header('x-records', String(listing.total))
-  const link = linkHeader(page, listing, address)
+  const link = linkHeader(page, listing, address, askedParameters(asked, plan))
   if (link !== undefined) reply.header('link', link)
-  reply.header('vary', 'Origin, Accept').type(contentTypes[format])
+  reply.type(contentTypes[format])
 
+  const framing = frame(format, plan, asked.pretty, as)
   const { body } = listing
-  if (body instanceof Uint8Array) return reply.send(whole(format, entity, body))
+  if (body instanceof Uint8Array) return reply.send(whole(framing, body))
   // After two pieces are read, an early failure can still have its own status, and a short body has a length.
   const pieces = body[Symbol.asyncIterator]()
   const first = await pieces.next()
   const second = first.done ? first : await pieces.next()
-  if (second.done) return reply.send(whole(format, entity, first.done ? new Uint8Array() : first.value))
+  if (second.done) return reply.send(whole(framing, first.done ? new Uint8Array() : first.value))
   if (reply.request.method === 'HEAD') {
     await pieces.return?.()
     return sendHead(reply)
   }
-  const [before, between, after] = frame(format, entity)
-  const all = continued([first.value, second.value], pieces)
+  const { before, between, after, piece } = framing
+  const all = continued([first.value, second.value], pieces, piece)
   return sendPieces(reply, { before, between, after, pieces: all }, timeLimits)
 }
 
@@ -80,12 +87,15 @@ export async function present(
 function continued(
   start: readonly Uint8Array[],
   rest: AsyncIterator<Uint8Array>,
+  toSend: (piece: Uint8Array) => Uint8Array,
 ): AsyncIterator<Uint8Array, undefined> {
   const read = [...start]
   return {
     next: async () => {
       const value = read.shift()
-      return value ? { value, done: false } : ((await rest.next()) as IteratorResult<Uint8Array, undefined>)
+      if (value) return { value: toSend(value), done: false }
+      const next = (await rest.next()) as IteratorResult<Uint8Array, undefined>
+      return next.done ? next : { value: toSend(next.value), done: false }
     },
     return: async () => {
       await rest.return?.()
@@ -94,34 +104,86 @@ function continued(
   }
 }
 
-/** The text before the first record, between two records, and after the last. */
-function frame(
-  format: RecordFormat,
-  entity: Entity,
-): readonly [before: string, between: string, after: string] {
-  if (format === 'json') return ['[', ',', ']']
-  if (format === 'ndjson') return ['', '\n', '\n']
-  return [`${csvHeader(entity.fields)}\r\n`, '\r\n', '\r\n']
+interface Framing {
+  /** The text before the first record, between two pieces, and after the last. */
+  readonly before: string
+  readonly between: string
+  readonly after: string
+  /** What stands for no records. */
+  readonly empty: string
+  readonly piece: (records: Uint8Array) => Uint8Array
 }
 
-function whole(format: RecordFormat, entity: Entity, records: Uint8Array): Buffer {
-  const [before, , after] = frame(format, entity)
-  const ending = records.length === 0 && format !== 'json' ? '' : after
-  return Buffer.concat([Buffer.from(before), records, Buffer.from(ending)])
+const asIs = (records: Uint8Array) => records
+
+function frame(format: RecordFormat, { entity, shape }: Plan, pretty: boolean, as: Presented['as']): Framing {
+  if (format === 'json') {
+    const piece = as === 'values' ? valuesIn(pretty) : pretty ? indented : asIs
+    return pretty
+      ? { before: '[\n', between: ',\n', after: '\n]\n', empty: '[]\n', piece }
+      : { before: '[', between: ',', after: ']', empty: '[]', piece }
+  }
+  if (format === 'ndjson') return { before: '', between: '\n', after: '\n', empty: '', piece: asIs }
+  const fields: readonly Pick<Field, 'name'>[] = shape.kind === 'rows' ? shape.columns : entity.fields
+  const header = `${csvHeader(fields)}\r\n`
+  return { before: header, between: '\r\n', after: '\r\n', empty: header, piece: asIs }
 }
 
-/** RFC 8288: links to the first, previous, next and last page of this size (Q9). */
+/** Records as a person reads them (`pretty`). */
+function indented(records: Uint8Array): Uint8Array {
+  const text = JSON.stringify(parseExact(`[${Buffer.from(records).toString()}]`), null, 2)
+  return Buffer.from(text.slice(2, -2))
+}
+
+/** The values of rows that have one each. */
+const valuesIn = (pretty: boolean) => (rows: Uint8Array) => {
+  const values = (parseExact(`[${Buffer.from(rows).toString()}]`) as object[]).map(
+    row => Object.values(row)[0],
+  )
+  return Buffer.from(
+    JSON.stringify(values, null, pretty ? 2 : undefined).slice(pretty ? 2 : 1, pretty ? -2 : -1),
+  )
+}
+
+function whole({ before, after, empty, piece }: Framing, records: Uint8Array): Buffer {
+  if (records.length === 0) return Buffer.from(empty)
+  return Buffer.concat([Buffer.from(before), piece(records), Buffer.from(after)])
+}
+
+/** So that links stay shorter than what servers take. */
+const maxAskedLength = 8_000
+
+/** What links repeat besides the page itself, encoded; undefined: too much. */
+export function askedParameters(
+  { query, order, pretty }: Presented['asked'],
+  { page, shape }: { readonly page: Pick<Page, 'order'>; readonly shape: Plan['shape'] },
+): string | undefined {
+  const sorted =
+    shape.kind === 'records'
+      ? orderParameter(page.order)
+      : order === undefined
+        ? ''
+        : `order_by=${encodeURIComponent(order)}&`
+  if (query === undefined && !pretty) return sorted
+  const text = `${query === undefined ? '' : `query=${encodeURIComponent(query)}&`}${sorted}${pretty ? 'pretty=true&' : ''}`
+  return text.length > maxAskedLength ? undefined : text
+}
+
+/**
+ * RFC 8288: links to the first, previous, next and last page of this size (Q9).
+ * @param asked the parameters that they repeat, encoded
+ */
 export function linkHeader(
   page: Page,
   { total, more }: Pick<Listing, 'total' | 'more'>,
   address: string,
+  asked: string | undefined,
 ): string | undefined {
   const { limit, offset } = page
-  if (limit === null) return undefined
-  const order = orderParameter(page.order)
+  if (limit === null || asked === undefined) return undefined
   const withTotal = page.total ? '&include_total=true' : ''
   const to = (rel: string, at: number) =>
-    `<${address}?${order}limit=${limit}&offset=${at}${withTotal}>; rel="${rel}"`
+    `<${address}?${asked}limit=${limit}&offset=${at}${withTotal}>; rel="${rel}"`
   const links = [to('first', 0)]
   if (offset > 0) links.push(to('prev', Math.max(0, offset - limit)))
   if (more) links.push(to('next', offset + limit))

@@ -16,7 +16,7 @@ export function mayReadEntity(caller: Caller, rule: ReadRule): boolean {
  * @throws Problem 404 for an unknown entity; 401 or 403 for one that the caller may not read
  */
 export function readable(entities: ReadonlyMap<string, Entity>, name: string, caller: Caller): Entity {
-  const entity = entities.get(name) ?? entities.get(formerNames.get(name) ?? '')
+  const entity = named(entities, name)
   if (!entity) {
     const legal = [...entities.values()].filter(one => mayReadEntity(caller, one.read)).map(one => one.name)
     const { hint, members } = suggestion(name, legal)
@@ -26,4 +26,10 @@ export function readable(entities: ReadonlyMap<string, Entity>, name: string, ca
   if (mayReadEntity(caller, entity.read)) return entity
   if (caller.kind === 'anonymous') throw new Problem('authentication-required', `Log in to read ${name}.`)
   throw new Problem('access-denied', `You may not read ${name}.`)
+}
+
+/** Hyphens and underscores are the same in an address, as PuppetDB's clients expect (Q24). */
+function named(entities: ReadonlyMap<string, Entity>, name: string): Entity | undefined {
+  const other = name.includes('_') ? name.replaceAll('_', '-') : name.replaceAll('-', '_')
+  return entities.get(name) ?? entities.get(other) ?? entities.get(formerNames.get(name) ?? '')
 }

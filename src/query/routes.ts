@@ -1,19 +1,22 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { clientOf, turnOf } from '../http/client.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
-import type { Entity, Page } from '../model/entities.ts'
+import type { Entity } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
-import { listOf } from '../model/plan.ts'
-import { isShortPage } from '../model/short-pages.ts'
-import { viewerOf } from '../model/viewer.ts'
-import type { Entities, Listing } from '../storage/entities.ts'
-import { createLongListings } from './long-listings.ts'
-import { parsePage } from './parse.ts'
-import { chooseFormat, present } from './present.ts'
-import { mayReadEntity, readable } from './readable.ts'
+import type { Entities } from '../storage/entities.ts'
+import { createAnswers } from './answer.ts'
+import { belowEntityRoutes } from './below-entity.ts'
+import { describeEntities } from './describe.ts'
+import { givenBy, isAllInAddress, maxQueryBody } from './given.ts'
+import { knownTo } from './known.ts'
+import { printAst } from './language/print-ast.ts'
+import { parseAsked, parseBoolean } from './parse.ts'
+import { planOf, readQuery, telling } from './plan.ts'
+import { eventCountRoutes } from './puppetdb/events.ts'
+import { factNameRoutes } from './puppetdb/fact-names.ts'
+import { mayReadEntity } from './readable.ts'
 
 interface Parts {
   readonly addresses: Addresses
@@ -23,57 +26,48 @@ interface Parts {
   readonly measures: Pick<Measures, 'queue'>
 }
 
-interface Parsed {
-  readonly entity: Entity
-  readonly page: Page
-}
+/** What is below the query base (contract section 6). */
+export function queryRoutes(app: FastifyInstance, parts: Parts): void {
+  const { addresses, entities } = parts
+  const answers = createAnswers(parts)
 
-/** `GET {query_base}` and `GET {query_base}/<entity>` (contract section 6). */
-export function queryRoutes(
-  app: FastifyInstance,
-  { addresses, entities, config, limits, measures }: Parts,
-): void {
-  const longListings = createLongListings(config, limits, measures.queue('listings'))
-  const timeLimits = { idle: config.listingPatience, total: config.listingTimeLimit }
-
-  app.get('/', async request => {
-    singleParameters(request.query as Query, [])
-    const known = await entities.all()
-    return [...known.values()]
-      .filter(entity => mayReadEntity(request.caller, entity.read))
-      .map(({ name, key, fields }) => ({ name, key, fields, href: `${addresses.query}/${name}` }))
-  })
-
-  app.get<{ Params: { entity: string } }>('/:entity', async (request, reply) => {
-    const client = clientOf(request)
-    const parse = async (): Promise<Parsed> => {
-      const entity = readable(await entities.all(), request.params.entity, request.caller)
-      return { entity, page: parsePage(request.query as Query, entity) }
-    }
-    const parsed = await parse()
-    const format = chooseFormat(request.headers.accept)
-    const list = ({ entity, page }: Parsed) =>
-      entities.list(listOf(entity, page), viewerOf(request.caller), format, client)
-    const send = ({ entity, page }: Parsed, listing: Listing) =>
-      present(reply, {
-        entity,
-        page,
-        format,
-        listing,
-        address: `${addresses.query}/${request.params.entity}`,
-        timeLimits,
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/',
+    bodyLimit: maxQueryBody,
+    handler: async (request, reply) => {
+      const given = await givenBy(request)
+      const onlyAst = given.values.get('ast_only')
+      const asked = parseAsked(given, ['ast_only'])
+      const { query } = asked
+      if (query === undefined) {
+        singleParameters(given, ['query'])
+        return describeEntities(await entities.all(), request.caller, addresses)
+      }
+      if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
+        return reply.type('application/json').send(telling(query, () => printAst(readQuery(query, null))))
+      return answers.answer(request, reply, addresses.query, async () => {
+        const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity.read)
+        return { asked, plan: planOf(asked, { entities: await entities.all(), entity: null, mayRead }) }
       })
-
-    if (isShortPage(parsed.page, format)) {
-      const listing = await list(parsed)
-      if (listing.body instanceof Uint8Array) return send(parsed, listing)
-      // Its records are large, so that it is sent in pieces. None of them has been read yet.
-    }
-    await turnOf(reply)
-    return longListings.run(client, async () => {
-      // The entity may have changed while the request waited.
-      const current = await parse()
-      return send(current, await list(current))
-    })
+    },
   })
+
+  app.route<{ Params: { entity: string } }>({
+    method: ['GET', 'POST'],
+    url: '/:entity',
+    bodyLimit: maxQueryBody,
+    handler: async (request, reply) => {
+      const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request)
+      const asked = parseAsked(given)
+      const { entity: name } = request.params
+      return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
+        return { asked, plan: planOf(asked, await knownTo(entities, request, name)) }
+      })
+    },
+  })
+
+  factNameRoutes(app, { entities, answers, address: `${addresses.query}/fact-names` })
+  eventCountRoutes(app, entities)
+  belowEntityRoutes(app, { ...parts, answers })
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from '../../src/model/entities.ts'
-import { linkHeader } from '../../src/query/present.ts'
+import type { Entity, Page } from '../../src/model/entities.ts'
+import { listOf } from '../../src/model/plan.ts'
+import { askedParameters, linkHeader } from '../../src/query/present.ts'
 
 const address = 'https://repo.example.edu/api/query/v4/things'
+const entity = {} as Entity
 const page = (limit: number | null, offset: number, total = false): Page => ({
   order: [],
   limit,
@@ -14,7 +16,7 @@ const page = (limit: number | null, offset: number, total = false): Page => ({
 const moreThan = ({ limit, offset }: Page, total: number | undefined) =>
   total === undefined || limit === null ? undefined : offset + limit < total
 const links = (one: Page, total: number | undefined) =>
-  linkHeader(one, { total, more: moreThan(one, total) }, address)
+  linkHeader(one, { total, more: moreThan(one, total) }, address, '')
     ?.split(', ')
     .map(link => link.replace(`<${address}?`, '').replace('&include_total=true', ''))
 
@@ -57,16 +59,31 @@ test('Q9 the last page is in steps of this size from where the client is', () =>
   )
 })
 
-test('Q9 links repeat the order and whether the total was asked for', () => {
+test('Q9 links repeat the query, the order and whether the total was asked for', () => {
   const order = [
     { field: 'a "b"&c', descending: true },
     { field: 'ä', descending: false },
   ]
-  const header = linkHeader({ ...page(1, 0, true), order }, { total: 1, more: false }, address) ?? ''
+  const query = '["=","ä","&"]'
+  const asked = askedParameters(
+    { query, order: undefined, pretty: true },
+    { page: { order }, shape: listOf(entity, page(1, 0)).shape },
+  )
+  const header = linkHeader(page(1, 0, true), { total: 1, more: false }, address, asked) ?? ''
   const url = new URL(/<([^>]+)>/.exec(header)?.[1] ?? '')
   assert.deepEqual(JSON.parse(url.searchParams.get('order_by') ?? ''), [
     { field: 'a "b"&c', order: 'desc' },
     { field: 'ä' },
   ])
+  assert.equal(url.searchParams.get('query'), query)
+  assert.equal(url.searchParams.get('pretty'), 'true')
   assert.equal(url.searchParams.get('include_total'), 'true')
+})
+
+test('Q9 a query that is too long for an address has no links', () => {
+  const { shape } = listOf(entity, page(1, 0))
+  const query = 'x'.repeat(8_001)
+  const asked = askedParameters({ query, order: undefined, pretty: false }, { page: { order: [] }, shape })
+  assert.equal(asked, undefined)
+  assert.equal(linkHeader(page(1, 0), { total: 1, more: false }, address, asked), undefined)
 })

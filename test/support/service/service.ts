@@ -8,7 +8,7 @@ import { commandEvent, openStore } from '../../../src/cli/store.ts'
 import { type Config, toConfig } from '../../../src/config/config.ts'
 import { importRecords } from '../../../src/import/import-entity.ts'
 import type { Eperson } from '../../../src/model/accounts.ts'
-import type { ReadRule } from '../../../src/model/entities.ts'
+import type { Entity, ReadRule } from '../../../src/model/entities.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { Client } from '../clients/client.ts'
 import { atEnd } from './at-end.ts'
@@ -33,7 +33,7 @@ export interface Service {
   /** An eperson with the password `secret of <email>`, unless told otherwise. */
   addEperson(email: string, options?: NewPerson): Promise<Eperson>
   /** Replaces the entity's records. */
-  addRecords(entity: string, key: string, records: readonly object[], read?: ReadRule): Promise<void>
+  addRecords(entity: string, key: Entity['key'], records: readonly object[], read?: ReadRule): Promise<void>
   /** Before the end of the test, such as to start another one on the same data folder. */
   stop(): Promise<void>
 }

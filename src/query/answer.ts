@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { clientOf, turnOf } from '../http/client.ts'
+import { precondition } from '../http/preconditions.ts'
+import { Problem } from '../http/problems.ts'
+import type { Client } from '../lib/fair-queue.ts'
+import { isAdministrator } from '../model/caller.ts'
+import type { Limits } from '../model/limits.ts'
+import type { Measures } from '../model/measures.ts'
+import type { Plan } from '../model/plan.ts'
+import { isShortPage } from '../model/short-pages.ts'
+import { viewerOf } from '../model/viewer.ts'
+import type { Entities, Listing } from '../storage/entities.ts'
+import { entityTag } from './entity-tag.ts'
+import { isAllInAddress } from './given.ts'
+import { createLongListings } from './long-listings.ts'
+import type { Asked } from './parse.ts'
+import { chooseFormat, present } from './present.ts'
+
+interface Parts {
+  readonly entities: Entities
+  readonly config: Config
+  readonly limits: Limits
+  readonly measures: Pick<Measures, 'queue'>
+}
+
+export interface Parsed {
+  readonly asked: Asked
+  readonly plan: Plan
+}
+
+/** Runs plans, and sends what they list. */
+export interface Answers {
+  /**
+   * @param parse makes the plan. It is called again after the request has waited, because entities may have changed.
+   * @param address that of the page, without its parameters
+   * @param as values: each row is given as its only value
+   */
+  answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    address: string,
+    parse: () => Promise<Parsed>,
+    as?: 'rows' | 'values',
+  ): Promise<FastifyReply>
+}
+
+export function createAnswers({ entities, config, limits, measures }: Parts): Answers {
+  const longListings = createLongListings(config, limits, measures.queue('listings'))
+  const timeLimits = { idle: config.listingPatience, total: config.listingTimeLimit }
+
+  return {
+    answer: async (request, reply, address, parse, as = 'rows') => {
+      const first = await parse()
+      const viewer = viewerOf(request.caller)
+      const { client, done } = limitedClient(request, first.asked.timeout)
+      try {
+        if (first.asked.explain !== undefined) {
+          if (first.asked.explain === 'analyze' && !isAdministrator(request.caller))
+            throw new Problem(
+              'access-denied',
+              'Only administrators may run a query to explain it; explain=plan is for all.',
+            )
+          return await reply.send(
+            await entities.explain(first.plan, viewer, client, first.asked.explain === 'analyze'),
+          )
+        }
+        const format = chooseFormat(request.headers.accept)
+        reply.header('vary', 'Origin, Accept')
+        const tagOf = ({ plan }: Parsed) => (isAllInAddress(request) ? entityTag(plan, format) : undefined)
+        const known = tagOf(first)
+        if (known !== undefined && precondition(request.headers, known) === 304)
+          return await reply.code(304).header('etag', `W/${known}`).send()
+        const send = (parsed: Parsed, listing: Listing) => {
+          const tag = tagOf(parsed)
+          if (tag !== undefined) reply.header('etag', `W/${tag}`)
+          return present(reply, { ...parsed, as, format, listing, address, timeLimits })
+        }
+        const list = ({ plan }: Parsed) => entities.list(plan, viewer, format, client)
+        if (isShortPage(first.plan.page, format)) {
+          const listing = await list(first)
+          if (listing.body instanceof Uint8Array) return await send(first, listing)
+          // Its records are large, so that it is sent in pieces. None of them has been read yet.
+        }
+        await turnOf(reply)
+        return await longListings.run(client, async () => {
+          const current = await parse()
+          return send(current, await list(current))
+        })
+      } finally {
+        done()
+      }
+    },
+  }
+}
+
+/** The client of a request, who has gone when the time that they gave is over (Q26). @param timeout in ms */
+function limitedClient(
+  request: FastifyRequest,
+  timeout: number | undefined,
+): { client: Client; done(): void } {
+  const client = clientOf(request)
+  if (timeout === undefined) return { client, done: () => {} }
+  const late = new AbortController()
+  const end = () =>
+    late.abort(new Problem('query-timeout', `The query was not answered within ${timeout / 1000} s.`))
+  const timer = setTimeout(end, timeout)
+  let signal: AbortSignal | undefined
+  return {
+    client: {
+      network: client.network,
+      signal: () => {
+        signal ??= AbortSignal.any([client.signal(), late.signal])
+        return signal
+      },
+    },
+    done: () => clearTimeout(timer),
+  }
+}

@@ -1,0 +1,54 @@
+import { quote } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import type { Entity, FieldType } from '../model/entities.ts'
+import type { Json } from './build-ast.ts'
+
+/**
+ * The condition that a record has this key. The parts of a key of several fields have commas between them; a comma or a
+ * backslash inside a part is written after a backslash.
+ * @throws Problem 404 for a key that no record can have
+ */
+export function keyCondition(entity: Entity, key: string): readonly Json[] {
+  const names = [entity.key].flat()
+  const parts = names.length === 1 ? [key] : partsOf(key)
+  if (parts.length !== names.length)
+    throw new Problem(
+      'not-found',
+      `A key of ${entity.name} has ${names.length} parts with commas between them: ${names.join()}.`,
+    )
+  const conditions = names.map((name, at): readonly Json[] => {
+    const type = entity.fields.find(field => field.name === name)?.type
+    const value = constantOf(type, parts[at] ?? '')
+    if (value === undefined) throw notFound(entity, key)
+    return ['=', name, value]
+  })
+  const [only] = conditions
+  return only && conditions.length === 1 ? only : ['and', ...conditions]
+}
+
+const partsOf = (key: string): readonly string[] =>
+  key.match(/(?:\\.|[^\\,])+|(?<=,|^)(?=,|$)/g)?.map(part => part.replace(/\\(.)/g, '$1')) ?? []
+
+/** What a text is in the type of a field; undefined: nothing. */
+function constantOf(type: FieldType | undefined, text: string): Json | undefined {
+  const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)
+  switch (type) {
+    case 'boolean':
+      return text === 'true' || text === 'false' ? text === 'true' : undefined
+    case 'integer':
+    case 'number':
+      return isNumber ? { number: text } : undefined
+    case 'date-time':
+      return /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]\d\d:\d\d)$/.test(text) ? text : undefined
+    case 'json':
+      return isNumber ? { number: text } : text
+    default:
+      return text
+  }
+}
+
+/** PuppetDB's clients read `error`. */
+export function notFound({ name }: Pick<Entity, 'name'>, key: string): Problem {
+  const detail = `No information is known about ${name} ${quote(key)}.`
+  return new Problem('not-found', detail, { members: { error: detail } })
+}

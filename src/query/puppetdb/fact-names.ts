@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '../../http/problems.ts'
+import type { Entities } from '../../storage/entities.ts'
+import type { Answers } from '../answer.ts'
+import { nodeOf } from '../build-ast.ts'
+import { givenBy } from '../given.ts'
+import { knownTo } from '../known.ts'
+import { parseAsked } from '../parse.ts'
+import { planOf } from '../plan.ts'
+
+/** `/fact-names`, the names of all facts, as texts (Q24): of an entity `facts` with a field `name`. */
+export function factNameRoutes(
+  app: FastifyInstance,
+  {
+    entities,
+    answers,
+    address,
+  }: { readonly entities: Entities; readonly answers: Answers; readonly address: string },
+): void {
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/fact-names',
+    handler: async (request, reply) => {
+      const asked = parseAsked(await givenBy(request))
+      if (asked.query !== undefined)
+        throw new Problem(
+          'bad-request',
+          'The address fact-names takes no query. Ask facts for names under a condition.',
+        )
+      return answers.answer(
+        request,
+        reply,
+        address,
+        async () => {
+          const known = await knownTo(entities, request, 'facts')
+          const order = asked.order ?? '[{"field": "name"}]'
+          return {
+            asked,
+            plan: planOf({ ...asked, order }, known, nodeOf(['extract', ['name'], ['distinct']])),
+          }
+        },
+        'values',
+      )
+    },
+  })
+}

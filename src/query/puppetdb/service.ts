@@ -1,0 +1,111 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../../config/config.ts'
+import { clientOf } from '../../http/client.ts'
+import { version } from '../../lib/version.ts'
+import { viewerOf } from '../../model/viewer.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { nodeOf } from '../build-ast.ts'
+import { parseAsked } from '../parse.ts'
+import { planOf } from '../plan.ts'
+import { mayReadEntity } from '../readable.ts'
+import { recordsIn } from '../records-in.ts'
+
+/** The version of PuppetDB whose queries this service answers. Its clients refuse to work with less than some version. */
+const spoken = '7.12.1'
+
+/** What PuppetDB's clients ask of the service before they query it (Q24). */
+export function puppetDbServiceRoutes(
+  app: FastifyInstance,
+  {
+    entities,
+    ping,
+    config,
+  }: Pick<Storage, 'entities' | 'ping'> & { readonly config: Pick<Config, 'queryBase'> },
+): void {
+  const meta = `${config.queryBase.replace(/\/query\/v4$/, '')}/meta/v1`
+  app.get(`${meta}/version`, async () => ({ version: spoken, product: 'carrel', product_version: version }))
+  app.get(`${meta}/server-time`, async () => ({ server_time: new Date().toISOString() }))
+
+  const statusOf = async () => {
+    const isUp = await Promise.resolve()
+      .then(ping)
+      .then(
+        () => true,
+        () => false,
+      )
+    return {
+      service_version: spoken,
+      service_status_version: 1,
+      detail_level: 'info',
+      state: isUp ? 'running' : 'error',
+      status: { 'maintenance_mode?': false, queue_depth: 0, 'read_db_up?': isUp, 'write_db_up?': isUp },
+      active_alerts: [],
+    }
+  }
+  app.get('/status/v1/services', async () => ({ 'puppetdb-status': await statusOf() }))
+  app.get('/status/v1/services/puppetdb-status', statusOf)
+
+  /** How many records there are, for callers who may list them. */
+  async function count(request: FastifyRequest, name: string): Promise<number | undefined> {
+    const all = await entities.all()
+    const entity = all.get(name)
+    const mayRead = (one: Parameters<typeof mayReadEntity>[1]) => mayReadEntity(request.caller, one)
+    if (!entity || !mayRead(entity.read)) return undefined
+    const known = { entities: all, entity, mayRead: (one: typeof entity) => mayRead(one.read) }
+    const plan = planOf(everything, known, nodeOf(['extract', [['function', 'count']]]))
+    const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
+    const [row] = await recordsIn<{ count: number }>(body)
+    return row?.count
+  }
+
+  const beans: Readonly<Record<string, (request: FastifyRequest) => Promise<number | undefined>>> = {
+    'num-nodes': request => count(request, 'nodes'),
+    'num-resources': request => count(request, 'resources'),
+    'avg-resources-per-node': async request => {
+      const [nodes, resources] = [await count(request, 'nodes'), await count(request, 'resources')]
+      return nodes === undefined || resources === undefined ? undefined : nodes === 0 ? 0 : resources / nodes
+    },
+  }
+  const domain = 'puppetlabs.puppetdb.population'
+
+  // The protocol of Jolokia (https://jolokia.org/reference/html/manual/jolokia_protocol.html), as far as clients read it.
+  const response = (request: object, value: unknown) => ({
+    request,
+    value,
+    timestamp: Math.floor(Date.now() / 1000),
+    status: 200,
+  })
+  app.get('/metrics/v2', async () =>
+    response(
+      { type: 'version' },
+      { agent: version, protocol: '7.2', info: { product: 'carrel', version: spoken } },
+    ),
+  )
+  app.get('/metrics/v2/list', async () =>
+    response(
+      { type: 'list' },
+      {
+        [domain]: Object.fromEntries(
+          Object.keys(beans).map(name => [`name=${name}`, { attr: { Value: { rw: false } } }]),
+        ),
+      },
+    ),
+  )
+  app.get<{ Params: { '*': string } }>('/metrics/v2/read/*', async (request, reply) => {
+    const [mbean = ''] = request.params['*'].split('/')
+    const [, name = ''] = /^puppetlabs\.puppetdb\.population:name=([a-z-]+)$/.exec(mbean) ?? []
+    const value = Object.hasOwn(beans, name) ? await beans[name]?.(request) : undefined
+    if (value !== undefined) return response({ mbean, type: 'read' }, { Value: value })
+    // Jolokia tells errors in the body.
+    return reply.send({
+      request: { mbean, type: 'read' },
+      error_type: 'javax.management.InstanceNotFoundException',
+      error: `There is no such value: ${Object.keys(beans)
+        .map(one => `${domain}:name=${one}`)
+        .join(', ')} are.`,
+      status: 404,
+    })
+  })
+}
+
+const everything = parseAsked({ values: new Map(), malformed: null })
