@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { canonicalCollation } from '../import/collation.ts'
+import { canonicalCollation } from '../lib/collation.ts'
 import { fieldTypes } from '../import/types.ts'
 import type { FieldType } from '../model/entities.ts'
 

@@ -1,13 +1,12 @@
-import type { FieldType } from '../model/entities.ts'
 import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
+import { instant, textOfBinary } from '../lib/sort-keys.ts'
+import type { FieldType } from '../model/entities.ts'
 import { collatedTexts } from './collation.ts'
 import { writeTexts } from './column.ts'
 import { mergeRuns, type Ranked } from './merge.ts'
 import { RunCursor } from './run-cursor.ts'
-import { textOfBinary } from './sort-keys.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
 import { type Appender, readAt, release, writeAt } from './spool.ts'
-import { instant } from './types.ts'
 
 /** A field to be ranked. */
 export interface RankTask {

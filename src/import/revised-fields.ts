@@ -7,7 +7,7 @@ import { type FieldRanks, type NewValue, revisedRanks } from './revised-ranks.ts
 import { type Place, searchAll } from './search.ts'
 import { readAt, writeAt } from './spool.ts'
 import { kindOf, typeOf } from './types.ts'
-import { orderOf } from './value-order.ts'
+import { orderOf } from '../model/value-order.ts'
 
 /**
  * The fields of a new version and their ranks, which wait in a file.

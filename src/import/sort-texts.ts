@@ -1,4 +1,4 @@
-import { binaryText } from './sort-keys.ts'
+import { binaryText } from '../lib/sort-keys.ts'
 
 /** Texts as bytes that sort by code point, back to back. */
 export interface PackedTexts {

@@ -53,10 +53,6 @@ export function kindOf(value: unknown): FieldType | undefined {
 export const fits = (kind: FieldType, type: FieldType): boolean =>
   kind === type || type === 'text' || type === 'json' || (type === 'number' && kind === 'integer')
 
-/** What a value sorts by in a field declared as text: text by itself, everything else by its JSON. */
-export const textForm = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value)
-
 export function fieldOf({ name, declared, collation, kinds, nulls }: FieldStatistics): Field {
   const field = { name, type: declared ?? typeOf([...kinds.keys()]), nullable: nulls > 0 }
   return collation === undefined ? field : { ...field, collation }
@@ -89,18 +85,4 @@ export function mixOf({ declared, kinds }: FieldStatistics): Mix | undefined {
   const [earlier] = met
   const mixing = met[at]
   return earlier && mixing && { ...mixing, earlier }
-}
-
-/**
- * An instant as text that sorts by time: seconds, a mark for a leap second (`:60` comes after every `:59` and before the
- * next `:00`; Date knows none), and the fraction as it was written.
- * @param text of the form above
- */
-export function instant(text: string): string {
-  const [, head = '', fraction = '', zone = ''] = /^(.{19})(?:\.(\d+))?(.+)$/.exec(text) ?? []
-  const leap = head.endsWith('60')
-  const at = Date.parse(`${head.replace(/[t ]/, 'T').replace(/60$/, '59')}${zone.toUpperCase()}`)
-  // Of the years 0 to 9999, and a day around them for the zones, no second is below -10^12.
-  const seconds = String(at / 1000 + 1e12).padStart(13, '0')
-  return `${seconds}${leap ? 1 : 0}.${fraction.replace(/0+$/, '')}`
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { instant, kindOf } from '../../src/import/types.ts'
+import { kindOf } from '../../src/import/types.ts'
+import { instant } from '../../src/lib/sort-keys.ts'
 import { parseExact } from '../../src/lib/json.ts'
 
 const kinds = (type: string | undefined, ...values: string[]) => {

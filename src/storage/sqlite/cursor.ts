@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
 import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './driver.ts'
-import { limited, mayGoOn, type Stop } from './statement-limits.ts'
+import { limited, mayGoOn, type Stop } from '../shared/statement-limits.ts'
 
 /** In KiB. A cursor reads each page of the file once. */
 const cursorCache = 64

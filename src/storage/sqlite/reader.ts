@@ -16,7 +16,7 @@ import {
   recordsNumbered,
   slotsIn,
 } from './record-versions.ts'
-import { limited, limitStatements, mayGoOn, type Stop } from './statement-limits.ts'
+import { limited, limitStatements, mayGoOn, type Stop } from '../shared/statement-limits.ts'
 
 /**
  * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each call does

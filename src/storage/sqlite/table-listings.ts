@@ -6,10 +6,11 @@ import { separators } from '../../model/record-format.ts'
 import { isShortPage } from '../../model/short-pages.ts'
 import type { Listing } from '../entities.ts'
 import type { VisibleRows } from '../shared/row-visibility.ts'
+import { whilePresent } from '../shared/while-present.ts'
 import { compileTable, type TablePlan } from './compile.ts'
 import type { StoreFile } from './cursor.ts'
 import type { Database } from './driver.ts'
-import { nearby, readPage, whilePresent } from './pages.ts'
+import { nearby, readPage } from './pages.ts'
 import type { Reader, ReaderThreads } from './reader-threads.ts'
 
 interface Parts {

@@ -29,6 +29,6 @@ export function mayGoOn(): boolean {
   if (stop !== null && Atomics.load(stop, 0) !== 0) throw new Error('the client has disconnected')
   if (performance.now() < deadline) return true
   throw new Overloaded(
-    `It would take longer than ${limit / 1000} seconds. Ask for another order or a smaller offset.`,
+    `It would take longer than ${limit / 1000} seconds. Ask for less, in another order, or with a smaller offset.`,
   )
 }

@@ -1,7 +1,6 @@
-import type { Field } from '../model/entities.ts'
-import { languageCompare } from './collation.ts'
-import { binaryText, markedNumber, markedText, oddKey } from './sort-keys.ts'
-import { instant, textForm } from './types.ts'
+import { languageCompare } from '../lib/collation.ts'
+import { binaryText, instant, markedNumber, markedText, oddKey, textForm } from '../lib/sort-keys.ts'
+import type { Field } from './entities.ts'
 
 /** How the values of a field compare, one by one: the same order as that of its ranks. */
 export interface ValueOrder {

@@ -1,4 +1,4 @@
-import { exactText } from '../lib/json.ts'
+import { exactText } from './json.ts'
 
 /**
  * What a value is sorted by. Plain numbers and texts stand for themselves. Everything else is a *binary text*: one whose
@@ -95,4 +95,22 @@ export function textOfBinary(binary: string): string {
   const at = binary.indexOf(surrogate)
   const point = 0xd000 | ((surrogate.charCodeAt(1) & 0x3f) << 6) | (surrogate.charCodeAt(2) & 0x3f)
   return textOfBinary(binary.slice(0, at)) + String.fromCharCode(point) + textOfBinary(binary.slice(at + 3))
+}
+
+/** What a value sorts by in a field declared as text: text by itself, everything else by its JSON. */
+export const textForm = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)
+
+/**
+ * An instant as text that sorts by time: seconds, a mark for a leap second (`:60` comes after every `:59` and before the
+ * next `:00`; Date knows none), and the fraction as it was written.
+ * @param text of the form above
+ */
+export function instant(text: string): string {
+  const [, head = '', fraction = '', zone = ''] = /^(.{19})(?:\.(\d+))?(.+)$/.exec(text) ?? []
+  const leap = head.endsWith('60')
+  const at = Date.parse(`${head.replace(/[t ]/, 'T').replace(/60$/, '59')}${zone.toUpperCase()}`)
+  // Of the years 0 to 9999, and a day around them for the zones, no second is below -10^12.
+  const seconds = String(at / 1000 + 1e12).padStart(13, '0')
+  return `${seconds}${leap ? 1 : 0}.${fraction.replace(/0+$/, '')}`
 }
