@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import { canonicalCollation } from '../lib/collation.ts'
 import { fieldTypes } from '../import/types.ts'
+import { canonicalCollation } from '../lib/collation.ts'
 import type { FieldType } from '../model/entities.ts'
 
 /** The options of `carrel import` that name fields. Each can be repeated; commander passes in what was parsed so far. */

@@ -1,4 +1,5 @@
 import type { Field } from '../model/entities.ts'
+import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
 import { missingKey } from './check-key.ts'
 import { csvColumns, readCsv } from './csv.ts'
@@ -6,7 +7,6 @@ import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
 import { openSource, type Source } from './source.ts'
 import { fits, kindOf } from './types.ts'
-import { orderOf } from '../model/value-order.ts'
 
 /** A record to insert, to replace or to delete, with the sort keys of its key. */
 export interface Change extends ReadRecord {

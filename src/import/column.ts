@@ -1,7 +1,7 @@
+import { binaryText, markedNumber, markedText, oddKey, textForm } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
 import { noCode, runKinds, runNumbers } from './batches.ts'
 import { ImportError } from './import-error.ts'
-import { binaryText, markedNumber, markedText, oddKey, textForm } from '../lib/sort-keys.ts'
 import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
 import type { Appender } from './spool.ts'
 import { fits, isUniformDateTime, kindOf } from './types.ts'

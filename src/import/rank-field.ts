@@ -1,6 +1,6 @@
-import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
 import { instant, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
+import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
 import { collatedTexts } from './collation.ts'
 import { writeTexts } from './column.ts'
 import { mergeRuns, type Ranked } from './merge.ts'

@@ -1,4 +1,5 @@
 import type { Field } from '../model/entities.ts'
+import { orderOf } from '../model/value-order.ts'
 import type { ChangePlan } from './change-plan.ts'
 import { fieldValue } from './changes.ts'
 import { maxFields } from './field-list.ts'
@@ -7,7 +8,6 @@ import { type FieldRanks, type NewValue, revisedRanks } from './revised-ranks.ts
 import { type Place, searchAll } from './search.ts'
 import { readAt, writeAt } from './spool.ts'
 import { kindOf, typeOf } from './types.ts'
-import { orderOf } from '../model/value-order.ts'
 
 /**
  * The fields of a new version and their ranks, which wait in a file.

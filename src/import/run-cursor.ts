@@ -1,5 +1,5 @@
-import { type Run, runKinds } from './batches.ts'
 import { markedNumber, markedText } from '../lib/sort-keys.ts'
+import { type Run, runKinds } from './batches.ts'
 import { readAt } from './spool.ts'
 
 /** How many bytes of all runs together are read ahead. */

@@ -55,6 +55,16 @@ export type Condition =
       readonly plan: Plan
       readonly negated: boolean
     }
+  /**
+   * The same with rows that were read before the engine runs the condition: a JSON array of arrays, each with as many
+   * values as there are fields, none of them null. Instants are in UTC. The check makes no such condition.
+   */
+  | {
+      readonly kind: 'in rows'
+      readonly fields: readonly FieldRef[]
+      readonly rows: string
+      readonly negated: boolean
+    }
   /** The text matches an expression of RE2's syntax, unanchored (docs/decisions/0036). */
   | {
       readonly kind: 'matches'

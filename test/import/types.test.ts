@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kindOf } from '../../src/import/types.ts'
-import { instant } from '../../src/lib/sort-keys.ts'
 import { parseExact } from '../../src/lib/json.ts'
+import { instant } from '../../src/lib/sort-keys.ts'
 
 const kinds = (type: string | undefined, ...values: string[]) => {
   for (const value of values) assert.equal(kindOf(parseExact(value)), type, value)

@@ -75,7 +75,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
 
   const short = { ...unlimited, statementTimeout: shortTimeout, queryTimeout: shortTimeout }
   const accountPool = createPool({ ...short, size: poolSize, queue })
-  const worker = lazyWorker(shared)
+  const worker = lazyWorker(shared, statementTimeout)
 
   const pages: PoolOptions = {
     url,
@@ -232,12 +232,12 @@ function tableDatabase(options: PoolOptions): TableDatabase {
   }
 }
 
-function lazyWorker({ threads }: Shared) {
+function lazyWorker({ threads }: Shared, statementTimeout: number) {
   let thread: Thread<WorkerHandlers> | undefined
   return {
     get: () => {
       if (thread === undefined || thread.hasEnded)
-        thread = threads.start<WorkerHandlers>('storage/shared/record-worker', 0, null)
+        thread = threads.start<WorkerHandlers>('storage/shared/record-worker', 0, { statementTimeout })
       return thread
     },
     close: async () => {

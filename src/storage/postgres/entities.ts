@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, Source } from '../../model/entities.ts'
-import type { Entities, ExposeRequest, RecordEntity } from '../entities.ts'
+import type { Entities, ExposeRequest } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
-import { createRecordListings, type RecordSource } from '../shared/record-listings.ts'
+import { createRecordListings, type RecordPlan } from '../shared/record-listings.ts'
+import type { RecordSource } from '../shared/record-source.ts'
 import { viewPrefixes } from '../shared/row-visibility.ts'
 import { sortRecords } from '../shared/sort-records.ts'
 import type { PostgresAudiences } from './audiences.ts'
@@ -113,9 +114,10 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       await lookup.ask()
       return entities
     },
-    list: async ({ entity, page }, viewer, format, client) => {
+    list: async (plan, viewer, format, client) => {
+      const { entity, page } = plan
       const { source } = entity
-      if (source.kind === 'records') return records.list(entity as RecordEntity, page, format, client)
+      if (source.kind === 'records') return records.list(plan as RecordPlan, format, client)
       const rows = source.kind === 'table' ? await audiences.selectRows(source, viewer, page) : allRows
       return listTable(entity, tableShape(entity, source, rows), page, format, client)
     },

@@ -4,8 +4,17 @@ import { joinPieces, separators } from '../../model/record-format.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { RecordEntity } from '../entities.ts'
 import { unpackRecords } from '../shared/loaded-records.ts'
-import { type RecordNumbers, type RecordSource, type SortField, slotsOf } from '../shared/record-listings.ts'
+import {
+  type RecordNumbers,
+  type RecordSource,
+  type RecordWork,
+  type SortField,
+  slotsOf,
+} from '../shared/record-source.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
+import { shareNumbers } from '../shared/records/columns.ts'
+import { findKeysTogether, searchIn } from '../shared/records/search.ts'
+import type { PackedValues } from '../shared/records/values.ts'
 import { toSlots } from '../shared/sort-records.ts'
 import type { Pool } from './driver.ts'
 import { readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
@@ -55,9 +64,30 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
     return sorted
   }
 
+  const workOf = (): RecordWork => ({
+    sort,
+    column: async (entity, field) =>
+      worker().call('column', await columnOf(entity, field), entity.fields[field]?.nullable ?? true),
+    slots: async entity => shareNumbers(await columnOf(entity, slotsField)),
+    values: async (entity, slots, field, stop) => {
+      const parts: PackedValues[] = []
+      const lengths: number[] = []
+      for (let from = 0; from < slots.length; from += loadStep) {
+        if (Atomics.load(stop, 0) !== 0) throw new Error('the client has disconnected')
+        const some = slots.slice(from, from + loadStep)
+        parts.push(await worker().call('extract', await records(entity, some), field))
+        lengths.push(some.length)
+      }
+      return { parts, lengths }
+    },
+    search: (entity, field, keys, among) =>
+      findKeysTogether(searchIn(entity, field, among), keys, slots => records(entity, slots)),
+    call: (name, ...args) => worker().call(name, ...args),
+  })
+
   return {
     openVersions,
-    inTurn: (client, work) => queue.run(client, () => work(sort)),
+    inTurn: (client, work) => queue.run(client, () => work(workOf())),
     load: async entity => {
       const { bytes } = entity.source
       const count = slotsOf(entity)

@@ -1,12 +1,16 @@
 import type { Field } from '../../model/entities.ts'
 import { csvLines } from '../../model/record-format.ts'
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
+import { recordWork } from './records/work.ts'
 import { sortRecords } from './sort-records.ts'
+import { limitStatements } from './statement-limits.ts'
 
 /** Long-running work on records, off the thread that answers requests. */
 lowerPriority(10)
 
 const handlers = {
+  ...recordWork,
+
   /** @param ranks the ranks of each field, the most significant first */
   sort(count: number, ranks: readonly (readonly [ranks: Uint32Array, descending: boolean])[]) {
     return sortRecords(
@@ -23,4 +27,7 @@ const handlers = {
 
 export type WorkerHandlers = typeof handlers
 
-serveThread(() => ({ handlers, close: () => {} }))
+serveThread(({ statementTimeout }: { readonly statementTimeout: number }) => {
+  limitStatements(statementTimeout)
+  return { handlers, close: () => {} }
+})

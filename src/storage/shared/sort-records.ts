@@ -14,15 +14,41 @@ export interface SortField {
  * @returns the record numbers in that order, in memory that threads can share; ties are in the order of the key
  */
 export function sortRecords(count: number, fields: readonly SortField[]): Uint32Array<SharedArrayBuffer> {
-  let from = sharedNumbers(count)
-  for (let n = 0; n < count; n++) from[n] = n
-  let to = sharedNumbers(count)
+  const numbers = sharedNumbers(count)
+  for (let n = 0; n < count; n++) numbers[n] = n
+  return countingSorts(numbers, fields)
+}
+
+/**
+ * Sorts some of the records.
+ * @param numbers theirs, in the order of the key; they may be overwritten
+ */
+export const sortNumbers = (
+  numbers: Uint32Array<SharedArrayBuffer>,
+  fields: readonly SortField[],
+): Uint32Array<SharedArrayBuffer> =>
+  numbers.length <= few ? numbers.sort(comparison(fields)) : countingSorts(numbers, fields)
+
+function countingSorts(numbers: Uint32Array<SharedArrayBuffer>, fields: readonly SortField[]) {
+  let from = numbers
+  let to = sharedNumbers(numbers.length)
   // The least significant field first: a stable sort keeps the order of equal values from earlier passes.
   for (const field of fields.toReversed()) {
     countingSort(from, to, field)
     ;[from, to] = [to, from]
   }
   return from
+}
+
+/** A counting sort passes over all ranks of a field, which are too many for a few records. */
+const few = 1_024
+
+const comparison = (fields: readonly SortField[]) => (one: number, other: number) => {
+  for (const { ranks, descending } of fields) {
+    const difference = (ranks[one] as number) - (ranks[other] as number)
+    if (difference !== 0) return descending ? -difference : difference
+  }
+  return one - other
 }
 
 /** Replaces numbers of records by their slots, in place: the numbers stay in memory that threads can share. */
@@ -36,13 +62,17 @@ const sharedNumbers = (count: number) =>
 /** All indexes are within bounds, so the casts to `number` are safe. */
 function countingSort(from: Uint32Array, to: Uint32Array, { ranks, descending }: SortField): void {
   const count = from.length
+  const isAll = count === ranks.length
   let maxRank = 0
-  for (let n = 0; n < count; n++) if ((ranks[n] as number) > maxRank) maxRank = ranks[n] as number
+  for (let at = 0; at < count; at++) {
+    const rank = ranks[isAll ? at : (from[at] as number)] as number
+    if (rank > maxRank) maxRank = rank
+  }
   // Descending inverts the ranks, not the result, so that equal values keep the order of the later fields and the key.
   const [base, sign] = descending ? [maxRank, -1] : [0, 1]
   const starts = new Uint32Array(maxRank + 2)
-  for (let n = 0; n < count; n++) {
-    const next = base + sign * (ranks[n] as number) + 1
+  for (let at = 0; at < count; at++) {
+    const next = base + sign * (ranks[isAll ? at : (from[at] as number)] as number) + 1
     starts[next] = (starts[next] as number) + 1
   }
   for (let rank = 1; rank < starts.length; rank++)

@@ -4,7 +4,7 @@ import type { Stop } from './statement-limits.ts'
 /** One for each connection, like its signal. */
 const stops = new WeakMap<AbortSignal, Stop>()
 
-function stopOf(gone: AbortSignal): Stop {
+export function stopOf(gone: AbortSignal): Stop {
   const known = stops.get(gone)
   if (known) return known
   const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { Overloaded } from '../../lib/fair-queue.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
+import { limited, mayGoOn, type Stop } from '../shared/statement-limits.ts'
 import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './driver.ts'
-import { limited, mayGoOn, type Stop } from '../shared/statement-limits.ts'
 
 /** In KiB. A cursor reads each page of the file once. */
 const cursorCache = 64

@@ -7,7 +7,7 @@ import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { Entities, RecordEntity } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
-import { createRecordListings } from '../shared/record-listings.ts'
+import { createRecordListings, type RecordPlan } from '../shared/record-listings.ts'
 import { visibleRows } from '../shared/row-visibility.ts'
 import { sortRecords } from '../shared/sort-records.ts'
 import type { Database } from './driver.ts'
@@ -118,8 +118,9 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
 
   return {
     all,
-    list: async ({ entity, page }, viewer, format, client) =>
-      entity.source.kind === 'table'
+    list: async (plan, viewer, format, client) => {
+      const { entity, page } = plan
+      return entity.source.kind === 'table'
         ? listTable(
             entity,
             entity.source,
@@ -128,7 +129,8 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
             format,
             client,
           )
-        : records.list(entity as RecordEntity, page, format, client),
+        : records.list(plan as RecordPlan, format, client)
+    },
     publish: async (entity, lines, event) => {
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`
       const written = await writeRecordFile(fileOf(version), entity, lines)

@@ -1,6 +1,6 @@
 import type { Client } from '../../lib/fair-queue.ts'
-import type { TablePlan } from './compile.ts'
 import { whilePresent } from '../shared/while-present.ts'
+import type { TablePlan } from './compile.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 
 /** A page that reads more rows than this, those that it skips or sorts included, may take long. */

@@ -3,8 +3,14 @@ import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
-import type { RecordNumbers, SortField } from '../shared/record-listings.ts'
+import type { RecordEntity } from '../entities.ts'
+import type { Among, RecordNumbers, SortField } from '../shared/record-source.ts'
+import { packColumn, shareNumbers } from '../shared/records/columns.ts'
+import { packValues, type Way } from '../shared/records/readable-records.ts'
+import { findKeys, searchIn } from '../shared/records/search.ts'
+import { recordWork } from '../shared/records/work.ts'
 import { sortRecords, toSlots } from '../shared/sort-records.ts'
+import { limited, limitStatements, mayGoOn, type Stop } from '../shared/statement-limits.ts'
 import type { TablePlan } from './compile.ts'
 import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
 import { type Database, openDatabase } from './driver.ts'
@@ -12,11 +18,11 @@ import {
   openRecords,
   packRecords,
   ranksIn,
+  recordReader,
   recordsBetween,
   recordsNumbered,
   slotsIn,
 } from './record-versions.ts'
-import { limited, limitStatements, mayGoOn, type Stop } from '../shared/statement-limits.ts'
 
 /**
  * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each call does
@@ -61,6 +67,21 @@ function openFile(file: string, options: Parameters<typeof openRecords>[2] = {})
   return openRecords(version => join(folder, `${version}.db`), basename(file, '.db'), options)
 }
 
+/** The records in these slots, ascending. Where most are wanted, all are read: that takes a third as long for each. */
+function* recordsAt(db: Database, slots: Uint32Array, slotCount: number): Iterable<string> {
+  if (slotsIn(db) || slots.length < slotCount / 2) {
+    const read = recordReader(db)
+    for (const slot of slots) yield read(slot)
+    return
+  }
+  let at = 0
+  for (const [n, json] of db.iterate('SELECT n, json FROM record ORDER BY n'))
+    if (n === slots[at]) {
+      at++
+      yield json as string
+    }
+}
+
 /** What one event loop reads. It is closed when the loop ends, as after a crash. */
 function createReader() {
   /** Files of records that listings are reading. They stay open even after a new version replaces theirs. */
@@ -69,7 +90,20 @@ function createReader() {
   const cursors = new Map<number, Cursor>()
   let nextCursor = 1
 
+  /** What listings read is open already, also after a new version has replaced it. */
+  function withFile<T>(file: string, work: (db: Database) => T): T {
+    const acquired = openFiles.get(file)?.db
+    const db = acquired ?? openFile(file)
+    try {
+      return work(db)
+    } finally {
+      if (!acquired) db.close()
+    }
+  }
+
   const handlers = {
+    ...recordWork,
+
     acquire(file: string): void {
       const open = openFiles.get(file)
       if (open) open.listings++
@@ -84,10 +118,7 @@ function createReader() {
     },
 
     sort(file: string, count: number, fields: readonly SortField[]) {
-      // A listing may have to sort again what has been replaced since it began.
-      const acquired = openFiles.get(file)?.db
-      const db = acquired ?? openFile(file)
-      try {
+      return withFile(file, db => {
         const sorted = sortRecords(
           count,
           fields.map(([field, descending]) => ({ ranks: ranksIn(db, field), descending })),
@@ -95,19 +126,25 @@ function createReader() {
         const slots = slotsIn(db)
         if (slots) toSlots(sorted, slots)
         return sorted
-      } finally {
-        if (!acquired) db.close()
-      }
+      })
     },
 
-    load(file: string, slots: number, bytes: number): Uint8Array<SharedArrayBuffer> {
-      const db = openFile(file)
-      try {
-        return packRecords(db, slots, bytes)
-      } finally {
-        db.close()
-      }
-    },
+    load: (file: string, slots: number, bytes: number): Uint8Array<SharedArrayBuffer> =>
+      withFile(file, db => packRecords(db, slots, bytes)),
+
+    columnIn: (file: string, field: number, nullable: boolean) =>
+      withFile(file, db => packColumn(ranksIn(db, field), nullable)),
+
+    slotsIn: (file: string) => withFile(file, db => shareNumbers(slotsIn(db) ?? new Uint32Array())),
+
+    /** @param slots ascending */
+    valuesIn: (file: string, slots: Uint32Array, slotCount: number, field: Way, stop: Stop) =>
+      withFile(file, db =>
+        limited(stop, () => packValues(recordsAt(db, slots, slotCount), slots.length, field, mayGoOn)),
+      ),
+
+    search: (file: string, entity: RecordEntity, field: number, keys: readonly string[], among: Among) =>
+      withFile(file, db => findKeys(searchIn(entity, field, among), keys, recordReader(db))),
 
     /** @param file which must have been acquired */
     records(file: string, numbers: RecordNumbers, format: RecordFormat, fields: readonly Field[]) {

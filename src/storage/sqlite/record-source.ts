@@ -1,7 +1,7 @@
 import { nobody } from '../../lib/fair-queue.ts'
-import { type RecordSource, slotsOf } from '../shared/record-listings.ts'
+import { type RecordSource, type RecordWork, slotsOf } from '../shared/record-source.ts'
 import type { Database } from './driver.ts'
-import type { ReaderThreads } from './reader-threads.ts'
+import type { Reader, ReaderThreads } from './reader-threads.ts'
 import { openRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
 
 /** How many bytes of a file are memory-mapped for short pages. The operating system can reclaim them at any time. */
@@ -29,11 +29,23 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
     return db
   }
 
+  const workIn = (reader: Reader): RecordWork => ({
+    sort: ({ source }, fields) => reader.call('sort', fileOf(source.version), source.count, fields),
+    column: ({ source, fields }, field) =>
+      reader.call('columnIn', fileOf(source.version), field, fields[field]?.nullable ?? true),
+    slots: ({ source }) => reader.call('slotsIn', fileOf(source.version)),
+    values: async (entity, slots, field, stop) => {
+      const file = fileOf(entity.source.version)
+      const part = await reader.call('valuesIn', file, slots, slotsOf(entity), field, stop)
+      return { parts: [part], lengths: [slots.length] }
+    },
+    search: (entity, field, keys, among) =>
+      reader.call('search', fileOf(entity.source.version), entity, field, keys, among),
+    call: reader.call,
+  })
+
   return {
-    inTurn: (client, work) =>
-      readerThreads.long(client, reader =>
-        work(({ source }, fields) => reader.call('sort', fileOf(source.version), source.count, fields)),
-      ),
+    inTurn: (client, work) => readerThreads.long(client, reader => work(workIn(reader))),
     load: entity =>
       // Records are loaded for all clients to come.
       readerThreads.long(nobody, reader =>

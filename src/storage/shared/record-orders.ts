@@ -1,0 +1,137 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import type { Client } from '../../lib/fair-queue.ts'
+import type { Page } from '../../model/entities.ts'
+import type { Condition, Plan } from '../../model/plan.ts'
+import type { RecordEntity } from '../entities.ts'
+import type { RecordSource, SortField } from './record-source.ts'
+import { openColumn, shareNumbers } from './records/columns.ts'
+import { type ColumnRef, entryBytes, Facts, type Turn } from './records/facts.ts'
+import { createFilters, type Filters, nameOfCondition } from './records/filters.ts'
+import { numbersIn } from './records/selections.ts'
+import type { TaskOrder } from './records/work.ts'
+import { sortNumbers, toSlots } from './sort-records.ts'
+import { decidingOrder } from './total-order.ts'
+import type { RecordCache } from './version-cache.ts'
+
+/** The slots of records in the order of a plan. */
+export interface RecordOrders {
+  /**
+   * Of the records that match, or of all.
+   * @returns undefined: all, in the order of the key, which is that of the slots
+   */
+  of(plan: Plan & { readonly entity: RecordEntity }, client: Client): Awaitable<Uint32Array | undefined>
+  readonly facts: Facts
+  readonly filters: Filters
+}
+
+/** The fields to sort by, and what an order is kept by. */
+interface Sort {
+  readonly name: string
+  readonly fields: readonly SortField[]
+  /** The same, where members inside fields are among them. */
+  readonly refs: readonly (readonly [ref: ColumnRef, descending: boolean])[]
+}
+
+/** @param cache keeps orders, filters, and what they are made of */
+export function createRecordOrders(source: RecordSource, cache: RecordCache): RecordOrders {
+  const facts = new Facts(cache)
+  const filters = createFilters(facts, () => {
+    throw new Error('not yet')
+  })
+
+  /** All records. */
+  function ordered(entity: RecordEntity, sort: Sort | null, client: Client) {
+    const { version, count, slots } = entity.source
+    const wanted = sort ?? (slots === undefined ? null : orderOfKey)
+    if (wanted === null) return undefined
+    const known = cache.peek<Uint32Array>(version, wanted.name)
+    if (known) return known
+    const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
+    // Asked for in turn: who waits for what another makes must not wait in the line of the other's network.
+    return source.inTurn(client, async work =>
+      cache.get(version, wanted.name, bytes, () => work.sort(entity, wanted.fields), asIs),
+    )
+  }
+
+  function matching(entity: RecordEntity, where: Condition, sort: Sort | null, client: Client) {
+    const name = `list ${nameOfCondition(where)} ${sort?.name ?? ''}`
+    const known = cache.peek<Uint32Array>(entity.source.version, name)
+    if (known) return known
+    const quick = quickly(entity, where, sort)
+    if (quick) return quick
+    return source.inTurn(client, async work => {
+      const turn: Turn = { work, client }
+      return facts.kept(turn, entity, name, async () => {
+        const { count } = entity.source
+        const selection = await filters.find(turn, entity, where)
+        const order: TaskOrder[] = []
+        for (const [ref, descending] of sort?.refs ?? []) {
+          const { column } = await facts.make(turn, entity, { ref, ...onlyRanks })
+          order.push({ column, descending })
+        }
+        return work.call('list', selection, count, order, await facts.slots(turn, entity))
+      })
+    })
+  }
+
+  /** What takes no longer than asking the thread: a few records, found and sorted by what is at hand. */
+  function quickly(entity: RecordEntity, where: Condition, sort: Sort | null): Uint32Array | undefined {
+    const { count } = entity.source
+    const slots = facts.peekSlots(entity)
+    const columns = (sort?.refs ?? []).map(
+      ([ref, descending]) => [facts.peek(entity, { ref, ...onlyRanks }), descending] as const,
+    )
+    if (slots === undefined || columns.some(([found]) => found === undefined)) return undefined
+    const selection = filters.quickly(entity, where)
+    if (!selection) return undefined
+    const numbers = numbersIn(selection, count)
+    if (columns.length === 0 && slots === null) return numbers
+    const order = columns.flatMap(([found, descending]) =>
+      found ? { ranks: openColumn(found.column, count).ranks, descending } : [],
+    )
+    const sorted = sortNumbers(shareNumbers(numbers), order)
+    if (slots) toSlots(sorted, slots)
+    return sorted
+  }
+
+  return {
+    of: ({ entity, where, page }, client) => {
+      const sort = sortOf(entity, page.order)
+      return where === null ? ordered(entity, sort, client) : matching(entity, where, sort, client)
+    },
+    facts,
+    filters,
+  }
+}
+
+const onlyRanks = { values: false, lookups: 0, postings: false } as const
+
+const asIs = <T>(value: T): T => value
+
+const orderOfKey: Sort = { name: 'key', fields: [], refs: [] }
+
+/** `parsePage` returns the same object for the same order of an entity, so sorts are cached by it. */
+const sorts = new WeakMap<Page['order'], Sort | null>()
+
+/** @returns null for the order of the key */
+function sortOf(entity: RecordEntity, order: Page['order']): Sort | null {
+  if (order.length === 0) return null
+  const known = sorts.get(order)
+  if (known !== undefined) return known
+  const key = [entity.key].flat()
+  const deciding = decidingOrder(entity, order)
+  const fields = deciding.map(
+    one => [entity.fields.findIndex(field => field.name === one.field), one.descending] as const,
+  )
+  const refs = deciding.map(
+    ({ field, descending }, at) =>
+      [
+        { name: field, path: [], type: entity.fields[fields[at]?.[0] ?? -1]?.type ?? 'text' },
+        descending,
+      ] as const,
+  )
+  const isOrderOfKey = deciding.every(({ field, descending }, at) => field === key[at] && !descending)
+  const sort = isOrderOfKey ? null : { name: fields.join(), fields, refs }
+  sorts.set(order, sort)
+  return sort
+}

@@ -1,0 +1,221 @@
+import type { Client } from '../../../lib/fair-queue.ts'
+import type { FieldRef } from '../../../model/plan.ts'
+import type { RecordEntity } from '../../entities.ts'
+import type { LoadedRecords } from '../loaded-records.ts'
+import { type RecordWork, slotsOf } from '../record-source.ts'
+import { type Cacheable, cacheKey, type RecordCache } from '../version-cache.ts'
+import { whilePresent } from '../while-present.ts'
+import type { PackedColumn } from './columns.ts'
+import type { ReadableRecords } from './readable-records.ts'
+import type { PackedFacts } from './tasks.ts'
+
+/** A field, a member inside it, or, with a mask, its text by `to_string`. */
+export type ColumnRef = FieldRef & { readonly mask?: string }
+
+/** What a condition or a row needs to know of a field. */
+export interface Need {
+  readonly ref: ColumnRef
+  /** Whether all its distinct values are needed. */
+  readonly values: boolean
+  /** How many values will be looked up among them. */
+  readonly lookups: number
+  /** Whether a few records may be meant. */
+  readonly postings: boolean
+}
+
+/** For whom facts are made, in whose turn. */
+export interface Turn {
+  readonly work: RecordWork
+  readonly client: Client
+}
+
+/** A field with so few distinct values gets its values at once: then nothing is looked up in records. */
+const fewValues = 4_096
+/** A look-up reads about so many values. */
+const readsOfLookup = 20
+/** With so few distinct values, none is rare enough for postings to be worth their memory. */
+const minDistinct = 64
+
+/** What an entry takes in the cache besides its bytes, so that small ones have an end, too. */
+export const entryBytes = 4_096
+
+/**
+ * Facts about the fields of versions (docs/decisions/0035). Each is made once, in the thread for long work, and kept in the
+ * cache that all event loops share. What doesn't fit is made for one request.
+ */
+export class Facts {
+  readonly #cache: RecordCache
+  readonly #making = new Map<string, Promise<Cacheable>>()
+
+  constructor(cache: RecordCache) {
+    this.#cache = cache
+  }
+
+  /** @returns undefined unless all of it is at hand */
+  peek(entity: RecordEntity, need: Need): PackedFacts | undefined {
+    const { ref } = need
+    const { version } = entity.source
+    const name = nameOf(entity, ref)
+    const column = this.#cache.peek<PackedColumn>(version, `column ${name}`)
+    if (!column) return undefined
+    const found = {
+      ...typeOf(entity, ref),
+      column,
+      postings: this.#cache.peek<Uint32Array<SharedArrayBuffer>>(version, `postings ${name}`) ?? null,
+      values: this.#cache.peek<Uint8Array<SharedArrayBuffer>>(version, `values ${name}`) ?? null,
+    }
+    const wanted = wantedOf(need, column)
+    return (wanted.postings && !found.postings) || (wanted.values && !found.values) ? undefined : found
+  }
+
+  async make(turn: Turn, entity: RecordEntity, need: Need): Promise<PackedFacts> {
+    const { ref } = need
+    const name = nameOf(entity, ref)
+    const { count } = entity.source
+    const column = await this.#column(turn, entity, ref)
+    const wanted = wantedOf(need, column)
+    const isKnown = this.#cache.peek(entity.source.version, `values ${name}`) !== undefined
+    const postings = wanted.postings
+      ? await this.kept(turn, entity, `postings ${name}`, () => turn.work.call('postings', column, count))
+      : null
+    const values = wanted.values || isKnown ? await this.#values(turn, entity, ref, column) : null
+    return { ...typeOf(entity, ref), column, postings, values }
+  }
+
+  /** The slots of a revision; null: the numbers of the records. */
+  async slots({ work, client }: Turn, entity: RecordEntity): Promise<Uint32Array<SharedArrayBuffer> | null> {
+    if (entity.source.slots === undefined) return null
+    return this.kept({ work, client }, entity, 'slots', () => work.slots(entity))
+  }
+
+  /** The slot of a record for each distinct value. */
+  async firstSlots(turn: Turn, entity: RecordEntity, column: PackedColumn) {
+    return turn.work.call('firstSlots', column, entity.source.count, await this.slots(turn, entity))
+  }
+
+  /** All records, if they are loaded. */
+  records(entity: RecordEntity, slots: Uint32Array | null): ReadableRecords | null {
+    const loaded = this.#cache.peek<LoadedRecords>(entity.source.version, 'records')
+    return loaded ? { starts: loaded.starts, json: loaded.json, slots } : null
+  }
+
+  /** Those of `slots` that are at hand; undefined: they aren't. */
+  peekSlots({ source }: RecordEntity): Uint32Array | null | undefined {
+    return source.slots === undefined ? null : this.#cache.peek<Uint32Array>(source.version, 'slots')
+  }
+
+  peekKept<T extends Cacheable>(entity: RecordEntity, what: string): T | undefined {
+    return this.#cache.peek<T>(entity.source.version, what)
+  }
+
+  /**
+   * A value that is made at most once at a time, and kept if there is room.
+   * @param what names it within the version
+   */
+  async kept<T extends Cacheable>(
+    { client }: Turn,
+    { source }: RecordEntity,
+    what: string,
+    make: () => Promise<T>,
+    maxKept = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
+    const { version } = source
+    const key = cacheKey(version, what)
+    for (;;) {
+      const known = this.#cache.peek<T>(version, what)
+      if (known) return known
+      const running = this.#making.get(key)
+      if (running) {
+        try {
+          return (await running) as T
+        } catch {
+          // Perhaps its client has gone: who still waits tries it.
+          client.signal().throwIfAborted()
+          continue
+        }
+      }
+      const making = make()
+      this.#making.set(key, making)
+      try {
+        const made = await making
+        this.#keep(version, what, made, maxKept)
+        return made
+      } finally {
+        this.#making.delete(key)
+      }
+    }
+  }
+
+  #keep(version: string, what: string, made: Cacheable, maxKept: number): void {
+    const bytes = made.byteLength + entryBytes
+    if (bytes > maxKept || !this.#cache.hasRoomFor(bytes)) return
+    const kept = this.#cache.get(version, what, bytes, async () => made, asIs)
+    if (kept instanceof Promise) kept.catch(() => {})
+  }
+
+  #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
+    const what = `column ${nameOf(entity, ref)}`
+    if (ref.path.length === 0)
+      return this.kept(turn, entity, what, () => turn.work.column(entity, indexOf(entity, ref)))
+    return this.kept(turn, entity, what, async () => (await this.#derive(turn, entity, ref)).column)
+  }
+
+  async #values(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: PackedColumn) {
+    const what = `values ${nameOf(entity, ref)}`
+    return this.kept(turn, entity, what, async () =>
+      ref.path.length > 0
+        ? (await this.#derive(turn, entity, ref)).values
+        : this.#read(turn, entity, ref, column),
+    )
+  }
+
+  /** A member inside a field of JSON, as a column of its own. Both parts are kept, whichever was asked for. */
+  async #derive(turn: Turn, entity: RecordEntity, ref: ColumnRef) {
+    const base = await this.#column(turn, entity, { ...ref, path: [], type: 'json' })
+    const texts = await this.#read(turn, entity, ref, base)
+    const made = await whilePresent(turn.client, stop =>
+      turn.work.call('derive', base, entity.source.count, texts, 'json', stop),
+    )
+    const { version } = entity.source
+    const name = nameOf(entity, ref)
+    this.#keep(version, `column ${name}`, made.column, Number.POSITIVE_INFINITY)
+    this.#keep(version, `values ${name}`, made.values, Number.POSITIVE_INFINITY)
+    return made
+  }
+
+  /** What a record with each distinct value of the column has in the field. */
+  async #read(turn: Turn, entity: RecordEntity, field: ColumnRef, column: PackedColumn) {
+    const { work, client } = turn
+    const first = await this.firstSlots(turn, entity, column)
+    const records = this.records(entity, null)
+    if (records) return whilePresent(client, stop => work.call('loadedValues', records, first, field, stop))
+    const { slots, places } = await work.call('ascending', first, slotsOf(entity))
+    const { parts, lengths } = await whilePresent(client, stop => work.values(entity, slots, field, stop))
+    return work.call('arrange', parts, lengths, places)
+  }
+}
+
+function wantedOf({ ref, values, lookups, postings }: Need, column: PackedColumn) {
+  const distinct = column[0] as number
+  return {
+    values:
+      values ||
+      ref.path.length > 0 ||
+      (lookups > 0 && distinct <= Math.max(fewValues, lookups * readsOfLookup)),
+    postings: postings && distinct >= minDistinct,
+  }
+}
+
+const asIs = <T>(value: T): T => value
+
+export const indexOf = ({ fields }: RecordEntity, { name }: ColumnRef): number =>
+  fields.findIndex(field => field.name === name)
+
+/** Of a column among those of its entity. */
+export const nameOf = (entity: RecordEntity, ref: ColumnRef): string =>
+  ref.path.length === 0 ? `${indexOf(entity, ref)}` : `${indexOf(entity, ref)} ${JSON.stringify(ref.path)}`
+
+export const typeOf = (entity: RecordEntity, ref: ColumnRef): Pick<PackedFacts, 'type' | 'collation'> => ({
+  type: ref.path.length > 0 ? 'json' : (entity.fields[indexOf(entity, ref)]?.type ?? ref.type),
+  collation: ref.path.length > 0 ? undefined : entity.fields[indexOf(entity, ref)]?.collation,
+})

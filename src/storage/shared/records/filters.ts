@@ -1,0 +1,143 @@
+import { hash } from 'node:crypto'
+import type { Condition } from '../../../model/plan.ts'
+import { orderOf } from '../../../model/value-order.ts'
+import type { RecordEntity } from '../../entities.ts'
+import { whilePresent } from '../while-present.ts'
+import { type Facts, indexOf, type Turn, typeOf } from './facts.ts'
+import { soughtIn } from './leaves.ts'
+import { Needs, type OpenNode, openCondition } from './needs.ts'
+import { costOf, select } from './select.ts'
+import { type PackedSelection, type Selection, sizeOfSelection } from './selections.ts'
+import { type FilterTask, type PackedFacts, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
+import { textMatches } from './text-search.ts'
+import { constantValue } from './value-tests.ts'
+
+/** Finds the records that match a condition (docs/decisions/0035). */
+export interface Filters {
+  /**
+   * Finds them at once, on this thread, if all that is needed is at hand, and it takes no longer than asking the thread for
+   * long work.
+   */
+  quickly(entity: RecordEntity, where: Condition): Selection | undefined
+  /** Finds them in the thread, and keeps them. */
+  find(turn: Turn, entity: RecordEntity, where: Condition): Promise<PackedSelection>
+}
+
+/** The same condition is the same object in many requests, and its text may be long. */
+const names = new WeakMap<Condition, string>()
+
+/** What a condition is kept by. */
+export function nameOfCondition(where: Condition): string {
+  const known = names.get(where)
+  if (known !== undefined) return known
+  const json = JSON.stringify(where)
+  const name = json.length <= 64 ? json : hash('sha256', json, 'base64')
+  names.set(where, name)
+  return name
+}
+
+/** What is found on this thread: at most so many records, by at most so many look-ups, looking at at most so many. */
+const quickRecords = 1_024
+const quickLookups = 32
+const quickCost = 8_192
+
+/** @param inPlan resolves conditions on the rows of other plans */
+export function createFilters(
+  facts: Facts,
+  inPlan: (
+    turn: Turn,
+    entity: RecordEntity,
+    node: Extract<OpenNode, { kind: 'in plan' }>,
+    outer: readonly PackedFacts[],
+  ) => Promise<TaskNode>,
+): Filters {
+  async function resolve(
+    turn: Turn,
+    entity: RecordEntity,
+    node: OpenNode,
+    task: Pick<FilterTask, 'facts' | 'records'>,
+    slots: Uint32Array | null,
+  ): Promise<TaskNode> {
+    switch (node.kind) {
+      case 'and':
+      case 'or': {
+        const of: TaskNode[] = []
+        for (const one of node.of) of.push(await resolve(turn, entity, one, task, slots))
+        return { kind: node.kind, of }
+      }
+      case 'in plan':
+        return inPlan(turn, entity, node, task.facts)
+      case 'text':
+        return { kind: 'records', selection: await textMatches(turn, entity, node.condition) }
+      case 'value': {
+        const known = task.facts[node.facts]
+        if (!known || known.values || (task.records && known.postings)) return node
+        const { ref, column } = known
+        const { type, collation } = typeOf(entity, ref)
+        const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+        const keys = soughtIn(node.condition).map(one => order.key(constantValue(one)))
+        const postings = known.postings ?? (await turn.work.call('postings', column, entity.source.count))
+        const among = { column, postings, slots }
+        return { ...node, places: await turn.work.search(entity, indexOf(entity, ref), keys, among) }
+      }
+      default:
+        return node
+    }
+  }
+
+  return {
+    quickly: (entity, where) => {
+      const needs = new Needs(entity)
+      const node = openCondition(where, entity, needs)
+      if (!isQuick(node) || needs.all.reduce((sum, { lookups }) => sum + lookups, 0) > quickLookups)
+        return undefined
+      const slots = facts.peekSlots(entity)
+      if (slots === undefined) return undefined
+      const records = facts.records(entity, slots)
+      const found: FilterTask['facts'][number][] = []
+      for (const need of needs.all) {
+        const known = facts.peek(entity, need)
+        if (!known || known.type === 'json' || !(known.values || (known.postings && records)))
+          return undefined
+        found.push({ ...known, ref: need.ref })
+      }
+      const { count } = entity.source
+      const sought = prepare({ count, facts: found, where: node, records }, never)
+      if (costOf(sought, count) > quickCost) return undefined
+      const selection = select(sought, count, never)
+      return sizeOfSelection(selection) <= quickRecords ? selection : undefined
+    },
+
+    find: (turn, entity, where) =>
+      facts.kept(turn, entity, `filter ${nameOfCondition(where)}`, async () => {
+        const needs = new Needs(entity)
+        const open = openCondition(where, entity, needs)
+        const found: FilterTask['facts'][number][] = []
+        for (const need of needs.all) found.push({ ...(await facts.make(turn, entity, need)), ref: need.ref })
+        const slots = await facts.slots(turn, entity)
+        const task = { count: entity.source.count, facts: found, records: facts.records(entity, slots) }
+        const node = await resolve(turn, entity, open, task, slots)
+        return whilePresent(turn.client, stop => turn.work.call('filter', { ...task, where: node }, stop))
+      }),
+  }
+}
+
+const never = () => {}
+
+type QuickNode = TaskLeaf | { readonly kind: 'and' | 'or'; readonly of: readonly QuickNode[] }
+
+/** Whether a condition only looks values up. */
+function isQuick(node: OpenNode): node is QuickNode {
+  switch (node.kind) {
+    case 'and':
+    case 'or':
+      return node.of.every(isQuick)
+    case 'value':
+      return node.condition.kind === 'compare' || node.condition.kind === 'in'
+    case 'null':
+    case 'none':
+      return true
+    default:
+      return false
+  }
+}

@@ -1,0 +1,180 @@
+import { markedText, oddKey } from '../../../lib/sort-keys.ts'
+import type { FieldType } from '../../../model/entities.ts'
+import type { Constant } from '../../../model/plan.ts'
+import { orderOf, type ValueOrder } from '../../../model/value-order.ts'
+import type { Column } from './columns.ts'
+import { complement, hasRank, noRanks, type RankSet, rankRange, ranksOf } from './rank-sets.ts'
+import { constantValue, testOf, type ValueCondition } from './value-tests.ts'
+import { eachText, type Values, valueAt } from './values.ts'
+
+/** What is known of a field in order to find the ranks that a condition is true for. */
+export interface FieldFacts {
+  readonly type: FieldType
+  readonly collation: string | undefined
+  readonly column: Column
+  /** The numbers of all records by rank, if they are at hand. */
+  readonly postings: Uint32Array | null
+  readonly values: Values | null
+  /** Reads the value of a rank where there are no `values`. */
+  readonly read: ((rank: number) => unknown) | null
+}
+
+/** Where a value is among the distinct ones, or would be. */
+export interface Place {
+  readonly at: number
+  readonly isThere: boolean
+}
+
+/**
+ * Halves.
+ * @param compare how the value at a position compares with the one that is searched: less than 0 where it comes before it
+ */
+export function findPlace(length: number, compare: (at: number) => number): Place {
+  let low = 0
+  let high = length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const compared = compare(middle)
+    if (compared === 0) return { at: middle, isThere: true }
+    if (compared < 0) low = middle + 1
+    else high = middle
+  }
+  return { at: low, isThere: false }
+}
+
+/** The order of a field's values. */
+export const orderIn = ({ type, collation }: Pick<FieldFacts, 'type' | 'collation'>): ValueOrder =>
+  orderOf({ type, ...(collation !== undefined && { collation }) })
+
+/** The constants of a condition that are found by halving, in the order of their places. */
+export function soughtIn(condition: ValueCondition): readonly Constant[] {
+  if (condition.kind === 'compare') return [condition.value]
+  return condition.kind === 'in' ? condition.values : []
+}
+
+/**
+ * The ranks of the values for which a condition is true.
+ * @param places of the constants, where they are known already
+ * @param tick called now and then; it may throw to stop
+ */
+export function ranksFor(
+  condition: ValueCondition,
+  facts: FieldFacts,
+  places: readonly Place[] | undefined,
+  tick: () => void,
+): RankSet {
+  const { distinct } = facts.column
+  const ranks = trueFor(condition, facts, places, tick)
+  return condition.negated ? complement(ranks, distinct) : ranks
+}
+
+function trueFor(
+  condition: ValueCondition,
+  facts: FieldFacts,
+  places: readonly Place[] | undefined,
+  tick: () => void,
+): RankSet {
+  const { distinct } = facts.column
+  if (condition.kind === 'matches' || condition.kind === 'path matches')
+    return scanned(condition, facts, tick)
+  const sought = soughtIn(condition).filter(one => facts.type !== 'json' || one.kind !== 'json')
+  const found = places ?? placesOf(sought, facts)
+  if (condition.kind === 'compare' && condition.operator !== '=') {
+    const [constant] = sought
+    const [place] = found
+    if (!constant || !place || (facts.type === 'json' && constant.kind !== 'number')) return noRanks
+    // Numbers are the first of all kinds, and compare only with each other.
+    const end = facts.type === 'json' ? kindsOf(required(facts)).texts : distinct
+    const after = place.isThere ? place.at + 1 : place.at
+    switch (condition.operator) {
+      case '<':
+        return rankRange(0, place.at)
+      case '<=':
+        return rankRange(0, after)
+      case '>':
+        return rankRange(after, end)
+      case '>=':
+        return rankRange(place.at, end)
+    }
+  }
+  const equal = found.flatMap(({ at, isThere }) => (isThere ? at : [])).sort((one, other) => one - other)
+  if (facts.type !== 'json') return ranksOf(equal)
+  const values = required(facts)
+  return union(ranksOf(equal), tested(condition, values, kindsOf(values).nested, distinct, tick), distinct)
+}
+
+function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly Place[] {
+  const order = orderIn(facts)
+  const { values } = facts
+  const read = values ? (rank: number) => valueAt(values, rank) : facts.read
+  if (!read) throw new Error('the values of a field are not at hand')
+  return constants.map(constant => {
+    const key = order.key(constantValue(constant))
+    return findPlace(facts.column.distinct, rank => order.compare(order.key(read(rank)), key))
+  })
+}
+
+/** A condition that only the values themselves can answer. */
+function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void): RankSet {
+  const values = required(facts)
+  const { distinct } = facts.column
+  const kinds = facts.type === 'json' ? kindsOf(values) : { texts: 0, booleans: distinct, nested: distinct }
+  const texts: number[] = []
+  if (condition.kind === 'matches') {
+    const test = testOf(condition, 'text')
+    eachText(values, kinds.texts, kinds.booleans, tick, (text, rank) => {
+      if (test(text)) texts.push(rank)
+    })
+  }
+  if (facts.type !== 'json') return ranksOf(texts)
+  return union(ranksOf(texts), tested(condition, values, kinds.nested, distinct, tick), distinct)
+}
+
+/** The ranks of nested values for which a condition is true. */
+function tested(
+  condition: ValueCondition,
+  values: Values,
+  from: number,
+  end: number,
+  tick: () => void,
+): RankSet {
+  const test = testOf(condition, 'json')
+  // Of what is nested, expressions and scalars match only arrays.
+  const needsArray =
+    condition.kind === 'matches' ||
+    condition.kind === 'path matches' ||
+    soughtIn(condition).every(({ kind }) => kind !== 'json')
+  const ranks: number[] = []
+  for (let rank = from; rank < end; rank++) {
+    if ((rank & 0xfff) === 0) tick()
+    if (needsArray && values.json[values.starts[rank] as number] !== openBracket) continue
+    if (test(valueAt(values, rank))) ranks.push(rank)
+  }
+  return ranksOf(ranks)
+}
+
+const openBracket = 0x5b
+
+function union(one: RankSet, other: RankSet, distinct: number): RankSet {
+  if (one.length === 0) return other
+  if (other.length === 0) return one
+  const ranks: number[] = []
+  for (let rank = 0; rank < distinct; rank++) if (hasRank(one, rank) || hasRank(other, rank)) ranks.push(rank)
+  return ranksOf(ranks)
+}
+
+/** Where the texts, the booleans and the nested values of a JSON field begin; numbers come first. */
+export function kindsOf(values: Values): { texts: number; booleans: number; nested: number } {
+  const order = orderOf({ type: 'json' })
+  const place = (key: string) =>
+    findPlace(values.length, rank => (order.key(valueAt(values, rank)) < key ? -1 : 1)).at
+  return { texts: place(markedText('')), booleans: place(oddKey(false)), nested: place(firstNested) }
+}
+
+/** Of all keys of nested values, none comes before this one. */
+const firstNested = '3'
+
+function required({ values }: FieldFacts): Values {
+  if (!values) throw new Error('the values of a field are not at hand')
+  return values
+}

@@ -1,0 +1,59 @@
+import { parseExact } from '../../../lib/json.ts'
+import type { FieldRef } from '../../../model/plan.ts'
+import { memberAt } from './value-tests.ts'
+import { type PackedValues, Packer } from './values.ts'
+
+/** All records of a version, loaded. Threads share their memory. */
+export interface ReadableRecords {
+  /** The position where each slot's record starts, and the end of the last. */
+  readonly starts: Uint32Array
+  readonly json: Uint8Array
+  /** The slot of each record; null: its number. */
+  readonly slots: Uint32Array | null
+}
+
+export type Way = Pick<FieldRef, 'name' | 'path'>
+
+/** What a record has in a field; undefined for null. */
+export function fieldIn(json: string, { name, path }: Way): unknown {
+  const record = parseExact(json) as Readonly<Record<string, unknown>>
+  return Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
+}
+
+/** Reads the value of a rank from a record that has it. @param numberOf the number of such a record */
+export function readerOf(
+  records: ReadableRecords,
+  field: Way,
+  numberOf: (rank: number) => number,
+): (rank: number) => unknown {
+  const read = recordsIn(records)
+  return rank => fieldIn(read(slotIn(records, numberOf(rank))), field)
+}
+
+const slotIn = ({ slots }: ReadableRecords, n: number): number => (slots ? (slots[n] as number) : n)
+
+/** Reads records by their slots. */
+export function recordsIn({ starts, json }: ReadableRecords): (slot: number) => string {
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
+  return slot => bytes.toString('utf8', starts[slot], starts[slot + 1])
+}
+
+/**
+ * What records have in a field, as JSON; '' for null.
+ * @param tick called now and then; it may throw to stop
+ */
+export function packValues(
+  records: Iterable<string>,
+  length: number,
+  field: Way,
+  tick: () => void,
+): PackedValues {
+  const packer = new Packer(length)
+  let n = 0
+  for (const json of records) {
+    if ((n++ & 0x3ff) === 0) tick()
+    const value = fieldIn(json, field)
+    packer.add(value === undefined || value === null ? '' : JSON.stringify(value))
+  }
+  return packer.finish()
+}

@@ -1,0 +1,214 @@
+import type { Column } from './columns.ts'
+import { hasRank, type RankSet, sizeOf, tableOf } from './rank-sets.ts'
+import {
+  allBits,
+  compact,
+  emptySelection,
+  maxListed,
+  noBits,
+  numbersIn,
+  type Selection,
+  setBits,
+} from './selections.ts'
+
+/** A condition whose leaves are sets of ranks. `most` is how many records match at most. */
+export type Sought =
+  | {
+      readonly kind: 'ranks'
+      readonly column: Column
+      /** The numbers of all records by rank, if they are at hand. */
+      readonly postings: Uint32Array | null
+      readonly ranks: RankSet
+      readonly most: number
+    }
+  | { readonly kind: 'and' | 'or'; readonly of: readonly Sought[]; readonly most: number }
+  | { readonly kind: 'records'; readonly selection: Selection; readonly most: number }
+
+export const soughtRanks = (column: Column, postings: Uint32Array | null, ranks: RankSet): Sought => ({
+  kind: 'ranks',
+  column,
+  postings,
+  ranks,
+  most: sizeOf(ranks, column.starts),
+})
+
+export const soughtAll = (kind: 'and' | 'or', of: readonly Sought[], count: number): Sought => ({
+  kind,
+  of: of.toSorted((one, other) => one.most - other.most),
+  most:
+    kind === 'and'
+      ? Math.min(count, ...of.map(({ most }) => most))
+      : Math.min(
+          count,
+          of.reduce((sum, { most }) => sum + most, 0),
+        ),
+})
+
+/**
+ * The records that match. What few records match is collected from postings, and what else is asked is asked of those only;
+ * everything else is a pass over the ranks of all records, and a bit for each.
+ * @param tick called now and then; it may throw to stop
+ */
+export function select(sought: Sought, count: number, tick: () => void): Selection {
+  tick()
+  if (sought.most === 0) return emptySelection
+  const isSparse = sought.most <= maxListed(count)
+  switch (sought.kind) {
+    case 'records':
+      return sought.selection
+    case 'ranks':
+      return isSparse && sought.postings
+        ? { kind: 'list', numbers: collected(sought.ranks, sought.column, sought.postings, count) }
+        : compact(bitsOf(sought, count), count)
+    case 'and':
+      return selectAnd(sought.of, count, tick)
+    case 'or': {
+      const words = noBits(count)
+      for (const one of sought.of) addTo(words, select(one, count, tick))
+      return compact(words, count)
+    }
+  }
+}
+
+/** How many records `select` looks at, about. */
+export function costOf(sought: Sought, count: number): number {
+  switch (sought.kind) {
+    case 'records':
+      return sought.most
+    case 'ranks':
+      return sought.postings && sought.most <= maxListed(count) ? sought.most : count
+    case 'and':
+      return sought.of.reduce(
+        (sum, one, at) =>
+          sum + (at > 0 && sought.most <= maxListed(count) ? sought.most : costOf(one, count)),
+        0,
+      )
+    case 'or':
+      return sought.of.reduce((sum, one) => sum + costOf(one, count), 0)
+  }
+}
+
+function selectAnd([first, ...others]: readonly Sought[], count: number, tick: () => void): Selection {
+  if (!first) return { kind: 'bits', words: allBits(count) }
+  let selection = select(first, count, tick)
+  for (const one of others) {
+    if (selection.kind === 'list') {
+      const test = tester(one, selection.numbers.length)
+      selection = { kind: 'list', numbers: selection.numbers.filter(test) }
+      continue
+    }
+    const other = select(one, count, tick)
+    if (other.kind === 'list') {
+      const { words } = selection
+      selection = { kind: 'list', numbers: other.numbers.filter(n => hasBit(words, n)) }
+      continue
+    }
+    const words = selection.words.slice()
+    for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) & (other.words[at] as number)
+    selection = compact(words, count)
+  }
+  return selection
+}
+
+function addTo(words: Uint32Array, selection: Selection): void {
+  if (selection.kind === 'list') setBits(words, selection.numbers)
+  else
+    for (let at = 0; at < words.length; at++)
+      words[at] = (words[at] as number) | (selection.words[at] as number)
+}
+
+const hasBit = (words: Uint32Array, n: number) => (((words[n >>> 5] as number) >>> (n & 31)) & 1) === 1
+
+/** Whether a record matches. @param times how often it will be asked, about */
+function tester(sought: Sought, times: number): (n: number) => boolean {
+  switch (sought.kind) {
+    case 'records': {
+      const { selection } = sought
+      if (selection.kind === 'bits') return n => hasBit(selection.words, n)
+      const known = new Set(selection.numbers)
+      return n => known.has(n)
+    }
+    case 'ranks': {
+      const { ranks: set, column } = sought
+      const { ranks, distinct } = column
+      const [from = 0, end = 0] = set
+      if (set.length <= 2)
+        return n => {
+          const rank = ranks[n] as number
+          return rank >= from && rank < end
+        }
+      if (times < distinct >>> 4) return n => hasRank(set, ranks[n] as number)
+      const table = tableOf(set, distinct + 1)
+      return n => table[ranks[n] as number] === 1
+    }
+    case 'and': {
+      const tests = sought.of.map(one => tester(one, times))
+      return n => tests.every(test => test(n))
+    }
+    case 'or': {
+      const tests = sought.of.map(one => tester(one, times))
+      return n => tests.some(test => test(n))
+    }
+  }
+}
+
+/** The numbers of the records with these ranks, ascending. */
+function collected(set: RankSet, { starts }: Column, postings: Uint32Array, count: number): Uint32Array {
+  const [from = 0, end = 0] = set
+  // The postings of one rank are ascending.
+  if (set.length === 2 && end === from + 1) return postings.subarray(starts[from], starts[end])
+  const slices = slicesOf(set, starts, postings)
+  const size = slices.reduce((sum, slice) => sum + slice.length, 0)
+  if (size <= fewNumbers) {
+    const numbers = new Uint32Array(size)
+    let at = 0
+    for (const slice of slices) {
+      numbers.set(slice, at)
+      at += slice.length
+    }
+    return numbers.sort()
+  }
+  const words = noBits(count)
+  for (const slice of slices) setBits(words, slice)
+  return numbersIn({ kind: 'bits', words }, count)
+}
+
+/** Up to so many numbers are sorted; more are put into order by their bits. */
+const fewNumbers = 512
+
+const slicesOf = (set: RankSet, starts: Uint32Array, postings: Uint32Array) =>
+  Array.from({ length: set.length / 2 }, (_, at) =>
+    postings.subarray(starts[set[2 * at] as number], starts[set[2 * at + 1] as number]),
+  )
+
+function bitsOf({ ranks: set, column }: Extract<Sought, { kind: 'ranks' }>, count: number): Uint32Array {
+  const { ranks, distinct } = column
+  const [from = 0, end = 0] = set
+  return set.length <= 2
+    ? bitsBetween(ranks, from, end, count)
+    : bitsIn(ranks, tableOf(set, distinct + 1), count)
+}
+
+/** One comparison for each record: a rank below `from` becomes a large number. */
+function bitsBetween(ranks: Uint32Array, from: number, end: number, count: number): Uint32Array {
+  const words = noBits(count)
+  const length = end - from
+  for (let at = 0, n = 0; at < words.length; at++) {
+    const to = Math.min(n + 32, count)
+    let word = 0
+    for (let bit = 0; n < to; n++, bit++) word |= Number(((ranks[n] as number) - from) >>> 0 < length) << bit
+    words[at] = word
+  }
+  return words
+}
+
+function bitsIn(ranks: Uint32Array, table: Uint8Array, count: number): Uint32Array {
+  const words = noBits(count)
+  for (let at = 0, n = 0; at < words.length; at++) {
+    const to = Math.min(n + 32, count)
+    let word = 0
+    for (let bit = 0; n < to; n++, bit++) word |= (table[ranks[n] as number] as number) << bit
+    words[at] = word
+  }
+  return words
+}

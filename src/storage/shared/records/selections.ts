@@ -1,0 +1,97 @@
+import { sharedNumbers } from './columns.ts'
+
+/** A set of records by their numbers: those numbers, ascending, or a bit for each record. */
+export type Selection =
+  | { readonly kind: 'list'; readonly numbers: Uint32Array }
+  | { readonly kind: 'bits'; readonly words: Uint32Array }
+
+export const emptySelection: Selection = { kind: 'list', numbers: new Uint32Array() }
+
+/** Up to so many numbers, a list is no larger than the bits. */
+export const maxListed = (count: number): number => Math.max(32, count >>> 5)
+
+export const noBits = (count: number): Uint32Array<ArrayBuffer> => new Uint32Array((count + 31) >>> 5)
+
+/** How many bits are set. */
+export function countBits(words: Uint32Array): number {
+  let bits = 0
+  for (let at = 0; at < words.length; at++) {
+    let word = words[at] as number
+    word -= (word >>> 1) & 0x5555_5555
+    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)
+    bits += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
+  }
+  return bits
+}
+
+export const sizeOfSelection = (selection: Selection): number =>
+  selection.kind === 'list' ? selection.numbers.length : countBits(selection.words)
+
+export function setBits(words: Uint32Array, numbers: Uint32Array): void {
+  for (let at = 0; at < numbers.length; at++) {
+    const n = numbers[at] as number
+    words[n >>> 5] = (words[n >>> 5] as number) | (1 << (n & 31))
+  }
+}
+
+/** The numbers of the bits that are set, ascending. @param into has room for all */
+export function listBits(words: Uint32Array, into: Uint32Array): void {
+  let size = 0
+  for (let at = 0; at < words.length; at++) {
+    let word = words[at] as number
+    const base = at << 5
+    if (word === 0xffff_ffff) {
+      for (let bit = 0; bit < 32; bit++) into[size++] = base + bit
+      continue
+    }
+    while (word !== 0) {
+      const bit = 31 - Math.clz32(word & -word)
+      into[size++] = base + bit
+      word &= word - 1
+    }
+  }
+}
+
+/** All bits of records; those behind the last stay 0. */
+export function allBits(count: number): Uint32Array<ArrayBuffer> {
+  const words = noBits(count).fill(0xffff_ffff)
+  if ((count & 31) !== 0 && words.length > 0) words[words.length - 1] = (1 << (count & 31)) - 1
+  return words
+}
+
+/** The numbers of a selection, ascending. @param selection undefined: all records */
+export function numbersIn(selection: Selection | undefined, count: number): Uint32Array {
+  if (selection?.kind === 'list') return selection.numbers
+  const numbers = new Uint32Array(selection ? countBits(selection.words) : count)
+  if (selection) listBits(selection.words, numbers)
+  else for (let n = 0; n < count; n++) numbers[n] = n
+  return numbers
+}
+
+/** Whichever form is smaller. */
+export function compact(words: Uint32Array, count: number): Selection {
+  const size = countBits(words)
+  if (size > maxListed(count)) return { kind: 'bits', words }
+  const numbers = new Uint32Array(size)
+  listBits(words, numbers)
+  return { kind: 'list', numbers }
+}
+
+/** A selection as it is kept: its size, 1 for bits, and its numbers or words. */
+export type PackedSelection = Uint32Array<SharedArrayBuffer>
+
+export function packSelection(selection: Selection): PackedSelection {
+  const data = selection.kind === 'list' ? selection.numbers : selection.words
+  const packed = sharedNumbers(2 + data.length)
+  packed[0] = sizeOfSelection(selection)
+  packed[1] = selection.kind === 'bits' ? 1 : 0
+  packed.set(data, 2)
+  return packed
+}
+
+export const openSelection = (packed: PackedSelection): Selection =>
+  packed[1] === 1
+    ? { kind: 'bits', words: packed.subarray(2) }
+    : { kind: 'list', numbers: packed.subarray(2) }
+
+export const packedSize = (packed: PackedSelection): number => packed[0] as number

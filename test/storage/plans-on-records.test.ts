@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { nobody } from '../../src/lib/fair-queue.ts'
+import type { Page } from '../../src/model/entities.ts'
+import { type Condition, listOf, type Plan } from '../../src/model/plan.ts'
+import { condition, plainRecord } from '../support/data/arbitrary-plans.ts'
+import { matches, type PlainRecord } from '../support/data/plan-oracle.ts'
+import { test } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
+
+const all: Page = { order: [], offset: 0, limit: null, total: true }
+
+export async function run(service: Service, plan: Plan) {
+  const { total, body } = await service.storage.entities.list(plan, { kind: 'administrator' }, 'json', nobody)
+  const pieces: Uint8Array[] = []
+  if (body instanceof Uint8Array) pieces.push(body)
+  else for await (const piece of body) pieces.push(piece)
+  const json = pieces.map(piece => Buffer.from(piece).toString()).join(',')
+  return { total, rows: JSON.parse(`[${json}]`) as PlainRecord[] }
+}
+
+async function planOn(service: Service, entity: string, where: Condition | null, page: Partial<Page> = {}) {
+  const found = (await service.storage.entities.all()).get(entity)
+  assert.ok(found)
+  return { ...listOf(found, { ...all, ...page }), where } satisfies Plan
+}
+
+/** Records that are the same in every run. */
+const randomRecords = (count: number, seed: number) =>
+  fc.sample(plainRecord, { numRuns: count, seed }).map((record, id) => ({ id, ...record }))
+
+test('Q20 conditions list what an oracle finds record by record', async t => {
+  const service = await startService(t)
+  const records = randomRecords(90, 1)
+  await service.addRecords('things', 'id', records)
+  for (const where of fc.sample(condition, { numRuns: 1_500, seed: 7 })) {
+    const { total, rows } = await run(service, await planOn(service, 'things', where))
+    const expected = records.filter(record => matches(where, record)).map(({ id }) => id)
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      expected,
+      JSON.stringify(where),
+    )
+    assert.equal(total, expected.length)
+  }
+})
