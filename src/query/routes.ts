@@ -45,7 +45,9 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
         return describeEntities(await entities.all(), request.caller, addresses)
       }
       if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
-        return reply.type('application/json').send(telling(query, () => printAst(readQuery(query, null))))
+        return reply
+          .type('application/json')
+          .send(Buffer.from(telling(query, () => printAst(readQuery(query, null)))))
       return answers.answer(request, reply, addresses.query, async () => {
         const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity.read)
         return { asked, plan: planOf(asked, { entities: await entities.all(), entity: null, mayRead }) }

@@ -12,11 +12,19 @@ const times = [
 ]
 const nested = [
   ...[[], ['a'], ['a', 'b'], [1, 'a'], [5], [['a']], {}, { a: 1 }, { a: 'x', b: [1, 2] }, { a: { c: 'a' } }],
-  ...[{ b: null, a: 2.5 }, { a: [5, 'b'] }, { b: 1, a: true }, { a: true, b: 1 }, [null, 'b'], { a: { c: 7 } }],
+  ...[
+    { b: null, a: 2.5 },
+    { a: [5, 'b'] },
+    { b: 1, a: true },
+    { a: true, b: 1 },
+    [null, 'b'],
+    { a: { c: 7 } },
+  ],
 ]
 const scalars = [0, 1, 2.5, -3, 5, 1e300, 'a', 'ab', '1', '', true, false]
 
-const orNull = <T>(value: fc.Arbitrary<T>) => fc.oneof({ weight: 5, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) })
+const orNull = <T>(value: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 5, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) })
 
 export const plainRecord = fc.record({
   word: orNull(fc.constantFrom(...words)),
@@ -27,7 +35,11 @@ export const plainRecord = fc.record({
   facts: orNull(fc.oneof(fc.constantFrom(...nested), fc.constantFrom(...scalars))),
 })
 
-export const field = (name: string, type: FieldRef['type'], ...path: readonly (string | number)[]): FieldRef => ({
+export const field = (
+  name: string,
+  type: FieldRef['type'],
+  ...path: readonly (string | number)[]
+): FieldRef => ({
   name,
   path,
   type,
@@ -54,7 +66,9 @@ export const constantOf = (value: unknown, type: FieldRef['type']): Constant => 
     return { kind: 'instant', text: new Date(String(value)).toISOString().replace(/\.?0*Z$/, 'Z') }
   if (typeof value === 'string') return { kind: 'text', text: value }
   if (typeof value === 'number') return { kind: 'number', text: JSON.stringify(value) }
-  return typeof value === 'boolean' ? { kind: 'boolean', value } : { kind: 'json', json: JSON.stringify(value) }
+  return typeof value === 'boolean'
+    ? { kind: 'boolean', value }
+    : { kind: 'json', json: JSON.stringify(value) }
 }
 
 const valueFor = (type: FieldRef['type']): fc.Arbitrary<unknown> => {

@@ -8,7 +8,9 @@ export type PlainRecord = Readonly<Record<string, unknown>>
 export function matches(
   condition: Condition,
   record: PlainRecord,
-  rowsOf: (plan: Extract<Condition, { kind: 'in plan' }>['plan']) => readonly (readonly unknown[])[] = () => [],
+  rowsOf: (
+    plan: Extract<Condition, { kind: 'in plan' }>['plan'],
+  ) => readonly (readonly unknown[])[] = () => [],
 ): boolean {
   switch (condition.kind) {
     case 'and':
