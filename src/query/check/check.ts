@@ -8,7 +8,7 @@ import { type From, readExtract, readFrom } from './form.ts'
 import { plainOrder, type RowOrder, readOrder, sortable } from './order.ts'
 import { readPaging } from './paging.ts'
 import { type Projection, readProjection } from './projection.ts'
-import { entityScope, most, type Scope, type Shared } from './scope.ts'
+import { entityScope, type Scope, type Shared, sharedBy } from './scope.ts'
 import { whereOf } from './where.ts'
 import { operatorOf, wrong } from './wrong.ts'
 
@@ -38,7 +38,7 @@ export interface Given {
  * @throws QueryError that names the place and what would be right there
  */
 export function check(query: Node | null, { entities, mayRead, entity, given }: Context): Plan {
-  const shared: Shared = { entities, mayRead, condition: checkCondition, leavesLeft: most.leaves }
+  const shared = sharedBy({ entities, mayRead, condition: checkCondition })
   const outermost = readOutermost(query, entity, shared)
   const scope = entityScope(outermost.entity, shared, 0)
   const paging = readPaging(outermost.clauses)

@@ -4,7 +4,6 @@ import type { Constant } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, typeNames } from './fields.ts'
 import { instantAt, readInstant } from './instants.ts'
-import { compareTexts } from './normal-form.ts'
 import type { Scope } from './scope.ts'
 import { described, wrong } from './wrong.ts'
 
@@ -105,7 +104,7 @@ function canonicalJson(node: Node, scope: Scope): string {
     case 'array':
       return `[${node.items.map(item => canonicalJson(item, scope)).join()}]`
     case 'object': {
-      const members = [...node.members].toSorted(([one], [other]) => compareTexts(one, other))
+      const members = [...node.members].toSorted(([one], [other]) => (one < other ? -1 : 1))
       const written = members.map(
         ([key, value]) => `${JSON.stringify(usable(key, node, scope))}:${canonicalJson(value, scope)}`,
       )

@@ -33,7 +33,7 @@ export function readInstant(text: string): string | undefined {
   if (text.length > maxLength) return undefined
   const [, date = '', rest] = /^([\dW-]+)(?:[Tt ](.*))?$/.exec(text) ?? []
   if (rest === undefined) {
-    // Eight digits are no date: whoever sends digits as text means something else.
+    // Eight digits are no date: digits as text are mostly seconds or milliseconds.
     const day = /^\d{5,}$/.test(date) ? undefined : dayIn([...longer, ...days], date)
     return day && printed(day.getTime())
   }

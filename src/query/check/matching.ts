@@ -28,6 +28,10 @@ export function matches(node: ArrayNode, negated: boolean, scope: Scope): Checke
 }
 
 function expressionIn(node: Extract<Node, { kind: 'text' }>, scope: Scope): string {
+  if (--scope.shared.expressionsLeft < 0)
+    throw wrong(node, `A query has at most ${most.expressions} expressions. Join some of them with |.`, {
+      most: most.expressions,
+    })
   const text = usable(node.text, node, scope)
   const reason = checkExpression(text)
   if (reason !== undefined)
@@ -67,12 +71,14 @@ export function textMatches(node: ArrayNode, negated: boolean, scope: Scope): Ch
     throw wrong(node, `${scope.plainFor} can't search for words with match. Use ~.`)
   const [, where = node, text = node] = node.items
   const fields = searched(where, scope).map(({ ref }) => ref)
-  countLeaves(node, scope)
+  countLeaves(node, scope, fields.length)
   if (text.kind !== 'text')
     throw wrong(
       text,
       `The second argument of match is the words to look for as text, not ${described(text)}.`,
     )
+  if (text.text.length > most.searched)
+    throw wrong(text, `match looks for at most ${most.searched.toLocaleString('en')} characters.`)
   const words = readTextQuery(usable(text.text, text, scope))
   if (words.length === 0) throw wrong(text, `There is no word in ${quote(text.text)} to look for.`)
   // What must not be there can't be marked, and says nothing of how well the rest fits.

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Condition, Constant, FieldRef } from '../../model/plan.ts'
 import type { Checked } from './scope.ts'
 
@@ -10,15 +11,21 @@ export const nothing: Condition = { kind: 'none' }
 /** Conditions never change, and each is compared again on every level above it. */
 const keys = new WeakMap<Condition, string>()
 
-/** A text that is the same for equal conditions. Entities count by their names. */
+/** Longer keys are replaced by their digests, because those of conditions contain those of their operands. */
+const maxKey = 500
+
+/** A text that is the same for equal conditions only. Entities count by their names. */
 export function keyOf(condition: Condition): string {
   let key = keys.get(condition)
   if (key === undefined) {
-    key = writeKey(condition)
+    key = shortened(writeKey(condition))
     keys.set(condition, key)
   }
   return key
 }
+
+const shortened = (key: string) =>
+  key.length <= maxKey ? key : createHash('sha256').update(key).digest('base64')
 
 function writeKey(condition: Condition): string {
   if (condition.kind === 'and' || condition.kind === 'or')
@@ -30,7 +37,11 @@ function writeKey(condition: Condition): string {
   return `${inner}${where ? keyOf(where) : ''}`
 }
 
-export const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+/** Each once, in the order of their keys. */
+function inOrder<Value>(values: readonly Value[], keyFor: (value: Value) => string): readonly Value[] {
+  const unique = new Map(values.map(value => [keyFor(value), value]))
+  return [...unique.keys()].sort().flatMap(key => unique.get(key) ?? [])
+}
 
 /** `and` or `or` of any number of conditions, as short as it can be said. */
 export function combined(kind: 'and' | 'or', parts: readonly Checked[]): Checked {
@@ -39,8 +50,7 @@ export function combined(kind: 'and' | 'or', parts: readonly Checked[]): Checked
   const decides = (part: Checked) => (kind === 'and' ? part?.kind === 'none' : part === null)
   if (flat.some(decides)) return kind === 'and' ? nothing : null
   const left = flat.filter(part => part !== null && part.kind !== 'none')
-  const unique = new Map(mergedValues(kind, left).map(part => [keyOf(part), part]))
-  const of = [...unique].toSorted(([one], [other]) => compareTexts(one, other)).map(([, part]) => part)
+  const of = inOrder(mergedValues(kind, left), keyOf)
   if (of.length === 0) return kind === 'and' ? null : nothing
   const [only] = of
   return of.length === 1 && only ? only : { kind, of }
@@ -75,11 +85,10 @@ function valuesOf(condition: Condition, negated: boolean) {
 
 /** @param values any number of them, in any order */
 export function oneOf(field: FieldRef, values: readonly Constant[], negated: boolean): Condition {
-  const unique = new Map(values.map(value => [JSON.stringify(value), value]))
-  const [only] = unique.values()
+  const sorted = inOrder(values, value => JSON.stringify(value))
+  const [only] = sorted
   // A comparison with null is unknown, even if there is nothing to compare with.
   if (!only) return negated ? { kind: 'null', field, negated: true } : nothing
-  if (unique.size === 1) return { kind: 'compare', field, operator: '=', value: only, negated }
-  const sorted = [...unique].toSorted(([one], [other]) => compareTexts(one, other)).map(([, value]) => value)
+  if (sorted.length === 1) return { kind: 'compare', field, operator: '=', value: only, negated }
   return { kind: 'in', field, values: sorted, negated }
 }

@@ -6,6 +6,8 @@ import { wrong } from './wrong.ts'
 /** Bounds of what is checked; the readers have their own. */
 export const most = {
   leaves: 1_000,
+  expressions: 100,
+  searched: 1_000,
   subqueries: 10,
   values: 50_000,
   columns: 1_000,
@@ -21,6 +23,8 @@ export interface Shared {
   readonly condition: (node: Node, negated: boolean, scope: Scope) => Checked
   /** How many more comparisons the query may have. */
   leavesLeft: number
+  /** How many more regular expressions, which take longer to read than anything else. */
+  expressionsLeft: number
 }
 
 /** null: every record matches. */
@@ -48,6 +52,12 @@ export interface Match {
   readonly fields: readonly FieldRef[]
   readonly words: TextQuery
 }
+
+export const sharedBy = (parts: Pick<Shared, 'entities' | 'mayRead' | 'condition'>): Shared => ({
+  ...parts,
+  leavesLeft: most.leaves,
+  expressionsLeft: most.expressions,
+})
 
 export const entityScope = (
   entity: Entity,

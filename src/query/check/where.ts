@@ -2,7 +2,7 @@ import type { Entity } from '../../model/entities.ts'
 import { type Node, QueryError } from '../language/node.ts'
 import { readAst } from '../language/read-ast.ts'
 import { combined } from './normal-form.ts'
-import { type Checked, entityScope, most, type Scope, type Shared } from './scope.ts'
+import { type Checked, entityScope, type Scope, type Shared, sharedBy } from './scope.ts'
 
 /** The condition of a query or subquery, with the default condition of its entity unless it mentions a field of that (Q25). */
 export function whereOf(query: Node | null, scope: Scope): Checked {
@@ -34,7 +34,7 @@ function defaultOf(entity: Entity, shared: Shared): Default {
 
 /** @throws QueryError, also if the condition was right when it was declared: the fields may have changed since */
 function readDefault(entity: Entity, { condition }: Shared): Default {
-  const shared: Shared = { entities: new Map(), mayRead: () => false, condition, leavesLeft: most.leaves }
+  const shared = sharedBy({ entities: new Map(), mayRead: () => false, condition })
   const scope = entityScope(entity, shared, 0, 'A default condition')
   try {
     const checked = condition(readAst(entity.defaultCondition ?? ''), false, scope)

@@ -57,6 +57,16 @@ test('Q26 columns, groups and the fields of a subquery have bounds', () => {
   assert.match(mistake(() => ask(['~>', 'data', many(101)])).message, /at most 100 elements/)
 })
 
+test('Q26 expressions and searches have bounds', () => {
+  const expressions = (count: number) => [
+    'or',
+    ...Array.from({ length: count }, (_, at) => ['~', 'name', `${at}`]),
+  ]
+  assert.ok(ask(expressions(100)))
+  assert.match(mistake(() => ask(expressions(101))).message, /at most 100 expressions/)
+  assert.match(mistake(() => ask(['match', 'name', 'x'.repeat(1_001)])).message, /at most 1,000 characters/)
+})
+
 test('Q26 the deepest query that can be read is checked', () => {
   let query: unknown = ['=', 'size', 1]
   for (let depth = 1; depth < 99; depth++)
