@@ -1,0 +1,38 @@
+/** Decimal numbers of any size, without loss: ±0.digits × 10^exponent. The first digit is no zero; zero has none. */
+export interface Decimal {
+  readonly isNegative: boolean
+  readonly digits: string
+  readonly exponent: number
+}
+
+/** @param text a number as JSON writes it */
+export function readDecimal(text: string): Decimal {
+  const [, sign = '', whole = '', fraction = '', power = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const all = whole + fraction
+  const digits = all.replace(/^0+/, '')
+  const exponent = whole.length - (all.length - digits.length) + Number(power)
+  return { isNegative: sign === '-' && digits !== '', digits, exponent }
+}
+
+/**
+ * Half of a unit is rounded away from zero, as PostgreSQL does.
+ * @param places how many digits stay behind the decimal point; negative: before it
+ */
+export function roundDecimal({ isNegative, digits, exponent }: Decimal, places: number): Decimal {
+  const kept = exponent + places
+  if (kept >= digits.length) return { isNegative, digits, exponent }
+  const isUp = kept >= 0 && (digits[kept] ?? '0') >= '5'
+  const cut = kept > 0 ? digits.slice(0, kept) : ''
+  if (!isUp) return { isNegative: isNegative && cut !== '', digits: cut, exponent }
+  const raised = String(BigInt(cut === '' ? '0' : cut) + 1n).padStart(kept, '0')
+  return { isNegative, digits: raised, exponent: exponent + raised.length - kept }
+}
+
+/** With exactly so many digits behind the point, which there must be room for. The sign is left out. */
+export function printDecimal({ digits, exponent }: Decimal, places: number): string {
+  const whole = exponent > 0 ? digits.slice(0, exponent).padEnd(exponent, '0') : '0'
+  const fraction =
+    (exponent < 0 ? '0'.repeat(Math.min(-exponent, places)) : '') + digits.slice(Math.max(exponent, 0))
+  return places === 0 ? whole : `${whole}.${fraction.slice(0, places).padEnd(places, '0')}`
+}

@@ -1,0 +1,150 @@
+/** A mask of PostgreSQL's `to_char`, read: patterns, and what is copied. */
+export type MaskPart =
+  | { readonly kind: 'copied'; readonly text: string }
+  | {
+      readonly kind: 'pattern'
+      readonly name: string
+      /** `FM`: without blanks and zeros that only fill. */
+      readonly isBare: boolean
+      /** `TM`: in the language of the server. */
+      readonly isLocal: boolean
+      /** `TH` and `th`, behind it. */
+      readonly ordinal: 'TH' | 'th' | null
+    }
+
+interface Language {
+  /** Matches a pattern at the beginning of a text, the longest one. */
+  readonly patterns: RegExp
+  /** What may stand before a pattern and behind it. */
+  readonly affixes: boolean
+}
+
+/** In the case that they are written in: `Month` and `month` differ, `YYYY` and `yyyy` don't. */
+const byCase = ['A.D.', 'B.C.', 'AD', 'BC', 'A.M.', 'P.M.', 'AM', 'PM', 'RM', 'TZ']
+const anyCase = [
+  ...[
+    'CC',
+    'DDD',
+    'DD',
+    'D',
+    'FF1',
+    'FF2',
+    'FF3',
+    'FF4',
+    'FF5',
+    'FF6',
+    'FX',
+    'HH24',
+    'HH12',
+    'HH',
+    'IDDD',
+    'ID',
+  ],
+  ...[
+    'IW',
+    'IYYY',
+    'IYY',
+    'IY',
+    'I',
+    'J',
+    'MI',
+    'MM',
+    'MS',
+    'OF',
+    'Q',
+    'SSSSS',
+    'SSSS',
+    'SS',
+    'TZH',
+    'TZM',
+    'US',
+  ],
+  ...['WW', 'W', 'Y,YYY', 'YYYY', 'YYY', 'YY', 'Y'],
+]
+const names = ['MONTH', 'Month', 'month', 'MON', 'Mon', 'mon', 'DAY', 'Day', 'day', 'DY', 'Dy', 'dy']
+
+const longestFirst = (list: readonly string[]) =>
+  new RegExp(
+    `^(?:${list
+      .toSorted((one, other) => other.length - one.length)
+      .map(one => one.replaceAll('.', '\\.'))
+      .join('|')})`,
+  )
+
+const withLower = (list: readonly string[]) => list.flatMap(one => [one, one.toLowerCase()])
+
+export const instants: Language = {
+  patterns: longestFirst([...withLower([...byCase, ...anyCase]), ...names]),
+  affixes: true,
+}
+
+export const numbers: Language = {
+  patterns: longestFirst(
+    withLower([
+      ...[
+        ',',
+        '.',
+        '0',
+        '9',
+        'B',
+        'C',
+        'D',
+        'EEEE',
+        'FM',
+        'G',
+        'L',
+        'MI',
+        'PL',
+        'PR',
+        'RN',
+        'SG',
+        'SP',
+        'S',
+        'TH',
+        'V',
+      ],
+    ]),
+  ),
+  affixes: false,
+}
+
+/** Reads it as PostgreSQL does: what is no pattern is copied. */
+export function readMask(mask: string, { patterns, affixes }: Language): MaskPart[] {
+  const parts: MaskPart[] = []
+  let rest = mask
+  const take = (text: string) => {
+    rest = rest.slice(text.length)
+    return text
+  }
+  const takeMatch = (pattern: RegExp) => take(pattern.exec(rest)?.[0] ?? '')
+  while (rest !== '') {
+    const before = affixes ? takeMatch(/^(?:FM|fm|TM|tm)/) : ''
+    const name = takeMatch(patterns)
+    if (name !== '') {
+      const behind = affixes ? takeMatch(/^(?:TH|th|SP)/) : ''
+      const ordinal = behind === 'TH' || behind === 'th' ? behind : null
+      parts.push({
+        kind: 'pattern',
+        name,
+        isBare: before.toUpperCase() === 'FM',
+        isLocal: before.toUpperCase() === 'TM',
+        ordinal,
+      })
+    } else if (rest.startsWith('"')) {
+      // A quote that isn't closed ends with the mask, and so does a backslash.
+      const [, quoted = ''] = /^"((?:\\.|[^"\\]|\\$)*)"?/s.exec(rest) ?? []
+      rest = rest.slice(quoted.length + 1).replace(/^"/, '')
+      parts.push({ kind: 'copied', text: quoted.replaceAll(/\\(.)/gs, '$1') })
+    } else if (rest !== '') {
+      if (rest.startsWith('\\"')) take('\\')
+      parts.push({ kind: 'copied', text: take(String.fromCodePoint(rest.codePointAt(0) ?? 0)) })
+    }
+  }
+  return parts
+}
+
+/** 1st, 2nd, 3rd, 4th, 11th, 21st. */
+export function ordinalOf(number: string): string {
+  if (/1.$/.test(number)) return 'th'
+  return { 1: 'st', 2: 'nd', 3: 'rd' }[number.slice(-1)] ?? 'th'
+}

@@ -1,0 +1,37 @@
+import { RecentlyUsed } from './recently-used.ts'
+import { instantFormat } from './to-char-instant.ts'
+import { instants, readMask } from './to-char-mask.ts'
+import { checkNumberMask, numberFormat } from './to-char-number.ts'
+
+/**
+ * PostgreSQL's `to_char` (https://www.postgresql.org/docs/18/functions-formatting.html), of an instant in UTC or of a
+ * `numeric`, as a server with the locale C answers.
+ */
+export type Formatted = { readonly instant: string } | { readonly number: string }
+
+/** In UTF-16 units. */
+const maxLength = 200
+
+const kept = new RecentlyUsed<string, (text: string) => string>(100)
+
+/** @param mask was checked */
+export function toChar(value: Formatted, mask: string): string {
+  const [key, text, make] =
+    'instant' in value
+      ? ([`i${mask}`, value.instant, instantFormat] as const)
+      : ([`n${mask}`, value.number, numberFormat] as const)
+  const format = kept.get(key) ?? make(mask)
+  if (kept.get(key) === undefined) kept.add(key, format)
+  return format(text)
+}
+
+/** @returns why a mask is refused for values of this kind; undefined if it is fine */
+export function checkMask(mask: string, kind: 'instant' | 'number'): string | undefined {
+  // PostgreSQL answers null for instants.
+  if (mask === '') return 'a mask has at least one character'
+  if (mask.length > maxLength) return `a mask may have at most ${maxLength} characters`
+  if (mask.includes('\0') || !mask.isWellFormed()) return 'a mask is well-formed text without NUL'
+  if (kind === 'number') return checkNumberMask(mask)
+  const isLocal = readMask(mask, instants).some(part => part.kind === 'pattern' && part.isLocal)
+  return isLocal ? 'TM depends on the language of the server' : undefined
+}
