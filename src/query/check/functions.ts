@@ -1,8 +1,8 @@
 import { quote, suggestion } from '../../http/parameters.ts'
+import { checkMask } from '../../lib/to-char.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { Aggregate, Scalar } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
-import { usable } from './constants.ts'
 import { type Found, findField, typeNames } from './fields.ts'
 import type { Match, Scope } from './scope.ts'
 import { type ArrayNode, argumentsOf, described, wrong } from './wrong.ts'
@@ -112,9 +112,6 @@ function requireType({ name, args, node }: Call, { ref, field }: Found, legal: r
   )
 }
 
-/** A mask of PostgreSQL is rarely longer than an instant. */
-const maxMask = 100
-
 function toText(call: Call): Omit<Called, 'name'> {
   const [field, mask, more] = call.args
   if (!field || !mask || more)
@@ -124,12 +121,10 @@ function toText(call: Call): Omit<Called, 'name'> {
     )
   const found = findField(field, call.scope)
   requireType(call, found, ['date-time', 'integer', 'number'])
-  if (mask.kind !== 'text' || mask.text === '' || mask.text.length > maxMask)
-    throw wrong(
-      mask,
-      `A mask is a text of 1 to ${maxMask} characters, such as "YYYY-MM-DD", not ${described(mask)}.`,
-    )
-  return scalar({ kind: 'to_string', field: found.ref, mask: usable(mask.text, mask, call.scope) }, 'text')
+  if (mask.kind !== 'text') throw wrong(mask, `A mask is text, such as "YYYY-MM-DD", not ${described(mask)}.`)
+  const reason = checkMask(mask.text, found.ref.type === 'date-time' ? 'instant' : 'number')
+  if (reason !== undefined) throw wrong(mask, `The mask ${quote(mask.text)} can't be used: ${reason}.`)
+  return scalar({ kind: 'to_string', field: found.ref, mask: mask.text }, 'text')
 }
 
 function highlight(call: Call): Omit<Called, 'name'> {

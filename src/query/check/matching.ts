@@ -27,11 +27,17 @@ export function matches(node: ArrayNode, negated: boolean, scope: Scope): Checke
   return { kind: 'matches', field: ref, expression: expressionIn(expression, scope), negated }
 }
 
+/** A short one costs as much as one of this length. */
+const leastText = most.expressionText / most.expressions
+
 function expressionIn(node: Extract<Node, { kind: 'text' }>, scope: Scope): string {
-  if (--scope.shared.expressionsLeft < 0)
-    throw wrong(node, `A query has at most ${most.expressions} expressions. Join some of them with |.`, {
-      most: most.expressions,
-    })
+  scope.shared.expressionTextLeft -= Math.max(node.text.length, leastText)
+  if (scope.shared.expressionTextLeft < 0)
+    throw wrong(
+      node,
+      `A query has at most ${most.expressions} expressions, of ${most.expressionText.toLocaleString('en')} characters altogether. Join some of them with |.`,
+      { most: most.expressions },
+    )
   const text = usable(node.text, node, scope)
   const reason = checkExpression(text)
   if (reason !== undefined)

@@ -7,6 +7,7 @@ import { wrong } from './wrong.ts'
 export const most = {
   leaves: 1_000,
   expressions: 100,
+  expressionText: 20_000,
   searched: 1_000,
   subqueries: 10,
   values: 50_000,
@@ -23,8 +24,8 @@ export interface Shared {
   readonly condition: (node: Node, negated: boolean, scope: Scope) => Checked
   /** How many more comparisons the query may have. */
   leavesLeft: number
-  /** How many more regular expressions, which take longer to read than anything else. */
-  expressionsLeft: number
+  /** How many more characters of regular expressions, which take longer to read than anything else. */
+  expressionTextLeft: number
 }
 
 /** null: every record matches. */
@@ -56,7 +57,7 @@ export interface Match {
 export const sharedBy = (parts: Pick<Shared, 'entities' | 'mayRead' | 'condition'>): Shared => ({
   ...parts,
   leavesLeft: most.leaves,
-  expressionsLeft: most.expressions,
+  expressionTextLeft: most.expressionText,
 })
 
 export const entityScope = (

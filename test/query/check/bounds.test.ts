@@ -64,6 +64,12 @@ test('Q26 expressions and searches have bounds', () => {
   ]
   assert.ok(ask(expressions(100)))
   assert.match(mistake(() => ask(expressions(101))).message, /at most 100 expressions/)
+  const long = (count: number) => [
+    'or',
+    ...Array.from({ length: count }, (_, at) => ['~', 'name', `${at}`.padStart(1_000, 'x')]),
+  ]
+  assert.ok(ask(long(20)))
+  assert.match(mistake(() => ask(long(21))).message, /20,000 characters altogether/)
   assert.match(mistake(() => ask(['match', 'name', 'x'.repeat(1_001)])).message, /at most 1,000 characters/)
 })
 
