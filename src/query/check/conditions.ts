@@ -3,6 +3,7 @@ import type { Node } from '../language/node.ts'
 import { equals, inOrder, isNull } from './comparisons.ts'
 import { clauseOf } from './form.ts'
 import { isIn } from './in.ts'
+import { aboutLatestReport, isAboutLatestReport } from './latest-report.ts'
 import { logic } from './logic.ts'
 import { matches, pathMatches, textMatches } from './matching.ts'
 import type { Checked, Scope } from './scope.ts'
@@ -68,6 +69,7 @@ export function checkCondition(node: Node, negated: boolean, scope: Scope): Chec
     })
   const check = operators.get(operator)
   if (!check) throw unknown(node, operator)
+  if (isAboutLatestReport(node, scope)) return aboutLatestReport(node, negated, scope)
   return isAboutFact(node, scope) ? aboutFact(node, negated, scope) : check(node, negated, scope)
 }
 

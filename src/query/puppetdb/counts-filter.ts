@@ -1,9 +1,12 @@
 import { badParameter } from '../../http/parameters.ts'
 import { type Node, QueryError } from '../language/node.ts'
 import { readAst } from '../language/read-ast.ts'
-import type { EventCount } from './events.ts'
 
 const members = ['failures', 'successes', 'noops', 'skips'] as const
+
+/** How many events there are of each kind. */
+export type Counts = Readonly<Record<(typeof members)[number], number>>
+
 const comparisons = {
   '=': (one: number, other: number) => one === other,
   '>': (one: number, other: number) => one > other,
@@ -12,7 +15,7 @@ const comparisons = {
   '<=': (one: number, other: number) => one <= other,
 } as const
 
-type Filter = (count: EventCount) => boolean
+type Filter = (counts: Counts) => boolean
 
 /**
  * A condition on counts, such as `[">", "failures", 0]`.

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, refs, where } from './known.ts'
+import { check } from '../../../src/query/check/check.ts'
+import { QueryError } from '../../../src/query/language/node.ts'
+import { readAst } from '../../../src/query/language/read-ast.ts'
+import { ask, entity, mistake, refs, where } from './known.ts'
 
 const text = (value: string) => ({ kind: 'text', text: value }) as const
 const number = (value: string) => ({ kind: 'number', text: value }) as const
@@ -191,4 +194,29 @@ test('Q27 match looks for words in some fields, or in all fields of text', () =>
     words,
     negated: true,
   })
+})
+
+test("Q24 latest_report? is a shorthand for PuppetDB's reports and events, where nodes know their latest", () => {
+  const nodes = entity('nodes', { certname: 'text', latest_report_hash: 'text' })
+  const reports = entity('reports', { hash: 'text' })
+  const entities = new Map([nodes, reports].map(one => [one.name, one]))
+  const plain = (query: unknown) =>
+    check(readAst(JSON.stringify(query)), {
+      entities,
+      mayRead: () => true,
+      entity: reports,
+      given: { total: false },
+    }).where
+  const inner = ['in', 'hash', ['from', 'nodes', ['extract', 'latest_report_hash']]]
+  assert.deepEqual(plain(['=', 'latest_report?', true]), plain(inner))
+  assert.deepEqual(plain(['=', 'latest_report?', false]), plain(['not', inner]))
+  assert.deepEqual(plain(['not', ['=', 'latest_report?', false]]), plain(inner))
+  for (const wrong of [
+    ['=', 'latest_report?', 'true'],
+    ['~', 'latest_report?', 'x'],
+    ['=', 'latest_report?'],
+  ])
+    assert.throws(() => plain(wrong), QueryError)
+  // Where nobody knows which is the latest, it is a field like any other.
+  assert.match(mistake(() => ask(['=', 'latest_report?', true])).message, /latest_report/)
 })
