@@ -1,4 +1,12 @@
-/** Decimal numbers of any size, without loss: ±0.digits × 10^exponent. The first digit is no zero; zero has none. */
+import { decimalKey } from './sort-keys.ts'
+
+/** Larger exponents count as this one. */
+const maxExponent = 10 ** 12
+
+/**
+ * Decimal numbers of any size, without loss: ±0.digits × 10^exponent. Neither the first nor the last digit is a zero; zero
+ * has none.
+ */
 export interface Decimal {
   readonly isNegative: boolean
   readonly digits: string
@@ -11,8 +19,10 @@ export function readDecimal(text: string): Decimal {
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
   const all = whole + fraction
   const digits = all.replace(/^0+/, '')
-  const exponent = whole.length - (all.length - digits.length) + Number(power)
-  return { isNegative: sign === '-' && digits !== '', digits, exponent }
+  if (digits === '') return { isNegative: false, digits, exponent: 0 }
+  const bounded = Math.max(-maxExponent, Math.min(maxExponent, Number(power)))
+  const exponent = whole.length - (all.length - digits.length) + bounded
+  return { isNegative: sign === '-', digits: digits.replace(/0+$/, ''), exponent }
 }
 
 /**
@@ -35,4 +45,19 @@ export function printDecimal({ digits, exponent }: Decimal, places: number): str
   const fraction =
     (exponent < 0 ? '0'.repeat(Math.min(-exponent, places)) : '') + digits.slice(Math.max(exponent, 0))
   return places === 0 ? whole : `${whole}.${fraction.slice(0, places).padEnd(places, '0')}`
+}
+
+/** More digits than this are not written out. */
+const maxPrinted = 20_000
+
+/** One text for equal numbers: as JavaScript prints the double that is equal, else all digits. */
+export function printNumber(number: string): string {
+  const double = Number(number)
+  const { isNegative, digits, exponent } = readDecimal(number)
+  if (digits === '') return '0'
+  if (Number.isFinite(double) && decimalKey(String(double)) === decimalKey(number)) return String(double)
+  if (Math.abs(exponent) + digits.length > maxPrinted) return `${isNegative ? '-' : ''}0.${digits}e${exponent}`
+  const whole = exponent <= 0 ? '0' : digits.slice(0, exponent).padEnd(exponent, '0')
+  const fraction = exponent <= 0 ? '0'.repeat(-exponent) + digits : digits.slice(exponent)
+  return `${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }

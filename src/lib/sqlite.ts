@@ -1,5 +1,5 @@
 import { chmodSync } from 'node:fs'
-import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import type { AggregateOptions, DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { RecentlyUsed } from './recently-used.ts'
 
@@ -41,6 +41,18 @@ export interface OpenOptions {
   readonly map?: number
   /** Asked now and then by statements that contain `tick`: whether they may go on. It may throw, which ends them. */
   readonly mayGoOn?: () => boolean
+  /** For statements to call, by name. They depend on nothing but their arguments, of which integers are bigints. */
+  readonly functions?: Readonly<Record<string, (...values: SqlValue[]) => SqlResult>>
+  readonly aggregates?: Readonly<Record<string, () => SqlAggregate>>
+}
+
+export type SqlValue = string | bigint | number | Uint8Array | null
+export type SqlResult = string | number | null
+
+/** Of one group of rows. */
+export interface SqlAggregate {
+  add(value: SqlValue): void
+  result(): SqlResult
 }
 
 /**
@@ -89,6 +101,7 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
     if (options.cache !== undefined) opened.exec(`PRAGMA cache_size = -${options.cache}`)
     const { mayGoOn } = options
     if (mayGoOn) opened.function('may_go_on', () => Number(mayGoOn()))
+    register(opened, options)
     if (options.map !== undefined) opened.exec(`PRAGMA mmap_size = ${options.map}`)
     return opened
   })
@@ -129,6 +142,25 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
     close: () => db.close(),
   }
 }
+
+function register(db: DatabaseSync, { functions = {}, aggregates = {} }: OpenOptions): void {
+  for (const [name, call] of Object.entries(functions))
+    db.function(name, { deterministic: true, useBigIntArguments: true, varargs: true }, call)
+  for (const [name, start] of Object.entries(aggregates)) db.aggregate(name, aggregateOptions(start))
+}
+
+/** The driver's types know no state but values of SQL. */
+const aggregateOptions = (start: () => SqlAggregate) =>
+  ({
+    deterministic: true,
+    useBigIntArguments: true,
+    start,
+    step: (state: SqlAggregate, value: SqlValue) => {
+      state.add(value)
+      return state
+    },
+    result: (state: SqlAggregate) => state.result(),
+  }) as unknown as AggregateOptions
 
 const emptyBlob = new Uint8Array(1).subarray(1)
 

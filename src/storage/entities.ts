@@ -94,6 +94,9 @@ export interface Revision extends Omit<NewEntity, 'replaces'> {
   readonly added: readonly string[]
 }
 
+/** The engine can't run a plan, although it is right. The message says what it lacks, as a sentence for the client. */
+export class PlanRefused extends Error {}
+
 export interface Listing {
   /** How many records or rows the page is one of, ignoring limit and offset; undefined unless it was requested. */
   readonly total: number | undefined

@@ -169,6 +169,7 @@ test('the engines have the same files for the same jobs', () => {
     'changes.ts',
     'cursor.ts',
     'files-in-place.ts',
+    'functions.ts',
     'group-commit.ts',
     'pages.ts',
     'reader-threads.ts',
@@ -181,6 +182,7 @@ test('the engines have the same files for the same jobs', () => {
     'eperson-count.ts',
     'errors.ts',
     'expose.ts',
+    'json.ts',
     'replica-fallback.ts',
     'session-lookup.ts',
   ]

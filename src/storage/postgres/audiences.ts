@@ -25,6 +25,8 @@ export interface PostgresAudiences {
   admitting(viewer: Viewer): readonly number[]
   /** The rows of a table that the viewer sees, and how to read them. */
   selectRows(source: TableSource, viewer: Viewer, page: Page): Promise<RowSelection>
+  /** The same for a table inside a statement. */
+  visibleRows(source: TableSource, viewer: Viewer): RowSelection
   /** The ids of the audiences with these canonical texts. Missing audiences are added. */
   numbersOf(texts: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
@@ -78,17 +80,22 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
       ).map(({ id, readers }) => [readers, id] as const),
     )
 
+  function select(source: TableSource, viewer: Viewer): RowSelection {
+    const rows: VisibleRows = visibleRows(source, viewer, audiences.admitting, hidden)
+    const counter = counterColumn(source.table)
+    if (rows.kind === 'audiences') return { ...rows, counter, collect: false }
+    return rows.kind === 'all' && source.rows === 'audience' ? { kind: 'counted', counter } : rows
+  }
+
   return {
     refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : readNew(db)),
     admitting: viewer => audiences.admitting(viewer),
     selectRows: async (source, viewer, page) => {
-      const rows: VisibleRows = visibleRows(source, viewer, audiences.admitting, hidden)
-      if (rows.kind === 'all')
-        return source.rows === 'audience' ? { kind: 'counted', counter: counterColumn(source.table) } : rows
-      if (rows.kind === 'own') return rows
-      const collect = await shouldCollect(source.table, rows.ids, page)
-      return { ...rows, counter: counterColumn(source.table), collect }
+      const rows = select(source, viewer)
+      if (rows.kind !== 'audiences') return rows
+      return { ...rows, collect: await shouldCollect(source.table, rows.ids, page) }
     },
+    visibleRows: select,
     numbersOf: async texts => {
       const existing = await existingIds(pool, texts)
       const missing = texts.filter(text => !existing.has(text))

@@ -1,7 +1,12 @@
 import type { Entity, Page } from '../../model/entities.ts'
+import type { Condition, FieldRef, Plan } from '../../model/plan.ts'
+import { type Binder, type Cell, createBinder, type Dialect } from '../shared/cells.ts'
 import { maskOf } from '../shared/hidden-metadata.ts'
+import { compileRows, rowAsJson } from '../shared/row-statement.ts'
 import type { VisibleRows } from '../shared/row-visibility.ts'
 import { totalOrder } from '../shared/total-order.ts'
+import { createDialect, fieldCell, quoteName, shownColumn } from './cells.ts'
+import { compileCondition } from './conditions.ts'
 import type { Value } from './driver.ts'
 
 /** SQL for entities that are tables. Pure: names come from the entity's own fields, and values are bound. */
@@ -10,12 +15,11 @@ export interface Statement {
   readonly values: readonly Value[]
 }
 
-export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
-
 /** A table or view to read, and which of its rows. */
 export interface TableShape {
   /** The quoted name, with the schema. */
   readonly table: string
+  readonly isExposed: boolean
   /** Fields whose values are compared as text by code point, whatever the column's type (Q6). */
   readonly asText: readonly string[]
   /** Whether JSON values may contain line breaks between tokens. They are replaced, because a record is one line (NDJSON). */
@@ -37,58 +41,93 @@ export type RowSelection =
       readonly collect: boolean
     }
 
-/** @param first the number of the first placeholder */
-function condition(rows: RowSelection, first: number): Statement {
-  if (rows.kind === 'own') return { sql: `WHERE t.eperson = $${first}`, values: [rows.eperson] }
-  if (rows.kind !== 'audiences') return { sql: '', values: [] }
+/** The tables that a plan may read: of the listed entity, and of those inside. */
+export type TableOf = (entity: Entity) => TableShape
+
+type Bind = Binder<Value>['bind']
+
+const hiddenOf = ({ rows }: TableShape) => (rows.kind === 'audiences' ? rows.hidden : undefined)
+
+/** Which rows are visible; '' for all. */
+function visible(rows: RowSelection, bind: Bind, chooses: boolean): string {
+  if (rows.kind === 'own') return `WHERE t.eperson = ${bind(rows.eperson)}`
+  if (rows.kind !== 'audiences') return ''
   // No index matches the expression, so rows are read in the order of the list instead of audience by audience.
-  const column = rows.collect ? 't.audience' : '(t.audience + 0)'
-  return { sql: `WHERE ${column} = ANY($${first}::integer[])`, values: [rows.ids] }
+  const column = rows.collect || chooses ? 't.audience' : '(t.audience + 0)'
+  return `WHERE ${column} = ANY(${bind(rows.ids)}::integer[])`
+}
+
+/** What a plan reads: the visible rows that fulfil the condition, and how its values are written. */
+interface Selection {
+  readonly entity: Entity
+  readonly dialect: Dialect
+  readonly from: string
+  readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
+}
+
+function select({ entity, where, shape }: Plan, tableOf: TableOf, bind: Bind): Selection {
+  const source = tableOf(entity)
+  const { isExposed, asText, rows, mayHaveLineBreaks, table } = source
+  const field = (name: string) => fieldCell(entity, name, { isExposed, asText, hidden: hiddenOf(source) })
+  const condition: Selection['condition'] = (one, cell) =>
+    compileCondition(one, { bind, cell, inner: inner => compileInner(inner, tableOf, bind) })
+  // With a condition PostgreSQL chooses the index.
+  const isFiltered = where !== null || shape.kind === 'rows'
+  const seen = visible(rows, bind, isFiltered)
+  const filter = where === null ? '' : `(${condition(where, ({ name }) => field(name))})`
+  // Rows have a WHERE to add to.
+  const open = shape.kind === 'rows' && seen === '' && filter === '' ? 'WHERE true' : seen
+  const clause = filter === '' ? open : `${open === '' ? 'WHERE' : `${open} AND`} ${filter}`
+  return {
+    entity,
+    dialect: createDialect({ bind, field, mayHaveLineBreaks }),
+    from: `FROM ${table} t ${clause}`,
+    condition,
+  }
 }
 
 /** Returns rows of one column, `json`: the record. PostgreSQL sorts nulls last ascending and first descending by default. */
-export function compilePage(
-  entity: Entity,
-  { table, asText, mayHaveLineBreaks, rows }: TableShape,
-  page: Page,
-): Statement {
+export function compilePage(plan: Plan, tableOf: TableOf, binder = createBinder<Value>('$')): Statement {
+  const { bind, values } = binder
+  const { page } = plan
+  const window = `LIMIT ${bind(page.limit)} OFFSET ${bind(page.offset)}`
+  if (plan.shape.kind === 'records')
+    return { sql: recordPage(plan, tableOf(plan.entity), tableOf, bind, window), values }
+  const selection = select(plan, tableOf, bind)
+  const { from, cells, order } = compileRows(plan.shape, selection)
+  const json = rowAsJson(plan.shape, cells, selection.dialect)
+  return { sql: `SELECT ${json} AS json ${from} ${orderClause(order)}${window}`, values }
+}
+
+const orderClause = (order: string) => (order === '' ? '' : `ORDER BY ${order} `)
+
+function recordPage(plan: Plan, source: TableShape, tableOf: TableOf, bind: Bind, window: string): string {
+  const { entity, page, where } = plan
   const { fields } = entity
-  const hidden = rows.kind === 'audiences' ? rows.hidden : undefined
+  const { rows, asText, mayHaveLineBreaks, table } = source
+  const hidden = hiddenOf(source)
   const columns = fields
     .map(({ name }) =>
-      maskOf(name, hidden) ? `${shown(name, hidden)} AS ${quoteName(name)}` : shown(name, hidden),
+      maskOf(name, hidden) ? `${shownColumn(name, hidden)} AS ${quoteName(name)}` : shownColumn(name, hidden),
     )
     .join(', ')
   // A column of the same name would shadow the row.
   const row = quoteName(unusedName(fields))
   const order = totalOrder(entity, page.order)
     .map(({ field, descending }) => {
-      const column = shown(field, hidden)
+      const column = shownColumn(field, hidden)
       const compared = asText.includes(field) ? `CAST(${column} AS TEXT) COLLATE "C"` : column
       return `${compared} ${descending ? 'DESC' : 'ASC'}`
     })
     .join(', ')
   const json = `CAST(row_to_json(${row}) AS TEXT)`
   const inOneLine = mayHaveLineBreaks ? `translate(${json}, chr(10) || chr(13), '  ')` : json
-  const where = condition(rows, 3)
-  const isCollected = rows.kind === 'audiences' && rows.collect
-  const from = isCollected ? `(SELECT * FROM ${table} t ${where.sql} OFFSET 0) t` : `${table} t ${where.sql}`
-  return {
-    // The inner select picks the rows of the page; only those are converted to JSON.
-    sql: `SELECT ${inOneLine} AS json FROM (SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT $1 OFFSET $2) ${row}`,
-    values: [page.limit, page.offset, ...where.values],
-  }
-}
-
-/** A column as it is shown (Q19). The text of what stays is not changed, so that both engines print the same bytes. */
-function shown(field: string, hidden: readonly string[] | undefined): string {
-  const column = `t.${quoteName(field)}`
-  const mask = maskOf(field, hidden)
-  if (mask === undefined) return column
-  if (mask.kind === 'null') return 'CAST(NULL AS TEXT)'
-  if (mask.kind === 'empty list') return "CAST('[]' AS JSON)"
-  return `(SELECT CAST('{' || coalesce(string_agg(CAST(to_json(m.key) AS TEXT) || ':' || CAST(m.value AS TEXT), ',' ORDER BY m.n), '') || '}' AS JSON)
-    FROM json_each(${column}) WITH ORDINALITY AS m (key, value, n) WHERE m.key NOT IN (${mask.fields.map(one => `'${one}'`).join(', ')}))`
+  const isCollected = where === null && rows.kind === 'audiences' && rows.collect
+  const from = isCollected
+    ? `FROM (SELECT * FROM ${table} t ${visible(rows, bind, false)} OFFSET 0) t`
+    : select(plan, tableOf, bind).from
+  // The inner select picks the rows of the page; only those are converted to JSON.
+  return `SELECT ${inOneLine} AS json FROM (SELECT ${columns} ${from} ORDER BY ${order} ${window}) ${row}`
 }
 
 /** A name that no field has. */
@@ -100,42 +139,62 @@ function unusedName(fields: Entity['fields']): string {
 }
 
 /**
- * Counts the records. If no total was requested, it counts only far enough to tell whether more follow the page.
- * @param first the number of the first placeholder, if this statement is part of another
+ * Counts the records or rows. If no total was requested, it counts only far enough to tell whether more follow the page.
+ * @param binder of the statement that this one is a part of
  */
-export function compileCount({ table, rows }: TableShape, page: Page, first = 1): Statement | undefined {
+export function compileCount(
+  plan: Plan,
+  tableOf: TableOf,
+  binder = createBinder<Value>('$'),
+): Statement | undefined {
+  const { page, where, shape, entity } = plan
   if (!page.total && page.limit === null) return undefined
-  if (rows.kind === 'audiences' || rows.kind === 'counted') return countAudiences(rows, first)
-  if (page.total) {
-    const where = condition(rows, first)
-    return { sql: `SELECT count(*) AS count FROM ${table} t ${where.sql}`, values: where.values }
-  }
-  const where = condition(rows, first + 1)
+  const { bind, values } = binder
+  const { rows } = tableOf(entity)
+  const isFiltered = where !== null || shape.kind === 'rows'
+  if (!isFiltered && (rows.kind === 'audiences' || rows.kind === 'counted'))
+    return { sql: countAudiences(rows, bind), values }
+  const most = page.total ? '' : ` LIMIT ${bind(lastNeeded(page))}`
+  const selection = select(plan, tableOf, bind)
+  const from = shape.kind === 'rows' ? compileRows(shape, selection).from : selection.from
   return {
-    sql: `SELECT count(*) AS count FROM (SELECT 1 FROM ${table} t ${where.sql} LIMIT $${first}) counted`,
-    values: [Math.min(page.offset + (page.limit ?? 0) + 1, Number.MAX_SAFE_INTEGER), ...where.values],
+    sql: page.total
+      ? `SELECT count(*) AS count ${from}`
+      : `SELECT count(*) AS count FROM (SELECT 1 ${from}${most}) counted`,
+    values,
   }
 }
 
-const countAudiences = (rows: Extract<RowSelection, { counter: string }>, first: number): Statement => ({
-  sql: `SELECT coalesce(CAST(sum(${rows.counter}) AS BIGINT), 0) AS count FROM carrel.audience${
-    rows.kind === 'audiences' ? ` WHERE id = ANY($${first}::integer[])` : ''
-  }`,
-  values: rows.kind === 'audiences' ? [rows.ids] : [],
-})
+const lastNeeded = ({ offset, limit }: Page) => Math.min(offset + (limit ?? 0) + 1, Number.MAX_SAFE_INTEGER)
+
+const countAudiences = (rows: Extract<RowSelection, { counter: string }>, bind: Bind) =>
+  `SELECT coalesce(CAST(sum(${rows.counter}) AS BIGINT), 0) AS count FROM carrel.audience${
+    rows.kind === 'audiences' ? ` WHERE id = ANY(${bind(rows.ids)}::integer[])` : ''
+  }`
 
 /** Returns one row: `body`, the page's records joined by the separator, and `count` as from `compileCount`. */
-export function compileShortPage(
-  entity: Entity,
-  source: TableShape,
-  page: Page,
-  separator: string,
-): Statement {
-  const records = compilePage(entity, source, page)
-  const joiner = records.values.length + 1
-  const count = compileCount(source, page, joiner + 1)
+export function compileShortPage(plan: Plan, tableOf: TableOf, separator: string): Statement {
+  const binder = createBinder<Value>('$')
+  const records = compilePage(plan, tableOf, binder)
+  const joiner = binder.bind(separator)
+  const count = compileCount(plan, tableOf, binder)
   return {
-    sql: `SELECT ${count ? `(${count.sql})` : 'NULL'} AS count, (SELECT string_agg(json, $${joiner}) FROM (${records.sql}) page) AS body`,
-    values: [...records.values, separator, ...(count?.values ?? [])],
+    sql: `SELECT ${count ? `(${count.sql})` : 'NULL'} AS count, (SELECT string_agg(json, ${joiner}) FROM (${records.sql}) page) AS body`,
+    values: binder.values,
+  }
+}
+
+/** The rows of a subquery, each with values `c0`, `c1`, …: with its own visibility and hidden fields (Q11, Q19). */
+function compileInner(plan: Plan, tableOf: TableOf, bind: Bind) {
+  const { shape, page } = plan
+  if (shape.kind !== 'rows') throw new Error('a subquery selects values')
+  const selection = select(plan, tableOf, bind)
+  const { from, cells, order } = compileRows(shape, selection)
+  const columns = cells.map(({ sql }, at) => `${sql} AS c${at}`).join(', ')
+  const isCut = page.limit !== null || page.offset > 0
+  const window = isCut ? ` ${orderClause(order)}LIMIT ${bind(page.limit)} OFFSET ${bind(page.offset)}` : ''
+  return {
+    sql: `SELECT ${columns} ${from}${window}`,
+    cells: cells.map(({ sort: _, indexed: __, ...cell }, at): Cell => ({ ...cell, sql: `i.c${at}` })),
   }
 }

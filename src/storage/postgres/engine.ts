@@ -1,9 +1,9 @@
 import { createFairQueue } from '../../lib/fair-queue.ts'
-import type { Entity } from '../../model/entities.ts'
 import { keyringOf } from '../../model/keys.ts'
 import type { Thread } from '../../threads/thread.ts'
 import { partFor, type Shared } from '../shared/event-loops.ts'
 import { type KeptTrail, keepTrail } from '../shared/keep-trail.ts'
+import { entitiesIn } from '../shared/plan-shape.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import type { Storage } from '../storage.ts'
 import { postgresAccounts } from './accounts.ts'
@@ -108,10 +108,12 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     queue: turns,
   })
   const listTable = createTableListings({
-    databases: ({ source }: Entity) => {
-      if (source.kind === 'exposed') return databases.map(database => database.exposed)
+    databases: plan => {
+      if (plan.entity.source.kind === 'exposed') return databases.map(database => database.exposed)
       // Row visibility is always read from the primary, because a replica may lag.
-      const needsPrimary = source.kind === 'table' && source.rows === 'audience'
+      const needsPrimary = entitiesIn(plan).some(
+        ({ source }) => source.kind === 'table' && source.rows === 'audience',
+      )
       return (needsPrimary ? databases.slice(-1) : databases).map(database => database.own)
     },
     listings: shared.listings,

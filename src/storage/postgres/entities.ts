@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { builtInEntities } from '../../model/built-in-entities.ts'
-import type { Entity, ReadRule, Source } from '../../model/entities.ts'
+import type { Entity, ReadRule } from '../../model/entities.ts'
+import type { Plan } from '../../model/plan.ts'
+import type { Viewer } from '../../model/readers.ts'
 import type { Entities, ExposeRequest } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { createRecordListings, type RecordPlan } from '../shared/record-listings.ts'
@@ -10,7 +12,8 @@ import type { RecordSource } from '../shared/record-source.ts'
 import { viewPrefixes } from '../shared/row-visibility.ts'
 import { sortRecords } from '../shared/sort-records.ts'
 import type { PostgresAudiences } from './audiences.ts'
-import { quoteName, type RowSelection, type TableShape } from './compile.ts'
+import { quoteName } from './cells.ts'
+import type { RowSelection, TableOf, TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import {
   changeReadRule,
@@ -104,6 +107,24 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     await sweep().catch(() => {})
     return read
   }
+  /** The tables that a plan may read. Those of subqueries are never collected: PostgreSQL chooses how it joins. */
+  async function tablesFor({ entity, page }: Plan, viewer: Viewer): Promise<TableOf> {
+    const { source } = entity
+    const outer =
+      source.kind === 'table'
+        ? tableShape(entity, await audiences.selectRows(source, viewer, page))
+        : undefined
+    return inner => {
+      if (inner === entity && outer !== undefined) return outer
+      // Exposed tables are read by a role that may read nothing else, so others' values are read before.
+      if (inner.source.kind !== source.kind) throw new Error('a statement reads tables of one kind')
+      return tableShape(
+        inner,
+        inner.source.kind === 'table' ? audiences.visibleRows(inner.source, viewer) : allRows,
+      )
+    }
+  }
+
   // A failed removal is retried later.
   const sweeping = setInterval(() => void sweep().catch(() => {}), sweepInterval)
   sweeping.unref()
@@ -115,11 +136,9 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       return entities
     },
     list: async (plan, viewer, format, client) => {
-      const { entity, page } = plan
-      const { source } = entity
-      if (source.kind === 'records') return records.list(plan as RecordPlan, format, client)
-      const rows = source.kind === 'table' ? await audiences.selectRows(source, viewer, page) : allRows
-      return listTable(entity, tableShape(entity, source, rows), page, format, client)
+      const { entity } = plan
+      if (entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
+      return listTable(plan, await tablesFor(plan, viewer), format, client)
     },
     publish: (entity, lines, event) => changing(db => publishEntity(pool, db, entity, lines, event)),
     openVersion: async ({ source }) => ({
@@ -150,19 +169,23 @@ export function postgresEntities(parts: Parts): PostgresEntities {
 
 const allRows: RowSelection = { kind: 'all' }
 
-function tableShape(
-  { fields }: Entity,
-  source: Exclude<Source, { kind: 'records' }>,
-  rows: RowSelection,
-): TableShape {
+function tableShape({ fields, source }: Entity, rows: RowSelection): TableShape {
+  if (source.kind === 'records') throw new Error('an imported entity is no table')
   if (source.kind === 'table')
     return {
       table: `carrel.${quoteName(`${rows.kind === 'counted' ? '' : viewPrefixes[rows.kind]}${source.table}`)}`,
+      isExposed: false,
       rows,
       // As in the embedded store, which keeps JSON as text.
       asText: fields.filter(field => field.type === 'json').map(field => field.name),
       mayHaveLineBreaks: false,
     }
   const { schema, table, asText } = source
-  return { table: `${quoteName(schema)}.${quoteName(table)}`, asText, mayHaveLineBreaks: true, rows }
+  return {
+    table: `${quoteName(schema)}.${quoteName(table)}`,
+    isExposed: true,
+    asText,
+    mayHaveLineBreaks: true,
+    rows,
+  }
 }

@@ -1,13 +1,15 @@
 import type { Counter } from '../../lib/counter.ts'
 import type { Client, FairQueue } from '../../lib/fair-queue.ts'
-import type { Entity, Page } from '../../model/entities.ts'
+import type { Field, Page } from '../../model/entities.ts'
+import type { Plan } from '../../model/plan.ts'
 import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { isShortPage } from '../../model/short-pages.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { Listing } from '../entities.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
+import { csvFields } from '../shared/plan-shape.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
-import { compileCount, compilePage, compileShortPage, type TableShape } from './compile.ts'
+import { compileCount, compilePage, compileShortPage, type TableOf } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
@@ -29,7 +31,7 @@ export interface TableDatabase {
 
 interface Parts {
   /** The databases to read from, in this order: the next one only if one can't answer. */
-  readonly databases: (entity: Entity) => readonly TableDatabase[]
+  readonly databases: (plan: Plan) => readonly TableDatabase[]
   /** For long listings. Each holds a connection, however slow its client is. */
   readonly places: FairQueue
   /** Counts them. */
@@ -40,9 +42,8 @@ interface Parts {
 }
 
 export type ListTable = (
-  entity: Entity,
-  source: TableShape,
-  page: Page,
+  plan: Plan,
+  tableOf: TableOf,
   format: RecordFormat,
   client: Client,
 ) => Promise<Listing>
@@ -56,19 +57,18 @@ export function createTableListings({ databases, listings, places, worker, queue
 
   async function listShort(
     database: TableDatabase,
-    entity: Entity,
-    source: TableShape,
-    page: Page,
+    plan: Plan,
+    tableOf: TableOf,
     format: RecordFormat,
     client: Client,
   ) {
-    const { sql, values } = compileShortPage(entity, source, page, separators[format])
+    const { sql, values } = compileShortPage(plan, tableOf, separators[format])
     const signal = client.signal()
     const read = async (db: Connection) => {
       const stopWatching = cancelOnDisconnect(db, database, signal)
       try {
         if (database.setup !== '') await db.exec(database.setup)
-        const rows = isOrdered(page) ? db.unnamedRows : db.rows
+        const rows = isShaped(plan) ? db.unnamedRows : db.rows
         const [row] = await rows<{ count: number | null; body: string | null }>(sql, ...values)
         return row
       } finally {
@@ -76,14 +76,13 @@ export function createTableListings({ databases, listings, places, worker, queue
       }
     }
     const row = await queue.run(client, () => database.pool.use(read))
-    return listingOf(page, row?.count ?? null, Buffer.from(row?.body ?? ''))
+    return listingOf(plan.page, row?.count ?? null, Buffer.from(row?.body ?? ''))
   }
 
   async function listLong(
     database: TableDatabase,
-    entity: Entity,
-    source: TableShape,
-    page: Page,
+    plan: Plan,
+    tableOf: TableOf,
     format: RecordFormat,
     client: Client,
   ) {
@@ -107,18 +106,23 @@ export function createTableListings({ databases, listings, places, worker, queue
       stopWatching = cancelOnDisconnect(db, database, signal)
       // The total and the cursor read the same snapshot.
       await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const counted = compileCount(source, page)
-      const [row] = counted ? await db.rows<{ count: number }>(counted.sql, ...counted.values) : []
-      const { sql, values } = compilePage(entity, source, page)
+      const counted = compileCount(plan, tableOf)
+      const [row] = counted ? await db.unnamedRows<{ count: number }>(counted.sql, ...counted.values) : []
+      const { sql, values } = compilePage(plan, tableOf)
       await db.unnamedRows(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
-      return listingOf(page, row?.count ?? null, pieces(db, entity, format, close))
+      return listingOf(plan.page, row?.count ?? null, pieces(db, csvFields(plan), format, close))
     } catch (error) {
       await close()
       throw error
     }
   }
 
-  async function* pieces(db: Connection, entity: Entity, format: RecordFormat, close: () => Promise<void>) {
+  async function* pieces(
+    db: Connection,
+    fields: readonly Field[],
+    format: RecordFormat,
+    close: () => Promise<void>,
+  ) {
     try {
       for (let count = firstFetched; ; ) {
         const rows = await db.rows<{ json: string }>(`FETCH ${count} FROM page`)
@@ -126,7 +130,7 @@ export function createTableListings({ databases, listings, places, worker, queue
         const json = rows.map(row => row.json)
         const piece =
           format === 'csv'
-            ? await worker().call('csv', json.join(','), entity.fields)
+            ? await worker().call('csv', json.join(','), fields)
             : joinPieces(json, separators[format])
         yield piece
         count = floorToPowerOfTwo(
@@ -138,16 +142,17 @@ export function createTableListings({ databases, listings, places, worker, queue
     }
   }
 
-  return async (entity, source, page, format, client) => {
-    const list = isShortPage(page, format) ? listShort : listLong
-    return withReplicaFallback(databases(entity), database =>
-      list(database, entity, source, page, format, client),
+  return async (plan, tableOf, format, client) => {
+    const list = isShortPage(plan.page, format) ? listShort : listLong
+    return withReplicaFallback(databases(plan), database =>
+      list(database, plan, tableOf, format, client),
     )
   }
 }
 
-/** Whether the client has asked for an order, so that the statement is one of very many. */
-const isOrdered = ({ order }: Page) => order.length > 0
+/** Whether the client has asked for an order or anything else that makes the statement one of very many. */
+const isShaped = ({ where, shape, page }: Plan) =>
+  where !== null || shape.kind === 'rows' || page.order.length > 0
 
 /** Keeps the number of different values small, because each makes a prepared statement of its own. */
 const floorToPowerOfTwo = (count: number) => 2 ** Math.max(0, Math.floor(Math.log2(count)))

@@ -58,11 +58,12 @@ function planOf({ text, membership }: EpersonSearch, { offset, limit }: Window):
           : others
   return {
     counts: { sql: `SELECT ${seen} AS seen, ${everybody} AS "all"`, values },
-    page: text === '' && membership === null ? pageOfAll : page(inOrder),
-    collectedPage: membership?.is
-      ? page(from('uuid IN (SELECT eperson FROM membership WHERE epersongroup = ?)'))
+    scan: { page: text === '' && membership === null ? pageOfAll : page(inOrder), total: null },
+    collect: membership?.is
+      ? { page: page(from('uuid IN (SELECT eperson FROM membership WHERE epersongroup = ?)')), total: null }
       : null,
     end: offset + limit,
+    isFiltered: false,
   }
 }
 
@@ -78,12 +79,16 @@ export function findGroups(
       : ['epersongroup WHERE uuid = ? OR instr(name_key, ?) > 0', [text, text]]
   const plan: TablePlan = {
     counts: { sql: `SELECT count(*) AS seen, 0 AS "all" FROM ${from}`, values },
-    page: {
-      sql: `${json('uuid', 'name')} FROM ${from} ORDER BY name LIMIT ? OFFSET ?`,
-      values: [...values, limit, offset],
+    scan: {
+      page: {
+        sql: `${json('uuid', 'name')} FROM ${from} ORDER BY name LIMIT ? OFFSET ?`,
+        values: [...values, limit, offset],
+      },
+      total: null,
     },
-    collectedPage: null,
+    collect: null,
     end: offset + limit,
+    isFiltered: false,
   }
   return read<Group>(parts, plan, text !== '', client)
 }

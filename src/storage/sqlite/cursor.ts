@@ -7,6 +7,7 @@ import { pieceBytes } from '../shared/page-limits.ts'
 import { limited, mayGoOn, type Stop } from '../shared/statement-limits.ts'
 import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './driver.ts'
+import { queryFunctions } from './functions.ts'
 
 /** In KiB. A cursor reads each page of the file once. */
 const cursorCache = 64
@@ -47,7 +48,12 @@ type Counts = { seen: number | null; all: number | null }
 export function choose(db: Database, plan: TablePlan) {
   const { counts } = plan
   const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }
-  return { total: counts && (seen ?? 0), ...choosePage(plan, seen ?? 0, all ?? 0) }
+  const { access, reads } = choosePage(plan, seen ?? 0, all ?? 0)
+  const total = () => {
+    if (access.total === null) return plan.isFiltered ? null : counts && (seen ?? 0)
+    return db.get<{ count: number }>(access.total.sql, ...access.total.values)?.count ?? 0
+  }
+  return { page: access.page, reads, total }
 }
 
 /** Those of this thread that read a snapshot. */
@@ -64,11 +70,14 @@ export function openCursor(
   stop: Stop,
 ): Cursor {
   // It has its own connection: it keeps reading its snapshot while other reads see the newest state.
-  const db = openDatabase(file, { mode: 'read', cache: cursorCache, mayGoOn })
+  const db = openDatabase(file, { mode: 'read', cache: cursorCache, mayGoOn, ...queryFunctions })
   try {
     db.exec('BEGIN')
-    const { total, statement } = limited(stop, () => choose(db, plan))
-    const rows = db.iterate(statement.sql, ...statement.values)
+    const { total, page } = limited(stop, () => {
+      const chosen = choose(db, plan)
+      return { ...chosen, total: chosen.total() }
+    })
+    const rows = db.iterate(page.sql, ...page.values)
     return { total, ...cursorOver(file, folder, db, rows, toPiece) }
   } catch (error) {
     db.close()

@@ -1,7 +1,15 @@
 import { type Database, type OpenOptions, openSqlite } from '../../lib/sqlite.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 
-export { type Database, type Prepared, type Row, tick, transaction } from '../../lib/sqlite.ts'
+export {
+  type Database,
+  type OpenOptions,
+  type Prepared,
+  type Row,
+  type SqlValue,
+  tick,
+  transaction,
+} from '../../lib/sqlite.ts'
 
 /** @throws StoreUnavailable, like each statement, if the file can't be opened, is locked, or the disk is full */
 export const openDatabase = (path: string, options: OpenOptions): Database =>

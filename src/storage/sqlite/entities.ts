@@ -3,7 +3,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
-import type { Entity, Field, ReadRule } from '../../model/entities.ts'
+import type { Entity, Field, ReadRule, TableSource } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { Entities, RecordEntity } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
@@ -119,17 +119,10 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
   return {
     all,
     list: async (plan, viewer, format, client) => {
-      const { entity, page } = plan
-      return entity.source.kind === 'table'
-        ? listTable(
-            entity,
-            entity.source,
-            page,
-            visibleRows(entity.source, viewer, audiencesOf, parts.hiddenMetadata),
-            format,
-            client,
-          )
-        : records.list(plan as RecordPlan, format, client)
+      const { entity } = plan
+      if (entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
+      const visible = (source: TableSource) => visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
+      return listTable(plan, visible, format, client)
     },
     publish: async (entity, lines, event) => {
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`

@@ -14,6 +14,7 @@ import { limited, limitStatements, mayGoOn, type Stop } from '../shared/statemen
 import type { TablePlan } from './compile.ts'
 import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
 import { type Database, openDatabase } from './driver.ts'
+import { queryFunctions } from './functions.ts'
 import {
   openRecords,
   packRecords,
@@ -35,7 +36,7 @@ const pageConnections = new Map<string, Database>()
 function pageConnection(file: string): Database {
   const open = pageConnections.get(file)
   if (open) return open
-  const db = openDatabase(file, { mode: 'read', cache: 8_000, mayGoOn })
+  const db = openDatabase(file, { mode: 'read', cache: 8_000, mayGoOn, ...queryFunctions })
   pageConnections.set(file, db)
   return db
 }
@@ -50,10 +51,10 @@ function inSnapshot<T>(file: string, stop: Stop, work: (db: Database) => T): T {
   }
 }
 
-function pageOf(db: Database, { total, statement }: ReturnType<typeof choose>, separator: string) {
-  const rows = db.all<{ json: string }>(statement.sql, ...statement.values)
+function pageOf(db: Database, { total, page }: ReturnType<typeof choose>, separator: string) {
+  const rows = db.all<{ json: string }>(page.sql, ...page.values)
   return {
-    total,
+    total: total(),
     body: joinPieces(
       rows.map(({ json }) => json),
       separator,

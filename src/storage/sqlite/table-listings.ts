@@ -1,13 +1,14 @@
 import type { Counter } from '../../lib/counter.ts'
 import type { Client } from '../../lib/fair-queue.ts'
-import type { Entity, Page, TableSource } from '../../model/entities.ts'
+import type { Page } from '../../model/entities.ts'
+import type { Plan } from '../../model/plan.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
 import { isShortPage } from '../../model/short-pages.ts'
 import type { Listing } from '../entities.ts'
-import type { VisibleRows } from '../shared/row-visibility.ts'
+import { csvFields, isByKey } from '../shared/plan-shape.ts'
 import { whilePresent } from '../shared/while-present.ts'
-import { compileTable, type TablePlan } from './compile.ts'
+import { compileTable, type Statement, type Visible } from './compile.ts'
 import type { StoreFile } from './cursor.ts'
 import type { Database } from './driver.ts'
 import { nearby, readPage } from './pages.ts'
@@ -29,12 +30,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
   /** Whether the rows of an order have to be sorted, by the order and by which rows are visible. */
   const sorting = new WeakMap<Page['order'], Map<string, boolean>>()
 
-  function hasToSort(
-    page: Page,
-    entity: Entity,
-    kind: VisibleRows['kind'],
-    { sql, values }: TablePlan['page'],
-  ): boolean {
+  function hasToSort({ entity, page }: Plan, kind: string, { sql, values }: Statement): boolean {
     if (page.order.length === 0) return false
     const known = sorting.get(page.order) ?? new Map<string, boolean>()
     sorting.set(page.order, known)
@@ -45,28 +41,28 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
   }
 
   // https://sqlite.org/eqp.html: "USE TEMP B-TREE FOR ORDER BY", or for its last terms.
-  const explain = (sql: string, values: TablePlan['page']['values']) =>
+  const explain = (sql: string, values: Statement['values']) =>
     db
       .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
       .some(({ detail }) => /^USE TEMP B-TREE/.test(detail))
 
-  return async (
-    entity: Entity,
-    source: TableSource,
-    page: Page,
-    rows: VisibleRows,
-    format: RecordFormat,
-    client: Client,
-  ): Promise<Listing> => {
-    const plan = compileTable(entity, source, page, rows)
+  /** Nobody knows how many rows a condition needs, unless it names the key. */
+  const mayTakeLong = (plan: Plan, kind: string, scan: Statement) =>
+    plan.where === null && plan.shape.kind === 'records'
+      ? plan.page.offset > nearby || hasToSort(plan, kind, scan)
+      : !isByKey(plan)
+
+  return async (plan: Plan, visible: Visible, format: RecordFormat, client: Client): Promise<Listing> => {
+    const { entity, page } = plan
+    const compiled = compileTable(plan, visible)
     const listing = (total: number | null, body: Listing['body']): Listing => ({
-      total: total ?? undefined,
+      total: page.total || !compiled.isFiltered ? (total ?? undefined) : undefined,
       more: total === null || page.limit === null ? undefined : page.offset + page.limit < total,
       body,
     })
     if (isShortPage(page, format)) {
-      const isLong = page.offset > nearby || hasToSort(page, entity, rows.kind, plan.page)
-      const wanted = { file: store.file, plan, separator: separators[format], isLong }
+      const isLong = mayTakeLong(plan, compiled.collect ? 'audiences' : entity.name, compiled.scan.page)
+      const wanted = { file: store.file, plan: compiled, separator: separators[format], isLong }
       const { total, body } = await readPage(readerThreads, wanted, client)
       return listing(total, body)
     }
@@ -74,7 +70,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
     const { reader, cursor, total } = await readerThreads.long(client, reader =>
       whilePresent(client, async stop => ({
         reader,
-        ...(await reader.call('open', store, plan, format, entity.fields, stop)),
+        ...(await reader.call('open', store, compiled, format, csvFields(plan), stop)),
       })),
     )
     return listing(total, pieces(reader, cursor, client))

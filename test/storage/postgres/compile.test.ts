@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entity, Page } from '../../../src/model/entities.ts'
+import { listOf } from '../../../src/model/plan.ts'
+import { quoteName } from '../../../src/storage/postgres/cells.ts'
 import {
   compileCount,
   compilePage,
   compileShortPage,
-  quoteName,
   type RowSelection,
   type TableShape,
 } from '../../../src/storage/postgres/compile.ts'
@@ -22,6 +23,7 @@ const entity: Entity = {
 }
 const shape = (rows: RowSelection, more: Partial<TableShape> = {}): TableShape => ({
   table: 'carrel."people"',
+  isExposed: false,
   asText: [],
   mayHaveLineBreaks: false,
   rows,
@@ -38,38 +40,57 @@ const records = (from: string, order: string) =>
   `SELECT CAST(row_to_json("record") AS TEXT) AS json FROM (SELECT t."id", t."full name" FROM ${from} ORDER BY ${order} LIMIT $1 OFFSET $2) "record"`
 
 test('Q6 on PostgreSQL a page without an order is in the order of the key', () => {
-  assert.deepEqual(compilePage(entity, shape({ kind: 'all' }), everything), {
-    sql: records('carrel."people" t ', 't."id" ASC'),
-    values: [null, 0],
-  })
-  assert.equal(compileCount(shape({ kind: 'all' }), everything), undefined)
+  assert.deepEqual(
+    compilePage(listOf(entity, everything), () => shape({ kind: 'all' })),
+    {
+      sql: records('carrel."people" t ', 't."id" ASC'),
+      values: [null, 0],
+    },
+  )
+  assert.equal(
+    compileCount(listOf(entity, everything), () => shape({ kind: 'all' })),
+    undefined,
+  )
 })
 
 test('Q2 Q3 Q4 Q5 Q6 on PostgreSQL a short page is one statement: its order, then the key, and the total of the whole table', () => {
   const inner = records('carrel."people" t ', 't."full name" DESC, t."id" ASC')
-  assert.deepEqual(compileShortPage(entity, shape({ kind: 'all' }), page, ','), {
-    sql: `SELECT (SELECT count(*) AS count FROM carrel."people" t ) AS count, (SELECT string_agg(json, $3) FROM (${inner}) page) AS body`,
-    values: [20, 40, ','],
-  })
-  assert.deepEqual(compileShortPage(entity, shape({ kind: 'all' }), { ...page, total: false }, ','), {
-    sql: `SELECT (SELECT count(*) AS count FROM (SELECT 1 FROM carrel."people" t  LIMIT $4) counted) AS count, (SELECT string_agg(json, $3) FROM (${inner}) page) AS body`,
-    values: [20, 40, ',', 61],
-  })
+  assert.deepEqual(
+    compileShortPage(listOf(entity, page), () => shape({ kind: 'all' }), ','),
+    {
+      sql: `SELECT (SELECT count(*) AS count FROM carrel."people" t ) AS count, (SELECT string_agg(json, $3) FROM (${inner}) page) AS body`,
+      values: [20, 40, ','],
+    },
+  )
+  assert.deepEqual(
+    compileShortPage(listOf(entity, { ...page, total: false }), () => shape({ kind: 'all' }), ','),
+    {
+      sql: `SELECT (SELECT count(*) AS count FROM (SELECT 1 FROM carrel."people" t  LIMIT $4) counted) AS count, (SELECT string_agg(json, $3) FROM (${inner}) page) AS body`,
+      values: [20, 40, ',', 61],
+    },
+  )
 })
 
 test('Q6 Q17 on PostgreSQL each field is compared once, and none after the key', () => {
   const order = ['full name', 'id', 'other'].map(field => ({ field, descending: true }))
-  const { sql } = compilePage(entity, shape({ kind: 'all' }), { ...everything, order })
+  const { sql } = compilePage(listOf(entity, { ...everything, order }), () => shape({ kind: 'all' }))
   assert.equal(/ORDER BY (.*) LIMIT/.exec(sql)?.[1], 't."full name" DESC, t."id" DESC')
 })
 
 test('Q11 on PostgreSQL rows about somebody else are in neither the page nor the total', () => {
   const own = shape({ kind: 'own', eperson: 'e' }, { table: 'carrel."own_people"' })
-  assert.deepEqual(compileShortPage(entity, own, { ...page, order: [] }, ','), {
-    sql: `SELECT (SELECT count(*) AS count FROM carrel."own_people" t WHERE t.eperson = $5) AS count, (SELECT string_agg(json, $4) FROM (${records('carrel."own_people" t WHERE t.eperson = $3', 't."id" ASC')}) page) AS body`,
-    values: [20, 40, 'e', ',', 'e'],
-  })
-  const { sql, values } = compileShortPage(entity, own, { ...page, order: [], total: false }, ',')
+  assert.deepEqual(
+    compileShortPage(listOf(entity, { ...page, order: [] }), () => own, ','),
+    {
+      sql: `SELECT (SELECT count(*) AS count FROM carrel."own_people" t WHERE t.eperson = $5) AS count, (SELECT string_agg(json, $4) FROM (${records('carrel."own_people" t WHERE t.eperson = $3', 't."id" ASC')}) page) AS body`,
+      values: [20, 40, 'e', ',', 'e'],
+    },
+  )
+  const { sql, values } = compileShortPage(
+    listOf(entity, { ...page, order: [], total: false }),
+    () => own,
+    ',',
+  )
   assert.match(sql, /WHERE t\.eperson = \$6 LIMIT \$5\) counted/)
   assert.deepEqual(values, [20, 40, 'e', ',', 61, 'e'])
 })
@@ -77,7 +98,7 @@ test('Q11 on PostgreSQL rows about somebody else are in neither the page nor the
 test('Q11 on PostgreSQL the audiences of a viewer are values of the page and of the total', () => {
   const seen = (collect: boolean) =>
     shape({ kind: 'audiences', ids: [1, 7], counter: 'items', collect }, { table: 'carrel."seen_items"' })
-  const { sql, values } = compileShortPage(entity, seen(false), page, ',')
+  const { sql, values } = compileShortPage(listOf(entity, page), () => seen(false), ',')
   assert.match(sql, /WHERE \(t\.audience \+ 0\) = ANY\(\$3::integer\[\]\) ORDER BY/)
   assert.match(
     sql,
@@ -85,7 +106,7 @@ test('Q11 on PostgreSQL the audiences of a viewer are values of the page and of 
   )
   assert.deepEqual(values, [20, 40, [1, 7], ',', [1, 7]])
   assert.match(
-    compilePage(entity, seen(true), page).sql,
+    compilePage(listOf(entity, page), () => seen(true)).sql,
     /FROM \(SELECT \* FROM carrel\."seen_items" t WHERE t\.audience = ANY\(\$3::integer\[\]\) OFFSET 0\) t ORDER BY/,
   )
 })
@@ -94,7 +115,11 @@ test('Q6 Q7 on PostgreSQL names with $1, quotes, % and spaces stay the names tha
   const name = `a$1 "b' 100%`
   const odd: Entity = { ...entity, key: name, fields: [{ name, type: 'text', nullable: false }] }
   const table = `${quoteName('s$2')}.${quoteName('price$1')}`
-  const { sql, values } = compileShortPage(odd, shape({ kind: 'all' }, { table, asText: [name] }), page, ',')
+  const { sql, values } = compileShortPage(
+    listOf(odd, page),
+    () => shape({ kind: 'all' }, { table, asText: [name] }),
+    ',',
+  )
   assert.ok(sql.includes(`SELECT count(*) AS count FROM "s$2"."price$1" t `), sql)
   assert.ok(sql.includes(`SELECT t."a$1 ""b' 100%" FROM "s$2"."price$1" t `), sql)
   assert.ok(

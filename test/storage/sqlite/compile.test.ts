@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entity, Page, TableSource } from '../../../src/model/entities.ts'
+import { listOf } from '../../../src/model/plan.ts'
+import type { VisibleRows } from '../../../src/storage/shared/row-visibility.ts'
 import { choosePage, compileTable } from '../../../src/storage/sqlite/compile.ts'
 import { tick } from '../../../src/storage/sqlite/driver.ts'
 
@@ -17,19 +19,26 @@ const entity: Entity = {
   ],
   source,
 }
+const compile = (of: Entity, source: TableSource, page: Page, rows: VisibleRows) =>
+  compileTable(listOf({ ...of, source }, page), () => rows)
+
 const everything: Page = { order: [], offset: 0, limit: null, total: false }
-const columns = `'id', "id", 'full name', "full name", 'enabled', json(iif("enabled", 'true', 'false')), 'groups', json("groups")`
+const columns = `'id', t."id", 'full name', t."full name", 'enabled', json(iif(t."enabled", 'true', 'false')), 'groups', json(t."groups")`
 const all = { kind: 'all' } as const
 
 test('Q6 a page without an order is in the order of the key', () => {
-  assert.deepEqual(compileTable(entity, source, everything, all), {
+  assert.deepEqual(compile(entity, source, everything, all), {
     counts: null,
-    page: {
-      sql: `SELECT json_object(${columns}) AS json FROM "people" WHERE ${tick} ORDER BY "id" LIMIT ? OFFSET ?`,
-      values: [-1, 0],
+    scan: {
+      page: {
+        sql: `SELECT json_object(${columns}) AS json FROM "people" AS t WHERE ${tick} ORDER BY t."id" LIMIT ?1 OFFSET ?2`,
+        values: [-1, 0],
+      },
+      total: null,
     },
-    collectedPage: null,
+    collect: null,
     end: null,
+    isFiltered: false,
   })
 })
 
@@ -43,45 +52,48 @@ test('Q2 Q3 Q4 Q5 Q6 a page has its order, then the key, its window as values, a
     limit: 20,
     total: true,
   }
-  const plan = compileTable(entity, source, page, all)
-  assert.deepEqual(plan.page, {
-    sql: `SELECT json_object(${columns}) AS json FROM "people" WHERE ${tick} ORDER BY "full name" IS NULL DESC, "full name" DESC, "enabled", "id" LIMIT ? OFFSET ?`,
+  const plan = compile(entity, source, page, all)
+  assert.deepEqual(plan.scan.page, {
+    sql: `SELECT json_object(${columns}) AS json FROM "people" AS t WHERE ${tick} ORDER BY t."full name" IS NULL DESC, t."full name" DESC, t."enabled", t."id" LIMIT ?1 OFFSET ?2`,
     values: [20, 40],
   })
-  assert.deepEqual(plan.counts, { sql: 'SELECT count(*) AS seen, 0 AS "all" FROM "people" ', values: [] })
+  assert.deepEqual(plan.counts, { sql: 'SELECT count(*) AS seen, 0 AS "all" FROM "people" AS t', values: [] })
   assert.equal(plan.end, 60)
 })
 
 test('Q6 Q17 each field is compared once, and none after the key', () => {
   const order = (...fields: string[]) => {
     const page = { ...everything, order: fields.map(field => ({ field, descending: true })) }
-    return /ORDER BY (.*) LIMIT/.exec(compileTable(entity, source, page, all).page.sql)?.[1]
+    return /ORDER BY (.*) LIMIT/.exec(compile(entity, source, page, all).scan.page.sql)?.[1]
   }
-  assert.equal(order('id', 'full name', 'enabled'), '"id" DESC')
-  assert.equal(order('enabled', 'id', 'groups'), '"enabled" DESC, "id" DESC')
-  assert.equal(order('enabled'), '"enabled" DESC, "id"')
+  assert.equal(order('id', 'full name', 'enabled'), 't."id" DESC')
+  assert.equal(order('enabled', 'id', 'groups'), 't."enabled" DESC, t."id" DESC')
+  assert.equal(order('enabled'), 't."enabled" DESC, t."id"')
 })
 
 test('Q7 quotes in a name are escaped', () => {
   const odd: Entity = { ...entity, key: `a"b'c`, fields: [{ name: `a"b'c`, type: 'text', nullable: false }] }
   assert.equal(
-    compileTable(odd, { ...source, table: 'x"y' }, everything, all).page.sql,
-    `SELECT json_object('a"b''c', "a""b'c") AS json FROM "x""y" WHERE ${tick} ORDER BY "a""b'c" LIMIT ? OFFSET ?`,
+    compile(odd, { ...source, table: 'x"y' }, everything, all).scan.page.sql,
+    `SELECT json_object('a"b''c', t."a""b'c") AS json FROM "x""y" AS t WHERE ${tick} ORDER BY t."a""b'c" LIMIT ?1 OFFSET ?2`,
   )
 })
 
 test('Q11 rows about somebody else are in neither the page nor the total', () => {
   const page: Page = { ...everything, limit: 5 }
-  const plan = compileTable(entity, { ...source, rows: 'own' }, page, { kind: 'own', eperson: 'e' })
-  assert.match(plan.page.sql, / FROM "own_people" WHERE eperson = \? AND .* ORDER BY "id" LIMIT/)
-  assert.deepEqual(plan.page.values, ['e', 5, 0])
+  const plan = compile(entity, { ...source, rows: 'own' }, page, { kind: 'own', eperson: 'e' })
+  assert.match(
+    plan.scan.page.sql,
+    / FROM "own_people" AS t WHERE .* AND t\.eperson = \?1 ORDER BY t\."id" LIMIT/,
+  )
+  assert.deepEqual(plan.scan.page.values, ['e', 5, 0])
   assert.deepEqual(plan.counts?.values, ['e'])
 })
 
 test('Q11 the rows of a viewer who sees a small share are collected and sorted; otherwise the list is scanned in order', () => {
   const audiences: TableSource = { kind: 'table', table: 'items', rows: 'audience' }
   const plan = (limit: number | null) =>
-    compileTable(entity, audiences, { ...everything, limit }, { kind: 'audiences', ids: [1, 7] })
+    compile(entity, audiences, { ...everything, limit }, { kind: 'audiences', ids: [1, 7] })
   for (const [visible, limit, collects] of [
     [10, 10, true],
     [3_000, 10, true],
@@ -91,9 +103,9 @@ test('Q11 the rows of a viewer who sees a small share are collected and sorted; 
     [0, 1, true],
   ] as const) {
     const compiled = plan(limit)
-    const { statement: chosen } = choosePage(compiled, visible, 1_000_000)
-    assert.equal(chosen, collects ? compiled.collectedPage : compiled.page, `${visible} ${limit}`)
-    assert.deepEqual(chosen.values, ['[1,7]', limit ?? -1, 0])
+    const { access: chosen } = choosePage(compiled, visible, 1_000_000)
+    assert.equal(chosen, collects ? compiled.collect : compiled.scan, `${visible} ${limit}`)
+    assert.deepEqual(chosen.page.values, ['[1,7]', limit ?? -1, 0])
   }
 })
 
@@ -108,7 +120,7 @@ test('Q18 how many rows a page reads is estimated, with those that it sorts or s
     [100, 100, 0, 100],
     [0, 0, 0, 100],
   ] as const) {
-    const plan = compileTable(entity, audiences, { ...everything, limit: 100, offset }, rows)
+    const plan = compile(entity, audiences, { ...everything, limit: 100, offset }, rows)
     assert.equal(Math.floor(choosePage(plan, visible, total).reads), reads, `${visible} of ${total}`)
   }
 })

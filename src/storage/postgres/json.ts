@@ -1,0 +1,98 @@
+import { exactText, parseExact } from '../../lib/json.ts'
+import type { FieldRef } from '../../model/plan.ts'
+import { numericBound } from '../shared/bounds.ts'
+
+/**
+ * JSON in PostgreSQL. `jsonb` compares numbers by value and objects whatever their order, but it refuses what `json` and
+ * text may hold. No statement may fail for what a row holds, so what `jsonb` refuses is replaced.
+ */
+
+/** NUL becomes a noncharacter, and an unpaired surrogate what every encoder makes of it. */
+const replacements = { nul: '\uffff', surrogate: '\ufffd' } as const
+
+/** A text of a client as it would be in `jsonb`. */
+export const storableInJson = (text: string): string => text.replaceAll('\0', replacements.nul).toWellFormed()
+
+/** The same for the JSON of a constant; undefined if it has a number that no `jsonb` holds. */
+export function storableJson(json: string): string | undefined {
+  const value = storable(parseExact(json))
+  return value === undefined ? undefined : JSON.stringify(value)
+}
+
+/** The depth is that of a query, which has a bound. */
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return storableInJson(value)
+  const number = typeof value === 'number' ? String(value) : exactText(value)
+  if (number !== undefined) return isStorableNumber(number) ? value : undefined
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([key, one]) => [storableInJson(key), storable(one)] as const)
+  if (members.some(([, one]) => one === undefined)) return undefined
+  return Array.isArray(value) ? members.map(([, one]) => one) : Object.fromEntries(members)
+}
+
+/** @param number as JSON writes it */
+export const isStorableNumber = (number: string): boolean => typeof numericBound('=', number) !== 'string'
+
+/** The same for JSON of a row. An escaped backslash is written otherwise first, so that no other one is in front of `\u`. */
+const replaced = (text: string) =>
+  [
+    [String.raw`\\u0000`, String.raw`\\uffff`],
+    [String.raw`\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])`, String.raw`\\ufffd`],
+    [String.raw`(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}`, String.raw`\\ufffd`],
+  ].reduce(
+    (sql, [from = '', to = '']) => `regexp_replace(${sql}, ${escaped(from)}, ${escaped(to)}, 'g')`,
+    `replace(${text}, ${escaped('\\\\')}, ${escaped('\\u005c')})`,
+  )
+
+/** A literal that means the same whatever `standard_conforming_strings` is. */
+const escaped = (text: string) => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+
+/** Numbers of so many digits that `numeric` might not hold them. */
+const long = escaped(String.raw`(^|[\s,:\[])-?[0-9.]+[eE][-+]?[0-9]{4}|[0-9.]{250}`)
+const tooLong = escaped(String.raw`(^|[\s,:\[])-?[0-9.]+[eE][-+]?[0-9]{5}`)
+/** In characters: a shorter text has no number that is too long by its digits. */
+const safeLength = 6_000
+
+/** What holds a number that `numeric` doesn't is the text of its JSON. */
+const asJsonb = (text: string) => `CASE
+  WHEN ${text} ~ ${long} AND (length(${text}) > ${safeLength} OR ${text} ~ ${tooLong}) THEN to_jsonb(${text})
+  WHEN strpos(${text}, ${escaped('\\u')}) = 0 THEN CAST(${text} AS JSONB)
+  ELSE CAST(${replaced(text)} AS JSONB) END`
+
+type Bind = (value: string | number) => string
+
+/** Beyond this an index can't be a PostgreSQL integer, and no array is so long. */
+const maxIndex = 2 ** 31 - 1
+
+const steps = (path: FieldRef['path'], bind: Bind) =>
+  path
+    .map(step => {
+      if (typeof step === 'string') return ` -> CAST(${bind(storableInJson(step))} AS TEXT)`
+      // A negative index would count from the end.
+      const isIndex = step >= 0 && step <= maxIndex
+      return ` -> CAST(${isIndex ? bind(step) : 'NULL'} AS INTEGER)`
+    })
+    .join('')
+
+/** A member as `jsonb`; NULL also for JSON's null. @param text SQL of the whole value as JSON text */
+export function jsonbAt(text: string, path: FieldRef['path'], bind: Bind): string {
+  // OFFSET 0 keeps the planner from writing the expression wherever it is used.
+  return `(SELECT NULLIF((${asJsonb('j.x')})${steps(path, bind)}, CAST('null' AS JSONB)) FROM (SELECT ${text} AS x OFFSET 0) AS j)`
+}
+
+/** A member as its JSON is written; NULL also for JSON's null. */
+export function jsonTextAt(text: string, path: FieldRef['path'], bind: Bind): string {
+  if (path.length === 0) return text
+  const way = steps(path, bind)
+  const member = `CASE WHEN strpos(j.x, ${escaped('\\u')}) = 0 THEN CAST(CAST(j.x AS JSON)${way} AS TEXT)
+    ELSE replace(CAST(CAST(${replaced('j.x')} AS JSON)${way} AS TEXT), ${escaped('\\u005c')}, ${escaped('\\\\')}) END`
+  return `(SELECT NULLIF(${member}, 'null') FROM (SELECT ${text} AS x OFFSET 0) AS j)`
+}
+
+/** A number of `jsonb`; NULL for other values. */
+export const numberOf = (jsonb: string): string =>
+  `(SELECT CASE WHEN jsonb_typeof(n.v) = 'number' THEN CAST(n.v AS NUMERIC) END FROM (SELECT ${jsonb} AS v OFFSET 0) AS n)`
+
+/** The value, and if it is an array, its elements, as an array of `jsonb`. @param value SQL of a name */
+export const alternativesOf = (value: string): string =>
+  `CASE WHEN jsonb_typeof(${value}) = 'array' THEN jsonb_build_array(${value}) || ${value} ELSE jsonb_build_array(${value}) END`

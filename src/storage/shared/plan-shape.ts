@@ -1,0 +1,44 @@
+import type { Entity, Field } from '../../model/entities.ts'
+import type { Condition, Plan } from '../../model/plan.ts'
+
+/** What a listing needs to know of its plan. */
+
+/** The columns of a table in CSV: fields of the records, or columns of the rows. */
+export const csvFields = ({ entity, shape }: Plan): readonly Field[] =>
+  shape.kind === 'records'
+    ? entity.fields
+    : shape.columns.map(({ name, type }) => ({ name, type, nullable: true }))
+
+/** How many keys may be looked up one by one. */
+const maxKeys = 100
+
+/** Whether the condition leaves so few records, found by their key, that the plan takes no time. */
+export function isByKey({ entity, where }: Pick<Plan, 'entity' | 'where'>): boolean {
+  if (where === null) return false
+  const terms = where.kind === 'and' ? where.of : [where]
+  return terms.every(isCheap) && [entity.key].flat().every(name => terms.some(term => names(term, name)))
+}
+
+/** Whether the condition says which values the field has. */
+const names = (condition: Condition, field: string): boolean =>
+  ((condition.kind === 'compare' && condition.operator === '=') ||
+    (condition.kind === 'in' && condition.values.length <= maxKeys)) &&
+  !condition.negated &&
+  condition.field.name === field &&
+  condition.field.path.length === 0
+
+/** Whether the condition looks at nothing but its record. */
+function isCheap(condition: Condition): boolean {
+  if (condition.kind === 'and' || condition.kind === 'or') return condition.of.every(isCheap)
+  return condition.kind !== 'in plan'
+}
+
+/** The entities that a plan reads: its own, and those of the plans in its conditions. */
+export function entitiesIn({ entity, where }: Pick<Plan, 'entity' | 'where'>): readonly Entity[] {
+  const inside = (condition: Condition | null): readonly Entity[] => {
+    if (condition === null) return []
+    if (condition.kind === 'and' || condition.kind === 'or') return condition.of.flatMap(inside)
+    return condition.kind === 'in plan' ? entitiesIn(condition.plan) : []
+  }
+  return [entity, ...inside(where)]
+}

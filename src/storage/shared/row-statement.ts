@@ -1,0 +1,132 @@
+import type { Entity } from '../../model/entities.ts'
+import type { Aggregate, Condition, FieldRef, Rows, Scalar } from '../../model/plan.ts'
+import { type Cell, type Dialect, fieldNamed, joinBalanced } from './cells.ts'
+
+/** Rows of chosen values as SQL (Q22): the same selects on both engines, with an engine's own words for the values. */
+export interface RowStatement {
+  /** What rows are selected from, grouped and filtered: `FROM … WHERE …`. */
+  readonly from: string
+  /** In the order of the columns. */
+  readonly cells: readonly Cell[]
+  /** Without `ORDER BY`; '' for a single row. */
+  readonly order: string
+}
+
+interface Source {
+  readonly entity: Entity
+  readonly dialect: Dialect
+  /** `FROM … WHERE …` of the records. */
+  readonly from: string
+  /** @param cell finds the value of a column */
+  readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
+}
+
+export function compileRows(shape: Rows, source: Source): RowStatement {
+  const isGrouped = shape.groups !== null || shape.columns.some(({ value }) => value.kind === 'aggregate')
+  if (!isGrouped && !shape.distinct) return ungrouped(shape, source)
+  // Rows that are listed once are groups of equal ones.
+  const groups = isGrouped ? (shape.groups ?? []) : shape.columns.map(({ value }) => value as Scalar)
+  const grouped = groupRows(shape, groups, source)
+  return isGrouped && shape.distinct ? distinctRows(shape, grouped, source) : grouped
+}
+
+function ungrouped(shape: Rows, { entity, dialect, from, condition }: Source): RowStatement {
+  const cells = shape.columns.map(({ value }) => dialect.scalar(value as Scalar))
+  const having = shape.having === null ? '' : ` AND (${condition(shape.having, columnNamed(shape, cells))})`
+  const types = new Map(entity.fields.map(field => [field.name, field.type]))
+  const key = [entity.key].flat().map(name => dialect.scalar(fieldNamed(name, types.get(name) ?? 'text')))
+  const wanted = shape.order.map(({ by, descending }) => ({
+    cell: typeof by === 'number' ? cellAt(cells, by) : dialect.scalar(by),
+    descending,
+  }))
+  return { from: `${from}${having}`, cells, order: orderBy(dialect, wanted, key) }
+}
+
+function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowStatement {
+  const { dialect } = source
+  const values = new Map<string, { readonly name: string; readonly inner: Cell; readonly by: boolean }>()
+  const add = (value: Scalar | Aggregate) => {
+    const id = JSON.stringify(value)
+    if (values.has(id)) return
+    const isAggregate = value.kind === 'aggregate'
+    const inner = isAggregate ? dialect.aggregate(value) : dialect.scalar(value)
+    values.set(id, { name: `v${values.size}`, inner, by: !isAggregate })
+  }
+  for (const group of groups) add(group)
+  for (const { value } of shape.columns) if (value.kind === 'aggregate') add(value)
+  const cellOf = (value: Scalar | Aggregate): Cell => {
+    const found = values.get(JSON.stringify(value))
+    if (found === undefined) throw new Error('a value is neither a group nor an aggregate')
+    return outside(found.inner, `g.${found.name}`)
+  }
+  const all = [...values.values()]
+  // Without anything to select there is still a row for each group.
+  const selected = all.map(
+    ({ name, inner, by }) => `${by ? dialect.representative(inner) : inner.sql} AS ${name}`,
+  )
+  const keys = all.filter(({ by }) => by).map(({ inner }) => dialect.key(inner))
+  const grouping = keys.length === 0 ? '' : ` GROUP BY ${keys.join(', ')}`
+  const cells = shape.columns.map(({ value }) => cellOf(value))
+  const having = havingOf(shape, cells, source)
+  const from = `FROM (SELECT ${selected.join(', ') || '1'} ${source.from}${grouping}) AS g${having}`
+  const wanted = shape.order.map(({ by, descending }) => ({
+    cell: typeof by === 'number' ? cellAt(cells, by) : cellOf(by),
+    descending,
+  }))
+  return { from, cells, order: orderBy(dialect, wanted, groups.map(cellOf)) }
+}
+
+/** Rows of groups that show only some of their values may be equal. */
+function distinctRows(shape: Rows, rows: RowStatement, { dialect }: Source): RowStatement {
+  const selected = rows.cells.map((cell, at) => `${dialect.representative(cell)} AS d${at}`)
+  const keys = rows.cells.map(cell => dialect.key(cell))
+  const cells = rows.cells.map((cell, at) => outside(cell, `d.d${at}`))
+  const wanted = shape.order.flatMap(({ by, descending }) =>
+    typeof by === 'number' ? [{ cell: cellAt(cells, by), descending }] : [],
+  )
+  return {
+    from: `FROM (SELECT ${selected.join(', ')} ${rows.from} GROUP BY ${keys.join(', ')}) AS d`,
+    cells,
+    order: orderBy(dialect, wanted, cells),
+  }
+}
+
+const havingOf = (shape: Rows, cells: readonly Cell[], { condition }: Source) =>
+  shape.having === null ? '' : ` WHERE ${condition(shape.having, columnNamed(shape, cells))}`
+
+const columnNamed = (shape: Rows, cells: readonly Cell[]) => {
+  const places = new Map(shape.columns.map(({ name }, at) => [name, at]))
+  return ({ name }: FieldRef) => cellAt(cells, places.get(name) ?? -1)
+}
+
+function cellAt(cells: readonly Cell[], at: number): Cell {
+  const cell = cells[at]
+  if (cell === undefined) throw new Error('there is no such column')
+  return cell
+}
+
+/** The same value, read from a select around it. What it was sorted by isn't there any more. */
+const outside = ({ sort: _, ...cell }: Cell, sql: string): Cell => ({ ...cell, sql, nullable: true })
+
+function orderBy(
+  dialect: Dialect,
+  wanted: readonly { readonly cell: Cell; readonly descending: boolean }[],
+  last: readonly Cell[],
+): string {
+  const terms = [...wanted, ...last.map(cell => ({ cell, descending: false }))]
+  const seen = new Set<string>()
+  return terms
+    .filter(({ cell: { sql } }) => !seen.has(sql) && seen.add(sql))
+    .map(({ cell, descending }) => dialect.sort(cell, descending))
+    .join(', ')
+}
+
+/** A row as a JSON object, with the members in the order of the columns. */
+export function rowAsJson(shape: Rows, cells: readonly Cell[], dialect: Dialect): string {
+  if (cells.length === 0) return dialect.bindText('{}')
+  const members = shape.columns.flatMap(({ name }, at) => [
+    dialect.bindText(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`),
+    dialect.json(cellAt(cells, at)),
+  ])
+  return joinBalanced([...members, dialect.bindText('}')], '||')
+}

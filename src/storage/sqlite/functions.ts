@@ -1,0 +1,151 @@
+import { printNumber } from '../../lib/decimals.ts'
+import { compileExpression } from '../../lib/expressions.ts'
+import { RecentlyUsed } from '../../lib/recently-used.ts'
+import { decimalKey } from '../../lib/sort-keys.ts'
+import type { FieldRef } from '../../model/plan.ts'
+import {
+  alternatives,
+  canonicalJson,
+  compileJsonTest,
+  type JsonTest,
+  jsonSortKey,
+  memberOf,
+  numberText,
+} from '../shared/json-values.ts'
+import type { OpenOptions, SqlValue } from './driver.ts'
+
+/** What statements of queries call: SQLite lacks regular expressions, exact numbers, and equality of JSON. */
+
+/** How many compiled arguments a thread keeps. A statement has few, but several statements take turns. */
+const maxKept = 256
+
+/** Compiles each text once, and not for each row. */
+function kept<T extends NonNullable<unknown>>(compile: (text: string) => T): (text: SqlValue) => T {
+  const known = new RecentlyUsed<string, T>(maxKept)
+  let last: { readonly text: SqlValue; readonly made: T } | undefined
+  return text => {
+    if (last?.text === text) return last.made
+    const name = String(text)
+    const made = known.get(name) ?? compile(name)
+    if (known.get(name) === undefined) known.add(name, made)
+    last = { text, made }
+    return made
+  }
+}
+
+const expression = kept(compileExpression)
+const path = kept(text => JSON.parse(text) as FieldRef['path'])
+const jsonTest = kept(text => compileJsonTest(JSON.parse(text) as JsonTest))
+
+const textOrNull = (value: SqlValue) => (value === null ? null : String(value))
+const member = (json: SqlValue, way: SqlValue) => memberOf(textOrNull(json), path(way))
+/** A number of a column, or of JSON; undefined for everything else. */
+const numberIn = (value: SqlValue): string | undefined =>
+  typeof value === 'bigint' ? String(value) : numberText(memberOf(textOrNull(value), []))
+
+const functions = {
+  /** @returns whether the text matches the expression */
+  carrel_matches: (text, how) => (text === null ? null : Number(expression(how)(String(text)))),
+  /** @returns whether the member of the JSON passes the test; NULL if there is no value */
+  carrel_json: (json, way, test) => {
+    const value = member(json, way)
+    return value === undefined ? null : Number(jsonTest(test)(value))
+  },
+  /** @returns the JSON of a member of the JSON */
+  carrel_member: (json, way) => {
+    const value = member(json, way)
+    return value === undefined ? null : JSON.stringify(value)
+  },
+  /** @returns a JSON array of what the value is equal to, as canonical texts */
+  carrel_alternatives: json => {
+    const value = memberOf(textOrNull(json), [])
+    return value === undefined ? null : JSON.stringify(alternatives(value).map(canonicalJson))
+  },
+  carrel_canonical: json => {
+    const value = memberOf(textOrNull(json), [])
+    return value === undefined ? null : canonicalJson(value)
+  },
+  carrel_sort_key: json => {
+    const value = memberOf(textOrNull(json), [])
+    return value === undefined ? null : jsonSortKey(value)
+  },
+  /** @param number as JSON writes it @returns a text that sorts by value */
+  carrel_number_key: number => (number === null ? null : decimalKey(String(number))),
+  carrel_time_to_char: notYet,
+  carrel_number_to_char: notYet,
+} satisfies OpenOptions['functions']
+
+/** `to_string` isn't built yet: the place where masks of `to_char` would be applied. */
+function notYet(): never {
+  throw new Error('the embedded store can’t format values yet')
+}
+
+/** The exact sum of numbers: of whole ones as such, of others as one with the most digits behind the point. */
+function createSum() {
+  let sum = 0n
+  let fraction = 0
+  let count = 0
+  let isWhole = true
+  return {
+    add: (value: SqlValue) => {
+      const number = numberIn(value)
+      if (number === undefined) return
+      count++
+      if (fraction === 0 && typeof value === 'bigint') {
+        sum += value
+        return
+      }
+      const [, sign = '', whole = '', behind = '', exponent = '0'] =
+        /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
+      const power = Math.max(-maxPower, Math.min(maxPower, Number(exponent))) - behind.length
+      let units = BigInt(`${whole}${behind}`) * 10n ** BigInt(Math.max(0, power + fraction))
+      if (-power > fraction) {
+        sum *= 10n ** BigInt(-power - fraction)
+        fraction = -power
+        units = BigInt(`${whole}${behind}`)
+      }
+      if (units % 10n ** BigInt(fraction) !== 0n) isWhole = false
+      sum += sign === '' ? units : -units
+    },
+    count: () => count,
+    /** As JSON; null without values. */
+    total: () => {
+      if (count === 0) return null
+      const exact = `${sum}e${-fraction}`
+      return isWhole ? printNumber(exact) : printNumber(String(Number(exact)))
+    },
+    mean: () => (count === 0 ? null : printNumber(String(Number(`${sum}e${-fraction}`) / count))),
+  }
+}
+
+/** Exponents beyond this, of JSON alone, are taken for it. */
+const maxPower = 10_000
+
+function createExtreme(isBetter: (key: string, best: string) => boolean) {
+  let best: { readonly key: string; readonly number: string } | undefined
+  return {
+    add: (value: SqlValue) => {
+      const number = numberIn(value)
+      if (number === undefined) return
+      const key = decimalKey(number)
+      if (best === undefined || isBetter(key, best.key)) best = { key, number }
+    },
+    result: () => (best === undefined ? null : printNumber(best.number)),
+  }
+}
+
+const aggregates = {
+  carrel_sum: () => {
+    const { add, total } = createSum()
+    return { add, result: total }
+  },
+  carrel_avg: () => {
+    const { add, mean } = createSum()
+    return { add, result: mean }
+  },
+  carrel_min: () => createExtreme((key, best) => key < best),
+  carrel_max: () => createExtreme((key, best) => key > best),
+} satisfies OpenOptions['aggregates']
+
+/** For connections that read tables. */
+export const queryFunctions = { functions, aggregates }
