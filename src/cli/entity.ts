@@ -1,5 +1,8 @@
 import { Command } from 'commander'
 import { reservedEntities } from '../model/built-in-entities.ts'
+import { relationsOf } from '../model/relations.ts'
+import { defaultCommand } from './entity-default.ts'
+import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { Failure } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { parseReadRule, readRule } from './read-rule.ts'
@@ -7,7 +10,9 @@ import { commandEvent, withStore } from './store.ts'
 
 /** `carrel entity …`: the entities that can be queried. */
 export function entityCommand(): Command {
-  const command = new Command('entity').description('List entities, change who may read them, and drop them.')
+  const command = new Command('entity').description(
+    'List entities, change who may read them, relate them, and drop them.',
+  )
 
   command
     .command('list')
@@ -15,23 +20,28 @@ export function entityCommand(): Command {
     .option('--json', 'print JSON, with the fields')
     .action(({ json }: { json?: boolean }) =>
       withStore(async ({ entities }) => {
-        const list = [...(await entities.all()).values()].map(({ name, key, fields, read, source }) => ({
-          name,
-          key,
-          read,
-          records: source.kind === 'records' ? source.count : null,
-          table: source.kind === 'exposed' ? `${source.schema}.${source.table}` : null,
-          fields,
+        const all = await entities.all()
+        const list = [...all.values()].map(entity => ({
+          name: entity.name,
+          key: entity.key,
+          read: entity.read,
+          records: entity.source.kind === 'records' ? entity.source.count : null,
+          table: entity.source.kind === 'exposed' ? `${entity.source.schema}.${entity.source.table}` : null,
+          fields: entity.fields,
+          relations: relationsOf(entity, all),
+          defaultCondition: entity.defaultCondition ?? null,
         }))
         sayList(json, list, () =>
           table(
-            ['ENTITY', 'KEY', 'READ', 'FIELDS', 'RECORDS'],
+            ['ENTITY', 'KEY', 'READ', 'FIELDS', 'RECORDS', 'RELATED TO', 'DEFAULT CONDITION'],
             list.map(one => [
               one.name,
               [one.key].flat().join(', '),
               one.read,
               one.fields.length,
               one.records ?? one.table ?? '(built in)',
+              one.relations.map(({ to }) => to.entity).join(', '),
+              one.defaultCondition ?? '',
             ]),
           ),
         )
@@ -54,6 +64,10 @@ export function entityCommand(): Command {
         sayResult(json, { name, read }, `${name} can now be read by ${read}.`)
       })
     })
+
+  command.addCommand(relateCommand())
+  command.addCommand(unrelateCommand())
+  command.addCommand(defaultCommand())
 
   command
     .command('drop <name>')

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { checkName } from '../import/import-entity.ts'
 import { Failure, Misuse } from './failures.ts'
+import { inWords, relateByForeignKeys } from './foreign-keys.ts'
 import { sayResult, table } from './output.ts'
 import { entityReadOption, entityRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
@@ -10,6 +11,7 @@ interface Options {
   readonly key?: string
   readonly read?: string
   readonly fields?: string
+  readonly relate?: boolean
   readonly json?: boolean
 }
 
@@ -25,6 +27,7 @@ export function exposeCommand(): Command {
     )
     .option('--fields <columns>', 'the columns to show, separated by commas (default: all)')
     .option(...entityReadOption)
+    .option('--relate', 'declare the relations to other exposed tables that its foreign keys suggest')
     .option('--json', 'print the entity as JSON')
     .action((name: string, options: Options) =>
       withStore(async ({ accounts, entities }) => {
@@ -46,6 +49,7 @@ export function exposeCommand(): Command {
           },
           commandEvent('entity.expose'),
         )
+        const keys = await relateByForeignKeys(entities, exposed.name, options.relate === true)
         const { source: _, ...shown } = exposed
         const columns = table(
           ['FIELD', 'TYPE', 'NULLABLE', 'SORTABLE'],
@@ -56,10 +60,11 @@ export function exposeCommand(): Command {
             field.sortable === false ? 'no' : 'yes',
           ]),
         )
+        const sentence = `${schema}.${ofSchema} can be read as ${exposed.name}, by ${exposed.read}, in the order of ${[exposed.key].flat().join(', ')}.`
         sayResult(
           options.json,
-          shown,
-          `${columns}\n\n${schema}.${ofSchema} can be read as ${exposed.name}, by ${exposed.read}, in the order of ${[exposed.key].flat().join(', ')}.`,
+          { ...shown, ...keys },
+          `${columns}\n\n${[sentence, ...inWords(keys)].join('\n')}`,
         )
       }),
     )

@@ -1,4 +1,4 @@
-import type { Entity, Field, FieldType, ReadRule, RowRule } from './entities.ts'
+import type { Entity, Field, FieldType, ReadRule, Relation, RowRule } from './entities.ts'
 
 type FieldSpec = FieldType | `!${FieldType}`
 
@@ -11,7 +11,7 @@ const table = (
   key: string,
   [read, rows]: readonly [ReadRule, RowRule],
   fields: Readonly<Record<string, FieldSpec>>,
-  view = name,
+  { view = name, ...more }: { readonly view?: string; readonly relations?: readonly Relation[] } = {},
 ): Entity => ({
   name,
   key,
@@ -24,6 +24,7 @@ const table = (
     }),
   ),
   source: { kind: 'table', table: view, rows },
+  ...more,
 })
 
 export const builtInEntities: readonly Entity[] = [
@@ -63,7 +64,10 @@ export const builtInEntities: readonly Entity[] = [
       reason: 'text',
       count: '!integer',
     },
-    'events',
+    {
+      view: 'events',
+      relations: [{ fields: ['eperson'], to: { entity: 'epersons', fields: ['uuid'] } }],
+    },
   ),
   table('items', 'uuid', ['anonymous', 'audience'], {
     uuid: '!text',
@@ -79,18 +83,24 @@ export const builtInEntities: readonly Entity[] = [
     created: '!date-time',
     modified: '!date-time',
   }),
-  table('bitstreams', 'uuid', ['anonymous', 'audience'], {
-    uuid: '!text',
-    item: '!text',
-    bundle: '!text',
-    name: '!text',
-    description: 'text',
-    mime_type: '!text',
-    size: '!integer',
-    sha256: '!text',
-    readers: 'json',
-    created: '!date-time',
-  }),
+  table(
+    'bitstreams',
+    'uuid',
+    ['anonymous', 'audience'],
+    {
+      uuid: '!text',
+      item: '!text',
+      bundle: '!text',
+      name: '!text',
+      description: 'text',
+      mime_type: '!text',
+      size: '!integer',
+      sha256: '!text',
+      readers: 'json',
+      created: '!date-time',
+    },
+    { relations: [{ fields: ['item'], to: { entity: 'items', fields: ['uuid'] } }] },
+  ),
 ]
 
 /** Names that an import can't use. */

@@ -1,9 +1,11 @@
-import type { Entity } from './entities.ts'
+import type { Entity, Field, Relation } from './entities.ts'
+
+/** Which entities belong together, and by which fields (docs/decisions/0037). */
 
 /** A field of one entity, and the field of the other one that it is compared with. */
 export type Pair = readonly [string, string]
 
-/** PuppetDB's entities belong together by it (docs/decisions/0037). */
+/** PuppetDB's entities belong together by it. */
 const certname = 'certname'
 
 /**
@@ -16,17 +18,66 @@ export function relationsBetween(
   other: string,
 ): readonly Pair[] | undefined {
   const [from, to] = [entities.get(one), entities.get(other)]
-  if (!from || !to) return undefined
+  if (!from || !to || from === to) return undefined
   const declared = from.relations?.find(relation => relation.to.entity === other)
   if (declared) return pairs(declared.fields, declared.to.fields)
   const reverse = to.relations?.find(relation => relation.to.entity === one)
   if (reverse) return pairs(reverse.to.fields, reverse.fields)
-  const hasCertname = (entity: Entity) => entity.fields.some(({ name }) => name === certname)
   return hasCertname(from) && hasCertname(to) ? [[certname, certname]] : undefined
 }
+
+/** No built-in entity has one. */
+const hasCertname = ({ fields }: Entity) => fields.some(({ name }) => name === certname)
 
 const pairs = (fields: readonly string[], others: readonly string[]): readonly Pair[] =>
   fields.flatMap((field, at) => {
     const other = others[at]
     return other === undefined ? [] : [[field, other] as const]
   })
+
+/** All relations of an entity, as seen from it, by the names of the other entities. */
+export function relationsOf(entity: Entity, entities: ReadonlyMap<string, Entity>): readonly Relation[] {
+  return [...entities.keys()].toSorted().flatMap(other => {
+    const found = relationsBetween(entities, entity.name, other)
+    if (!found) return []
+    const [fields, theirs] = [found.map(([field]) => field), found.map(([, field]) => field)]
+    return [{ fields, to: { entity: other, fields: theirs } }]
+  })
+}
+
+/** Whether values of the fields can be equal: an integer and a number, and JSON and what JSON can hold. */
+export function areComparable(one: Pick<Field, 'type'>, other: Pick<Field, 'type'>): boolean {
+  const kinds = [one, other].map(({ type }) => (type === 'integer' ? 'number' : type))
+  return kinds[0] === kinds[1] || (kinds.includes('json') && !kinds.includes('date-time'))
+}
+
+/** What an operator declares of an entity, besides its records. Importing and exposing again keep it. */
+export type Description = Pick<Entity, 'relations' | 'defaultCondition'>
+
+export type DescriptionChange =
+  /** Replaces the one to the same entity. */
+  | { readonly relate: Relation }
+  /** The other entity. */
+  | { readonly unrelate: string }
+  /** null: none. */
+  | { readonly defaultCondition: string | null }
+
+/** Without the members that say nothing. */
+export const descriptionOf = ({ relations, defaultCondition }: Partial<Description>): Description => ({
+  ...(relations !== undefined && relations.length > 0 && { relations }),
+  ...(defaultCondition !== undefined && { defaultCondition }),
+})
+
+/** The description after a change. Engines call it in the transaction that stores it, so that no other change is lost. */
+export function changedDescription(before: Description, change: DescriptionChange): Description {
+  if ('defaultCondition' in change) {
+    const { relations = [] } = before
+    return descriptionOf({
+      relations,
+      ...(change.defaultCondition !== null && { defaultCondition: change.defaultCondition }),
+    })
+  }
+  const other = 'relate' in change ? change.relate.to.entity : change.unrelate
+  const others = (before.relations ?? []).filter(({ to }) => to.entity !== other)
+  return descriptionOf({ ...before, relations: 'relate' in change ? [...others, change.relate] : others })
+}

@@ -1,14 +1,19 @@
 import type { Addresses } from '../http/addresses.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Entity } from '../model/entities.ts'
+import { relationsOf } from '../model/relations.ts'
 import { mayReadEntity } from './readable.ts'
 
 /** The entities that the caller may read, with what can be asked of them (Q12). */
-export const describeEntities = (
+export function describeEntities(
   all: ReadonlyMap<string, Entity>,
   caller: Caller,
   { query }: Pick<Addresses, 'query'>,
-) =>
-  [...all.values()]
-    .filter(entity => mayReadEntity(caller, entity.read))
-    .map(({ name, key, fields }) => ({ name, key, fields, href: `${query}/${name}` }))
+) {
+  const readable = new Map([...all].filter(([, { read }]) => mayReadEntity(caller, read)))
+  return [...readable.values()].map(entity => {
+    const { name, key, fields } = entity
+    const relations = relationsOf(entity, readable)
+    return { name, key, fields, ...(relations.length > 0 && { relations }), href: `${query}/${name}` }
+  })
+}

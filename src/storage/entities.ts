@@ -1,11 +1,12 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Entity, Field, ReadRule } from '../model/entities.ts'
+import type { Entity, Field, ReadRule, Relation } from '../model/entities.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { RecordFormat } from '../model/record-format.ts'
+import type { DescriptionChange } from '../model/relations.ts'
 
 /** Entities and their records, as every engine implements them (contract section 6). */
 export interface Entities {
@@ -30,11 +31,26 @@ export interface Entities {
    * @returns false where there is no such entity
    */
   changeReadRule(name: string, read: ReadRule, event: AuditEvent): Promise<boolean>
+  /**
+   * Changes what is declared of an imported or exposed entity, on all nodes at once.
+   * @returns false where there is no such entity
+   */
+  describe(name: string, change: DescriptionChange, event: AuditEvent): Promise<boolean>
   drop(name: string, event: AuditEvent): Promise<boolean>
   /** Makes one of the operator's tables an entity; undefined if the engine can't. */
   readonly expose: Expose | undefined
+  /**
+   * The foreign keys between the table of an exposed entity and those of others, in both directions, where all of their
+   * columns are shown; undefined if the engine has no such tables.
+   */
+  readonly foreignKeys: ((name: string) => Promise<readonly ForeignKey[]>) | undefined
   /** A folder for temporary files. */
   readonly scratchFolder: string
+}
+
+/** Between the entities that show the tables. */
+export interface ForeignKey extends Relation {
+  readonly entity: string
 }
 
 export type Expose = (request: ExposeRequest, event: AuditEvent) => Promise<Entity>

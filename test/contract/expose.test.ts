@@ -119,9 +119,11 @@ test('D2 exposing says what it made, in a table and as JSON, and the audit trail
       { name: 'id', type: 'integer', nullable: false },
       { name: 'name', type: 'text', nullable: true },
     ],
+    related: [],
+    suggested: [],
   })
   const { name, key, fields } = await described(client, 'again')
-  assert.deepEqual({ name, key, read: 'anonymous', fields }, json)
+  assert.deepEqual({ name, key, read: 'anonymous', fields, related: [], suggested: [] }, json)
   const listed = JSON.parse(assertDone(await carrel(service.dataFolder, ['entity', 'list', '--json']))) as {
     name: string
     table: string | null

@@ -183,6 +183,7 @@ test('the engines have the same files for the same jobs', () => {
     'errors.ts',
     'expose.ts',
     'json.ts',
+    'foreign-keys.ts',
     'replica-fallback.ts',
     'session-lookup.ts',
   ]

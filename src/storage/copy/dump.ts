@@ -1,5 +1,6 @@
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import { OperatorError } from '../../model/errors.ts'
+import type { Description } from '../../model/relations.ts'
 
 /** Everything that an embedded store holds at one moment, to be copied to another engine. */
 export interface Dump {
@@ -37,6 +38,7 @@ export interface DumpedEntity {
   readonly key: Entity['key']
   readonly read: ReadRule
   readonly fields: readonly Field[]
+  readonly description: Description
   readonly version: string
   readonly count: number
   records(): Iterable<string>

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
+import { type DescriptionRow, toDescription } from '../sqlite/entity-changes.ts'
 import { databaseFile, requireStore } from '../sqlite/migrate.ts'
 import { migrations } from '../sqlite/migrations.ts'
 import { openRecords, ranksIn, recordsInOrder } from '../sqlite/record-versions.ts'
@@ -65,10 +66,10 @@ function dump(db: Database, dataFolder: string): Dump {
         ) as Iterable<DumpedValue[]>,
     })),
     entities: db
-      .all<{ name: string; key: string; read: ReadRule; fields: string; version: string; count: number }>(
-        'SELECT name, key, read, fields, version, count FROM entity ORDER BY name',
+      .all<EntityRow>(
+        'SELECT name, key, read, fields, version, count, relations, default_condition FROM entity ORDER BY name',
       )
-      .map(({ key, fields, ...row }) => {
+      .map(({ key, fields, relations, default_condition, ...row }) => {
         let records: Database | undefined
         const open = () => {
           records ??= openRecords(version => join(dataFolder, 'entities', `${version}.db`), row.version, {})
@@ -78,6 +79,7 @@ function dump(db: Database, dataFolder: string): Dump {
           ...row,
           key: JSON.parse(key) as Entity['key'],
           fields: JSON.parse(fields) as Field[],
+          description: toDescription({ relations, default_condition }),
           records: () => recordsInOrder(open()),
           ranks: field => ranksIn(open(), field),
           close: () => {
@@ -92,4 +94,13 @@ function dump(db: Database, dataFolder: string): Dump {
     },
     close: () => db.close(),
   }
+}
+
+type EntityRow = DescriptionRow & {
+  readonly name: string
+  readonly key: string
+  readonly read: ReadRule
+  readonly fields: string
+  readonly version: string
+  readonly count: number
 }

@@ -136,8 +136,8 @@ async function copyState(db: Connection, copy: Database): Promise<void> {
 function addEntity(copy: Database, entity: RecordEntity, changed: string): void {
   const { count, bytes, largest } = entity.source
   copy.run(
-    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported, relations, default_condition)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     entity.name,
     JSON.stringify(entity.key),
     entity.read,
@@ -147,6 +147,8 @@ function addEntity(copy: Database, entity: RecordEntity, changed: string): void 
     bytes,
     largest,
     changed,
+    entity.relations ? JSON.stringify(entity.relations) : null,
+    entity.defaultCondition ?? null,
   )
 }
 

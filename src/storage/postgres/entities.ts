@@ -17,6 +17,7 @@ import type { RowSelection, TableOf, TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import {
   changeReadRule,
+  describeEntity,
   dropEntity,
   type EntityRow,
   exposeEntity,
@@ -24,6 +25,7 @@ import {
   reviseEntity,
   toEntity,
 } from './entity-changes.ts'
+import { findForeignKeys } from './foreign-keys.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import type { SessionLookup } from './session-lookup.ts'
 import type { ListTable } from './table-listings.ts'
@@ -150,12 +152,17 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     }),
     revise: (revision, event) => changing(db => reviseEntity(db, revision, event)),
     changeReadRule: (name, read, event) => changeReadRule(pool, name, read, event),
+    describe: (name, change, event) => describeEntity(pool, name, change, event),
     drop: async (name, event) => {
       const dropped = await dropEntity(pool, name, event)
       await sweep().catch(() => {})
       return dropped
     },
     expose: async (request, event) => exposeEntity(pool, await parts.describe(request), request, event),
+    foreignKeys: async name => {
+      await lookup.ask()
+      return findForeignKeys(pool, entities, name)
+    },
     get scratchFolder() {
       scratch ??= mkdtempSync(join(tmpdir(), 'carrel-'))
       return scratch

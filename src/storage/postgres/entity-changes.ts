@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
 import { ExposeError, type ExposeRequest, type NewEntity, type Revision } from '../entities.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
@@ -57,7 +58,7 @@ async function replace(
 ): Promise<ReadRule> {
   await retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
-  await pointEntity(db, { ...entity, read })
+  await pointEntity(db, { ...entity, read, ...declared(before) })
   await revokeUnused(db, before)
   await recordEvent(db, { ...event, object: entity.name })
   return read
@@ -116,6 +117,25 @@ export const changeReadRule = (
     return true
   })
 
+export const describeEntity = (
+  pool: Pool,
+  name: string,
+  change: DescriptionChange,
+  event: AuditEvent,
+): Promise<boolean> =>
+  pool.transaction(async db => {
+    await lockList(db)
+    const before = await findEntity(db, name)
+    if (before === undefined) return false
+    const { relations: _, defaultCondition: __, ...rest } = before
+    await pointEntity(db, { ...rest, ...changedDescription(before, change) })
+    await recordEvent(db, { ...event, object: name })
+    return true
+  })
+
+/** What stays when an entity is imported or exposed again (Q21, Q25). */
+const declared = (before: Entity | undefined) => descriptionOf(before ?? {})
+
 /** @throws ExposeError if the name belongs to imported records, or the columns can't be read */
 export async function exposeEntity(
   pool: Pool,
@@ -128,7 +148,8 @@ export async function exposeEntity(
     const before = await findEntity(db, table.name)
     if (before?.source.kind === 'records')
       throw new ExposeError(`${table.name} holds imported records; drop it first`)
-    const exposed = { ...table, read: request.read ?? before?.read ?? newEntityRule }
+    const read = request.read ?? before?.read ?? newEntityRule
+    const exposed = { ...table, read, ...declared(before) }
     await pointEntity(db, exposed)
     await revokeUnused(db, before)
     await grantReader(db, request, await exposedColumns(db, request))

@@ -9,7 +9,7 @@ import {
 } from './account-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
-import { changeReadRule, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
+import { changeReadRule, describeEntity, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, join, leave } from './group-changes.ts'
 import {
@@ -45,6 +45,7 @@ export const changes = {
   leave,
   pointEntity,
   changeReadRule,
+  describeEntity,
   dropEntity,
   forgetRetired,
   recognize,

@@ -11,7 +11,7 @@ import { createRecordListings, type RecordPlan } from '../shared/record-listings
 import { visibleRows } from '../shared/row-visibility.ts'
 import { sortRecords } from '../shared/sort-records.ts'
 import type { Database } from './driver.ts'
-import type { PublishedEntity } from './entity-changes.ts'
+import { type DescriptionRow, type PublishedEntity, toDescription } from './entity-changes.ts'
 import type { Write } from './group-commit.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 import { recordFiles } from './record-source.ts'
@@ -148,12 +148,14 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
       return point({ ...definition, replaces, version, ...written }, event)
     },
     changeReadRule: (name, read, event) => write('changeReadRule', name, read, event),
+    describe: (name, change, event) => write('describeEntity', name, change, event),
     drop: async (name, event) => {
       const dropped = await write('dropEntity', name, event)
       await sweep()
       return dropped
     },
     expose: undefined,
+    foreignKeys: undefined,
     scratchFolder: folder,
     close: () => {
       clearInterval(sweeping)
@@ -166,10 +168,10 @@ function importedEntities(db: Database): readonly RecordEntity[] {
   type EntityRow = { name: string; key: string; read: ReadRule; fields: string } & Omit<
     RecordEntity['source'],
     'kind' | 'slots'
-  > & { slots: number | null }
+  > & { slots: number | null } & DescriptionRow
   return db
     .all<EntityRow & Record<string, unknown>>(
-      'SELECT name, key, read, fields, version, count, bytes, largest, slots FROM entity ORDER BY name',
+      'SELECT name, key, read, fields, version, count, bytes, largest, slots, relations, default_condition FROM entity ORDER BY name',
     )
     .map(({ name, key, read, fields, ...source }) => ({
       name,
@@ -184,5 +186,6 @@ function importedEntities(db: Database): readonly RecordEntity[] {
         largest: source.largest,
         ...(source.slots !== null && { slots: source.slots }),
       },
+      ...toDescription(source),
     }))
 }

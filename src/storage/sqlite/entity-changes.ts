@@ -1,5 +1,11 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { newEntityRule, type ReadRule } from '../../model/entities.ts'
+import { newEntityRule, type ReadRule, type Relation } from '../../model/entities.ts'
+import {
+  changedDescription,
+  type Description,
+  type DescriptionChange,
+  descriptionOf,
+} from '../../model/relations.ts'
 import type { NewEntity } from '../entities.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
@@ -19,7 +25,12 @@ export function pointEntity(db: Database, entity: PublishedEntity, event: AuditE
   retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
   db.run(
-    'INSERT OR REPLACE INTO entity (name, key, read, fields, version, count, bytes, largest, slots, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    // What is declared of the entity stays (Q21, Q25).
+    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, slots, imported)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET key = excluded.key, read = excluded.read, fields = excluded.fields,
+       version = excluded.version, count = excluded.count, bytes = excluded.bytes, largest = excluded.largest,
+       slots = excluded.slots, imported = excluded.imported`,
     entity.name,
     JSON.stringify(entity.key),
     read,
@@ -42,6 +53,38 @@ export function changeReadRule(db: Database, name: string, read: ReadRule, event
   recordEvent(db, { ...event, object: name })
   return true
 }
+
+export function describeEntity(
+  db: Database,
+  name: string,
+  change: DescriptionChange,
+  event: AuditEvent,
+): boolean {
+  const row = db.get<DescriptionRow>('SELECT relations, default_condition FROM entity WHERE name = ?', name)
+  if (!row) return false
+  const { relations, defaultCondition } = changedDescription(toDescription(row), change)
+  db.run(
+    'UPDATE entity SET relations = ?, default_condition = ? WHERE name = ?',
+    relations ? JSON.stringify(relations) : null,
+    defaultCondition ?? null,
+    name,
+  )
+  db.run('UPDATE state SET entities = entities + 1')
+  recordEvent(db, { ...event, object: name })
+  return true
+}
+
+/** The columns that hold what is declared of an entity. */
+export type DescriptionRow = {
+  readonly relations: string | null
+  readonly default_condition: string | null
+}
+
+export const toDescription = ({ relations, default_condition }: DescriptionRow): Description =>
+  descriptionOf({
+    ...(relations !== null && { relations: JSON.parse(relations) as readonly Relation[] }),
+    ...(default_condition !== null && { defaultCondition: default_condition }),
+  })
 
 export function dropEntity(db: Database, name: string, event: AuditEvent): boolean {
   retireEntity(db, name)

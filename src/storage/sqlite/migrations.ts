@@ -221,4 +221,9 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   trailTables,
+  `
+  -- What is declared of an entity: relations to others (docs/decisions/0037), as JSON, and a condition for every query.
+  ALTER TABLE entity ADD COLUMN relations TEXT;
+  ALTER TABLE entity ADD COLUMN default_condition TEXT;
+  `,
 ]

@@ -1,0 +1,64 @@
+import { Command } from 'commander'
+import { reservedEntities } from '../model/built-in-entities.ts'
+import type { Entity } from '../model/entities.ts'
+import { QueryError } from '../query/language/node.ts'
+import { printAst } from '../query/language/print-ast.ts'
+import { readAst } from '../query/language/read-ast.ts'
+import { Failure, Misuse } from './failures.ts'
+import { type Json, jsonOption, sayResult } from './output.ts'
+import { commandEvent, withStore } from './store.ts'
+
+interface Options extends Json {
+  readonly none?: boolean
+}
+
+/** `carrel entity default`: a condition for every query that doesn't mention its fields (Q25). */
+export const defaultCommand = (): Command =>
+  new Command('default')
+    .argument('<name>', 'an imported or exposed entity')
+    .argument('[condition]', 'as an AST: \'["=","node_state","active"]\'')
+    .description('Set the condition that every query of an entity gets if it mentions none of its fields.')
+    .option('--none', 'take the condition back')
+    .option(...jsonOption)
+    .action((name: string, text: string | undefined, { none = false, json }: Options) => {
+      if (none === (text !== undefined)) throw new Misuse('give a condition, or --none')
+      return withStore(async ({ entities }) => {
+        if (reservedEntities.has(name))
+          throw new Failure(
+            `${name} is built in; only imported and exposed entities have a default condition`,
+          )
+        const entity = (await entities.all()).get(name)
+        const defaultCondition = text === undefined || !entity ? null : conditionOf(text, entity)
+        const isKnown =
+          entity && (await entities.describe(name, { defaultCondition }, commandEvent('entity.default')))
+        if (!isKnown)
+          throw new Failure(
+            `there is no imported or exposed entity ${name}; \`carrel entity list\` shows all entities`,
+          )
+        sayResult(
+          json,
+          { name, defaultCondition },
+          defaultCondition === null
+            ? `Queries of ${name} have no default condition.`
+            : `Queries of ${name} that mention none of its fields get the condition ${defaultCondition}.`,
+        )
+      })
+    })
+
+/**
+ * A condition that queries of this entity can have.
+ * @returns its AST
+ * @throws Failure that says what is wrong with it
+ */
+function conditionOf(text: string, { name }: Entity): string {
+  try {
+    const node = readAst(text)
+    if (node.kind !== 'array' || node.items.length === 0)
+      throw new QueryError('It is not an array such as ["=","node_state","active"].', node.at)
+    return printAst(node)
+  } catch (error) {
+    if (error instanceof QueryError)
+      throw new Failure(`the condition for ${name} is wrong: ${error.message}`, { cause: error })
+    throw error
+  }
+}
