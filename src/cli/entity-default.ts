@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity } from '../model/entities.ts'
+import { check } from '../query/check/check.ts'
 import { QueryError } from '../query/language/node.ts'
 import { printAst } from '../query/language/print-ast.ts'
 import { readAst } from '../query/language/read-ast.ts'
@@ -12,12 +13,12 @@ interface Options extends Json {
   readonly none?: boolean
 }
 
-/** `carrel entity default`: a condition for every query that doesn't mention its fields (Q25). */
+/** `carrel entity default`: a condition for every query that mentions none of the condition's fields (Q25). */
 export const defaultCommand = (): Command =>
   new Command('default')
     .argument('<name>', 'an imported or exposed entity')
     .argument('[condition]', 'as an AST: \'["=","node_state","active"]\'')
-    .description('Set the condition that every query of an entity gets if it mentions none of its fields.')
+    .description('Set the condition that queries of an entity get, unless they mention one of its fields.')
     .option('--none', 'take the condition back')
     .option(...jsonOption)
     .action((name: string, text: string | undefined, { none = false, json }: Options) => {
@@ -40,7 +41,7 @@ export const defaultCommand = (): Command =>
           { name, defaultCondition },
           defaultCondition === null
             ? `Queries of ${name} have no default condition.`
-            : `Queries of ${name} that mention none of its fields get the condition ${defaultCondition}.`,
+            : `Queries of ${name} get the condition ${defaultCondition}, unless they mention one of its fields.`,
         )
       })
     })
@@ -50,15 +51,26 @@ export const defaultCommand = (): Command =>
  * @returns its AST
  * @throws Failure that says what is wrong with it
  */
-function conditionOf(text: string, { name }: Entity): string {
+function conditionOf(text: string, entity: Entity): string {
   try {
     const node = readAst(text)
-    if (node.kind !== 'array' || node.items.length === 0)
-      throw new QueryError('It is not an array such as ["=","node_state","active"].', node.at)
-    return printAst(node)
+    const { defaultCondition: _, ...plain } = entity
+    const declared = { ...plain, defaultCondition: printAst(node) }
+    // As a query of its own, which names the place of a mistake, and then as what is added to others.
+    check(node, alone(plain))
+    check(null, alone(declared))
+    return declared.defaultCondition
   } catch (error) {
     if (error instanceof QueryError)
-      throw new Failure(`the condition for ${name} is wrong: ${error.message}`, { cause: error })
+      throw new Failure(`the condition can't be that of ${entity.name}. ${error.message}`, { cause: error })
     throw error
   }
 }
+
+/** A default condition is about its entity only. */
+const alone = (entity: Entity) => ({
+  entity,
+  entities: new Map([[entity.name, entity]]),
+  mayRead: () => true,
+  given: { total: false },
+})

@@ -56,7 +56,8 @@ export function printNumber(number: string): string {
   const { isNegative, digits, exponent } = readDecimal(number)
   if (digits === '') return '0'
   if (Number.isFinite(double) && decimalKey(String(double)) === decimalKey(number)) return String(double)
-  if (Math.abs(exponent) + digits.length > maxPrinted) return `${isNegative ? '-' : ''}0.${digits}e${exponent}`
+  if (Math.abs(exponent) + digits.length > maxPrinted)
+    return `${isNegative ? '-' : ''}0.${digits}e${exponent}`
   const whole = exponent <= 0 ? '0' : digits.slice(0, exponent).padEnd(exponent, '0')
   const fraction = exponent <= 0 ? '0'.repeat(-exponent) + digits : digits.slice(exponent)
   return `${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`

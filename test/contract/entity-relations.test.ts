@@ -288,7 +288,7 @@ test('Q25 D8 a default condition is declared and taken back by a command, and au
   await service.addEperson('root@example.org', { admin: true })
   assert.equal(
     await run(service, 'entity', 'default', 'artworks', ' ["=", "number", 1.50] '),
-    'Queries of artworks that mention none of its fields get the condition ["=","number",1.50].\n',
+    'Queries of artworks get the condition ["=","number",1.50], unless they mention one of its fields.\n',
   )
   const conditionOf = async () =>
     (
@@ -317,10 +317,14 @@ testOn('sqlite', 'Q25 D8 what can be no default condition is refused', async t =
     [
       ['artworks', '["=","set"'],
       1,
-      /the condition for artworks is wrong: It is not JSON: a closing bracket \] is expected at character 10\.$/,
+      /the condition can't be that of artworks\. It is not JSON: a closing bracket \] is expected at character 10\.$/,
     ],
-    [['artworks', '"set"'], 1, /the condition for artworks is wrong: It is not an array/],
-    [['artworks', '[]'], 1, /It is not an array such as/],
+    [['artworks', '"set"'], 1, /the condition can't be that of artworks\./],
+    [['artworks', '[]'], 1, /the condition can't be that of artworks\./],
+    [['artworks', '["=","sett","a"]'], 1, /has no field "sett"/],
+    [['artworks', '["subquery","artists",["=","id",1]]'], 1, /artists/],
+    [['artworks', '["in","id",["from","artworks",["extract","id"]]]'], 1, /can't have subqueries/],
+    [['artworks', '["extract",["id"]]'], 1, /extract/],
     [['artworks'], 2, /give a condition, or --none$/],
     [['artworks', condition, '--none'], 2, /give a condition, or --none$/],
     [['items', condition], 1, /items is built in/],

@@ -144,9 +144,7 @@ export function createTableListings({ databases, listings, places, worker, queue
 
   return async (plan, tableOf, format, client) => {
     const list = isShortPage(plan.page, format) ? listShort : listLong
-    return withReplicaFallback(databases(plan), database =>
-      list(database, plan, tableOf, format, client),
-    )
+    return withReplicaFallback(databases(plan), database => list(database, plan, tableOf, format, client))
   }
 }
 
