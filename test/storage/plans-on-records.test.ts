@@ -3,8 +3,9 @@ import fc from 'fast-check'
 import { nobody } from '../../src/lib/fair-queue.ts'
 import type { Page } from '../../src/model/entities.ts'
 import { type Condition, listOf, type Plan } from '../../src/model/plan.ts'
-import { condition, plainRecord } from '../support/data/arbitrary-plans.ts'
+import { condition, groupedRows, plainRecord, plainRows } from '../support/data/arbitrary-plans.ts'
 import { matches, type PlainRecord } from '../support/data/plan-oracle.ts'
+import { rowsOf } from '../support/data/row-oracle.ts'
 import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -42,5 +43,33 @@ test('Q20 conditions list what an oracle finds record by record', async t => {
       JSON.stringify(where),
     )
     assert.equal(total, expected.length)
+  }
+})
+
+test('Q22 rows show what an oracle reads from the records', async t => {
+  const service = await startService(t)
+  const records = randomRecords(70, 2)
+  await service.addRecords('things', 'id', records)
+  const plans = fc.sample(
+    fc.record({
+      where: fc.option(condition),
+      shape: fc.oneof(plainRows, groupedRows),
+      offset: fc.constantFrom(0, 0, 1, 5),
+      limit: fc.constantFrom(null, null, 1, 3, 1000),
+    }),
+    { numRuns: 1_500, seed: 3 },
+  )
+  for (const { where, shape, offset, limit } of plans) {
+    const plan = { ...(await planOn(service, 'things', where, { offset, limit })), shape }
+    const { total, rows } = await run(service, plan)
+    const expected = rowsOf(plan, records)
+    const told = JSON.stringify({ where, shape, offset, limit })
+    assert.equal(total, expected.length, told)
+    const page = expected.slice(offset, limit === null ? undefined : offset + limit)
+    assert.deepEqual(
+      rows.map(row => JSON.stringify(row)),
+      page.map(row => JSON.stringify(row)),
+      told,
+    )
   }
 })

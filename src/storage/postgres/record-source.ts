@@ -109,11 +109,11 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
       const { version } = entity.source
       openVersions.set(version, (openVersions.get(version) ?? 0) + 1)
       return {
-        piece: async (numbers, format, fields) => {
+        piece: async (numbers, format, fields, columns) => {
           const json = await records(entity, numbers)
-          return format === 'csv'
-            ? worker().call('csv', json.join(','), fields)
-            : joinPieces(json, separators[format])
+          return columns === null && format !== 'csv'
+            ? joinPieces(json, separators[format])
+            : worker().call('piece', json.join(','), format, fields, columns)
         },
         close: async () => {
           const listings = (openVersions.get(version) ?? 1) - 1

@@ -1,13 +1,14 @@
 import type { Client } from '../../lib/fair-queue.ts'
-import type { Plan } from '../../model/plan.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
 import { shortPage } from '../../model/short-pages.ts'
 import type { Listing, RecordEntity } from '../entities.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { pieceBytes } from './page-limits.ts'
-import { createRecordOrders } from './record-orders.ts'
+import { createRecordGroups, isGrouped } from './record-groups.ts'
+import { createRecordOrders, type RecordPlan } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
+import { fieldsOf, pieceOf, scalarColumns } from './records/rows.ts'
 import type { RecordCache } from './version-cache.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
@@ -19,14 +20,13 @@ export interface RecordListings {
   keepOnly(versions: ReadonlySet<string>): void
 }
 
-export type RecordPlan = Plan & { readonly entity: RecordEntity }
-
 /**
  * Listings of imported entities (docs/decisions/0003). An order is a list of record numbers, and a page is a slice of it.
  * @param cache keeps orders and records
  */
 export function createRecordListings(source: RecordSource, cache: RecordCache): RecordListings {
   const orders = createRecordOrders(source, cache)
+  const groups = createRecordGroups(source, orders)
 
   /** All records, if the cache has room for them and they are already loaded. Otherwise it may start loading them. */
   function loaded(entity: RecordEntity): LoadedRecords | undefined {
@@ -42,7 +42,15 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
     return undefined
   }
 
-  function shortBody(entity: RecordEntity, numbers: RecordNumbers, separator: string) {
+  function shortBody({ entity, shape }: RecordPlan, numbers: RecordNumbers, format: RecordFormat) {
+    if (shape.kind === 'records') return shortRecords(entity, numbers, separators[format])
+    const columns = scalarColumns(shape)
+    const rows = (json: Uint8Array) => pieceOf(Buffer.from(json).toString(), format, [], columns)
+    const records = shortRecords(entity, numbers, ',')
+    return records instanceof Promise ? records.then(rows) : rows(records)
+  }
+
+  function shortRecords(entity: RecordEntity, numbers: RecordNumbers, separator: string) {
     const records = loaded(entity)
     if (!records) return source.readShort(entity, numbers, separator)
     return pickRecords(records, numbers instanceof Uint32Array ? numbers : range(...numbers), separator)
@@ -56,13 +64,15 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
     format: RecordFormat,
     client: Client,
   ) {
-    const { entity } = plan
+    const { entity, shape } = plan
+    const columns = shape.kind === 'rows' ? scalarColumns(shape) : null
+    const fields = columns ? fieldsOf(columns) : entity.fields
     const open = await source.open(entity, client)
     const piece = async (at: number) => {
       const endOfPiece = Math.min(at + step, end)
       // Looked up for each piece, so that a client that reads slowly keeps no order from being evicted.
       const sorted = await orders.of(plan, client)
-      return open.piece(sorted?.slice(at, endOfPiece) ?? [at, endOfPiece], format, entity.fields)
+      return open.piece(sorted?.slice(at, endOfPiece) ?? [at, endOfPiece], format, fields, columns)
     }
     try {
       let next = piece(from)
@@ -82,7 +92,8 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
 
   return {
     list: async (plan, format, client) => {
-      const { entity, where, page } = plan
+      const { entity, where, shape, page } = plan
+      if (shape.kind === 'rows' && isGrouped(shape)) return groups({ ...plan, shape }, format, client)
       // How many match is known only with their list.
       const found = where === null ? undefined : orders.of(plan, client)
       const matching = found instanceof Promise ? await found : found
@@ -99,7 +110,7 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
         return { ...counts, body: longBody(plan, from, end, step, format, client) }
       const ordered = matching ?? orders.of(plan, client)
       const sorted = ordered instanceof Promise ? await ordered : ordered
-      const body = shortBody(entity, sorted?.subarray(from, end) ?? [from, end], separators[format])
+      const body = shortBody(plan, sorted?.subarray(from, end) ?? [from, end], format)
       return { ...counts, body: body instanceof Promise ? await body : body }
     },
     keepOnly: versions => cache.keepOnly(versions),

@@ -1,11 +1,12 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { Page } from '../../model/entities.ts'
-import type { Condition, Plan } from '../../model/plan.ts'
+import type { Condition, Plan, Rows } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { RecordSource, SortField } from './record-source.ts'
+import { type ColumnRef, columnOf } from './records/column-ref.ts'
 import { openColumn, shareNumbers } from './records/columns.ts'
-import { type ColumnRef, entryBytes, Facts, type Turn } from './records/facts.ts'
+import { entryBytes, Facts, indexOf, nameOf, type Turn } from './records/facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './records/filters.ts'
 import { numbersIn } from './records/selections.ts'
 import type { TaskOrder } from './records/work.ts'
@@ -13,13 +14,15 @@ import { sortNumbers, toSlots } from './sort-records.ts'
 import { decidingOrder } from './total-order.ts'
 import type { RecordCache } from './version-cache.ts'
 
+export type RecordPlan = Plan & { readonly entity: RecordEntity }
+
 /** The slots of records in the order of a plan. */
 export interface RecordOrders {
   /**
    * Of the records that match, or of all.
    * @returns undefined: all, in the order of the key, which is that of the slots
    */
-  of(plan: Plan & { readonly entity: RecordEntity }, client: Client): Awaitable<Uint32Array | undefined>
+  of(plan: RecordPlan, client: Client): Awaitable<Uint32Array | undefined>
   readonly facts: Facts
   readonly filters: Filters
 }
@@ -27,8 +30,8 @@ export interface RecordOrders {
 /** The fields to sort by, and what an order is kept by. */
 interface Sort {
   readonly name: string
-  readonly fields: readonly SortField[]
-  /** The same, where members inside fields are among them. */
+  /** undefined: one of them is no field as a whole. */
+  readonly fields: readonly SortField[] | undefined
   readonly refs: readonly (readonly [ref: ColumnRef, descending: boolean])[]
 }
 
@@ -44,12 +47,14 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     const { version, count, slots } = entity.source
     const wanted = sort ?? (slots === undefined ? null : orderOfKey)
     if (wanted === null) return undefined
-    const known = cache.peek<Uint32Array>(version, wanted.name)
+    const { name, fields } = wanted
+    const known = cache.peek<Uint32Array>(version, name)
     if (known) return known
+    if (!fields) return listed(entity, null, name, wanted, client)
     const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
     // Asked for in turn: who waits for what another makes must not wait in the line of the other's network.
     return source.inTurn(client, async work =>
-      cache.get(version, wanted.name, bytes, () => work.sort(entity, wanted.fields), asIs),
+      cache.get(version, name, bytes, () => work.sort(entity, fields), asIs),
     )
   }
 
@@ -57,22 +62,29 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     const name = `list ${nameOfCondition(where)} ${sort?.name ?? ''}`
     const known = cache.peek<Uint32Array>(entity.source.version, name)
     if (known) return known
-    const quick = quickly(entity, where, sort)
-    if (quick) return quick
-    return source.inTurn(client, async work => {
+    return quickly(entity, where, sort) ?? listed(entity, where, name, sort, client)
+  }
+
+  /** Lists records in the thread. @param where null: all */
+  const listed = (
+    entity: RecordEntity,
+    where: Condition | null,
+    name: string,
+    sort: Sort | null,
+    client: Client,
+  ) =>
+    source.inTurn(client, async work => {
       const turn: Turn = { work, client }
       return facts.kept(turn, entity, name, async () => {
-        const { count } = entity.source
-        const selection = await filters.find(turn, entity, where)
+        const selection = where && (await filters.find(turn, entity, where))
         const order: TaskOrder[] = []
         for (const [ref, descending] of sort?.refs ?? []) {
           const { column } = await facts.make(turn, entity, { ref, ...onlyRanks })
           order.push({ column, descending })
         }
-        return work.call('list', selection, count, order, await facts.slots(turn, entity))
+        return work.call('list', selection, entity.source.count, order, await facts.slots(turn, entity))
       })
     })
-  }
 
   /** What takes no longer than asking the thread: a few records, found and sorted by what is at hand. */
   function quickly(entity: RecordEntity, where: Condition, sort: Sort | null): Uint32Array | undefined {
@@ -95,8 +107,8 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
   }
 
   return {
-    of: ({ entity, where, page }, client) => {
-      const sort = sortOf(entity, page.order)
+    of: ({ entity, where, shape, page }, client) => {
+      const sort = shape.kind === 'rows' ? sortOfRows(entity, shape) : sortOf(entity, page.order)
       return where === null ? ordered(entity, sort, client) : matching(entity, where, sort, client)
     },
     facts,
@@ -109,6 +121,23 @@ const onlyRanks = { values: false, lookups: 0, postings: false } as const
 const asIs = <T>(value: T): T => value
 
 const orderOfKey: Sort = { name: 'key', fields: [], refs: [] }
+
+/** @returns null for the order of the key */
+function sortOfRows(entity: RecordEntity, { columns, order }: Rows): Sort | null {
+  if (order.length === 0) return null
+  const refs = order.map(({ by, descending }) => {
+    const value = typeof by === 'number' ? columns[by]?.value : by
+    if (!value || value.kind === 'aggregate') throw new Error('a record has no aggregates to sort by')
+    return [columnOf(value), descending] as const
+  })
+  const isPlain = refs.every(([{ path, mask }]) => path.length === 0 && mask === undefined)
+  return {
+    // Of plain fields, the order is the same as that of whole records.
+    name: refs.map(([ref, descending]) => `${nameOf(entity, ref)},${descending}`).join(),
+    fields: isPlain ? refs.map(([ref, descending]) => [indexOf(entity, ref), descending]) : undefined,
+    refs,
+  }
+}
 
 /** `parsePage` returns the same object for the same order of an entity, so sorts are cached by it. */
 const sorts = new WeakMap<Page['order'], Sort | null>()

@@ -7,6 +7,7 @@ import type { RecordEntity } from '../entities.ts'
 import type { PackedColumn } from './records/columns.ts'
 import type { Place } from './records/leaves.ts'
 import type { Way } from './records/readable-records.ts'
+import type { ScalarColumn } from './records/rows.ts'
 import type { PackedValues } from './records/values.ts'
 import type { RecordHandlers } from './records/work.ts'
 import type { Stop } from './statement-limits.ts'
@@ -58,7 +59,13 @@ export interface RecordSource {
 }
 
 export interface OpenRecords {
-  piece(numbers: RecordNumbers, format: RecordFormat, fields: readonly Field[]): Promise<Uint8Array>
+  /** @param columns of rows; null: whole records */
+  piece(
+    numbers: RecordNumbers,
+    format: RecordFormat,
+    fields: readonly Field[],
+    columns: readonly ScalarColumn[] | null,
+  ): Promise<Uint8Array>
   close(): Promise<void>
 }
 

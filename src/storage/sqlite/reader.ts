@@ -7,6 +7,7 @@ import type { RecordEntity } from '../entities.ts'
 import type { Among, RecordNumbers, SortField } from '../shared/record-source.ts'
 import { packColumn, shareNumbers } from '../shared/records/columns.ts'
 import { packValues, type Way } from '../shared/records/readable-records.ts'
+import { pieceOf, type ScalarColumn } from '../shared/records/rows.ts'
 import { findKeys, searchIn } from '../shared/records/search.ts'
 import { recordWork } from '../shared/records/work.ts'
 import { sortRecords, toSlots } from '../shared/sort-records.ts'
@@ -147,15 +148,23 @@ function createReader() {
     search: (file: string, entity: RecordEntity, field: number, keys: readonly string[], among: Among) =>
       withFile(file, db => findKeys(searchIn(entity, field, among), keys, recordReader(db))),
 
-    /** @param file which must have been acquired */
-    records(file: string, numbers: RecordNumbers, format: RecordFormat, fields: readonly Field[]) {
+    /** @param file which must have been acquired @param columns of rows; null: whole records */
+    records(
+      file: string,
+      numbers: RecordNumbers,
+      format: RecordFormat,
+      fields: readonly Field[],
+      columns: readonly ScalarColumn[] | null,
+    ) {
       const db = openFiles.get(file)?.db
       if (!db) throw new Error('the file of records is not open')
+      const isAsStored = columns === null && format !== 'csv'
+      const separator = isAsStored ? separators[format] : ','
       const json =
         numbers instanceof Uint32Array
-          ? recordsNumbered(db, numbers, separators[format])
-          : recordsBetween(db, numbers[0], numbers[1], separators[format])
-      return format === 'csv' ? csvLines(new TextDecoder().decode(json), fields) : json
+          ? recordsNumbered(db, numbers, separator)
+          : recordsBetween(db, numbers[0], numbers[1], separator)
+      return isAsStored ? json : pieceOf(new TextDecoder().decode(json), format, fields, columns)
     },
 
     /** Reads a whole short page. */

@@ -62,8 +62,8 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
         return reader
       })
       return {
-        piece: (numbers, format, fields) =>
-          readerThreads.long(client, () => reader.call('records', file, numbers, format, fields)),
+        piece: (numbers, format, fields, columns) =>
+          readerThreads.long(client, () => reader.call('records', file, numbers, format, fields, columns)),
         // If the thread has ended, its files are closed already.
         close: () => reader.call('release', file).catch(() => {}),
       }

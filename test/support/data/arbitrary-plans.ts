@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Condition, Constant, FieldRef } from '../../../src/model/plan.ts'
+import type { Aggregate, Condition, Constant, FieldRef, Rows, Scalar } from '../../../src/model/plan.ts'
 
 /** A small entity with a field of every type, nulls in all but the key. */
 const words = ['', 'a', 'A', 'ab', 'b', 'ä', 'é', 'Z', 'a b', '\u{10000}', '\uffff', '"', '\\', '5', 'true']
@@ -120,3 +120,85 @@ export const condition: fc.Arbitrary<Condition> = fc.letrec<{ tree: Condition }>
     }),
   ),
 })).tree
+
+const scalar: fc.Arbitrary<Scalar> = fc.constantFrom(...fields).map(field => ({ kind: 'field', field }))
+
+const aggregate: fc.Arbitrary<Aggregate> = fc.oneof(
+  fc.constant({ kind: 'aggregate' as const, name: 'count' as const, field: null }),
+  fc.record({
+    kind: fc.constant('aggregate' as const),
+    name: fc.constantFrom('count' as const, 'count_distinct' as const),
+    field: fc.constantFrom(...fields),
+  }),
+  fc.record({
+    kind: fc.constant('aggregate' as const),
+    name: fc.constantFrom('min' as const, 'max' as const),
+    field: fc.constantFrom(...fields.filter(({ type }) => type !== 'boolean')),
+  }),
+  fc.record({
+    kind: fc.constant('aggregate' as const),
+    name: fc.constantFrom('sum' as const, 'avg' as const),
+    field: fc.constantFrom(...fields.filter(({ type }) => ['integer', 'json'].includes(type))),
+  }),
+)
+
+const typeOf = (value: Scalar | Aggregate): FieldRef['type'] => {
+  if (value.kind !== 'aggregate') return 'field' in value ? value.field.type : 'text'
+  if (value.name === 'min' || value.name === 'max') return value.field?.type ?? 'text'
+  return value.name === 'sum' || value.name === 'avg' ? 'number' : 'integer'
+}
+
+const columnsOf = (values: readonly (Scalar | Aggregate)[]) =>
+  values.map((value, at) => ({ name: `c${at}`, value, type: typeOf(value) }))
+
+const orderOf = (columns: number) =>
+  fc
+    .uniqueArray(fc.record({ by: fc.nat({ max: columns - 1 }), descending: fc.boolean() }), {
+      maxLength: 2,
+      selector: ({ by }) => by,
+    })
+    .map(order => order as Rows['order'])
+
+/** Rows that show a record each. */
+export const plainRows: fc.Arbitrary<Rows> = fc.array(scalar, { minLength: 1, maxLength: 3 }).chain(values =>
+  fc.record({
+    kind: fc.constant('rows' as const),
+    columns: fc.constant(columnsOf(values)),
+    groups: fc.constant(null),
+    having: fc.constant(null),
+    distinct: fc.boolean(),
+    order: orderOf(values.length),
+  }),
+)
+
+/** Rows of groups, or of all records. */
+export const groupedRows: fc.Arbitrary<Rows> = fc
+  .record({
+    groups: fc.option(fc.array(scalar, { minLength: 1, maxLength: 3 })),
+    aggregates: fc.array(aggregate, { minLength: 1, maxLength: 3 }),
+    shown: fc.nat({ max: 3 }),
+    having: fc.option(fc.integer({ min: 0, max: 5 })),
+    distinct: fc.boolean(),
+  })
+  .chain(({ groups, aggregates, shown, having, distinct }) => {
+    const columns = columnsOf([...(groups ?? []).slice(0, shown), ...aggregates])
+    const least = columns.findIndex(({ type }) => type === 'integer')
+    const condition: Condition | null =
+      having === null || least < 0
+        ? null
+        : {
+            kind: 'compare',
+            field: field(`c${least}`, 'integer'),
+            operator: '>=',
+            value: constantOf(having, 'integer'),
+            negated: false,
+          }
+    return fc.record({
+      kind: fc.constant('rows' as const),
+      columns: fc.constant(columns),
+      groups: fc.constant(groups),
+      having: fc.constant(condition),
+      distinct: fc.constant(distinct),
+      order: orderOf(columns.length),
+    })
+  })

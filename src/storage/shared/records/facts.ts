@@ -1,16 +1,14 @@
 import type { Client } from '../../../lib/fair-queue.ts'
-import type { FieldRef } from '../../../model/plan.ts'
 import type { RecordEntity } from '../../entities.ts'
 import type { LoadedRecords } from '../loaded-records.ts'
 import { type RecordWork, slotsOf } from '../record-source.ts'
 import { type Cacheable, cacheKey, type RecordCache } from '../version-cache.ts'
 import { whilePresent } from '../while-present.ts'
+import type { ColumnRef } from './column-ref.ts'
 import type { PackedColumn } from './columns.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import type { PackedFacts } from './tasks.ts'
-
-/** A field, a member inside it, or, with a mask, its text by `to_string`. */
-export type ColumnRef = FieldRef & { readonly mask?: string }
+import type { PackedValues } from './values.ts'
 
 /** What a condition or a row needs to know of a field. */
 export interface Need {
@@ -155,32 +153,45 @@ export class Facts {
 
   #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
     const what = `column ${nameOf(entity, ref)}`
-    if (ref.path.length === 0)
+    if (!isDerived(ref))
       return this.kept(turn, entity, what, () => turn.work.column(entity, indexOf(entity, ref)))
     return this.kept(turn, entity, what, async () => (await this.#derive(turn, entity, ref)).column)
   }
 
-  async #values(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: PackedColumn) {
+  async #values(
+    turn: Turn,
+    entity: RecordEntity,
+    ref: ColumnRef,
+    column: PackedColumn,
+  ): Promise<PackedValues> {
     const what = `values ${nameOf(entity, ref)}`
     return this.kept(turn, entity, what, async () =>
-      ref.path.length > 0
-        ? (await this.#derive(turn, entity, ref)).values
-        : this.#read(turn, entity, ref, column),
+      isDerived(ref) ? (await this.#derive(turn, entity, ref)).values : this.#read(turn, entity, ref, column),
     )
   }
 
-  /** A member inside a field of JSON, as a column of its own. Both parts are kept, whichever was asked for. */
+  /** A member inside a field of JSON, or a text made of it, as a column of its own. Both parts are kept. */
   async #derive(turn: Turn, entity: RecordEntity, ref: ColumnRef) {
-    const base = await this.#column(turn, entity, { ...ref, path: [], type: 'json' })
-    const texts = await this.#read(turn, entity, ref, base)
+    const { mask, ...field } = ref
+    const base: ColumnRef = mask === undefined ? { ...field, path: [], type: 'json' } : field
+    const column = await this.#column(turn, entity, base)
+    const texts =
+      mask === undefined
+        ? await this.#read(turn, entity, ref, column)
+        : await this.#masked(turn, await this.#values(turn, entity, base, column), column, mask)
+    const { type } = typeOf(entity, ref)
     const made = await whilePresent(turn.client, stop =>
-      turn.work.call('derive', base, entity.source.count, texts, 'json', stop),
+      turn.work.call('derive', column, entity.source.count, texts, type, stop),
     )
     const { version } = entity.source
     const name = nameOf(entity, ref)
     this.#keep(version, `column ${name}`, made.column, Number.POSITIVE_INFINITY)
     this.#keep(version, `values ${name}`, made.values, Number.POSITIVE_INFINITY)
     return made
+  }
+
+  #masked({ work, client }: Turn, values: PackedValues, column: PackedColumn, mask: string) {
+    return whilePresent(client, stop => work.call('masked', values, column[0] as number, mask, stop))
   }
 
   /** What a record with each distinct value of the column has in the field. */
@@ -211,11 +222,18 @@ const asIs = <T>(value: T): T => value
 export const indexOf = ({ fields }: RecordEntity, { name }: ColumnRef): number =>
   fields.findIndex(field => field.name === name)
 
-/** Of a column among those of its entity. */
-export const nameOf = (entity: RecordEntity, ref: ColumnRef): string =>
-  ref.path.length === 0 ? `${indexOf(entity, ref)}` : `${indexOf(entity, ref)} ${JSON.stringify(ref.path)}`
+const isDerived = ({ path, mask }: ColumnRef): boolean => path.length > 0 || mask !== undefined
 
-export const typeOf = (entity: RecordEntity, ref: ColumnRef): Pick<PackedFacts, 'type' | 'collation'> => ({
-  type: ref.path.length > 0 ? 'json' : (entity.fields[indexOf(entity, ref)]?.type ?? ref.type),
-  collation: ref.path.length > 0 ? undefined : entity.fields[indexOf(entity, ref)]?.collation,
-})
+/** Of a column among those of its entity. */
+export function nameOf(entity: RecordEntity, ref: ColumnRef): string {
+  const at = `${indexOf(entity, ref)}`
+  return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.mask])}` : at
+}
+
+/** How the values of a column compare. */
+export function typeOf(entity: RecordEntity, ref: ColumnRef): Pick<PackedFacts, 'type' | 'collation'> {
+  if (ref.mask !== undefined) return { type: 'text', collation: undefined }
+  if (ref.path.length > 0) return { type: 'json', collation: undefined }
+  const field = entity.fields[indexOf(entity, ref)]
+  return { type: field?.type ?? ref.type, collation: field?.collation }
+}

@@ -11,7 +11,9 @@ import {
   shareNumbers,
 } from './columns.ts'
 import { derive } from './derive.ts'
+import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
+import { maskedValues, pieceOf } from './rows.ts'
 import { select } from './select.ts'
 import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
 import { type FilterTask, prepare } from './tasks.ts'
@@ -77,6 +79,14 @@ export const recordWork = {
       parts.map((part, at) => openValues(part, lengths[at] as number)),
       places,
     ),
+
+  /** The texts of values by `to_string`, as JSON. */
+  masked: (values: PackedValues, length: number, mask: string, stop: Stop): PackedValues =>
+    limited(stop, () => maskedValues(openValues(values, length), mask, mayGoOn)),
+
+  groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task, mayGoOn)),
+
+  piece: pieceOf,
 
   derive: (base: PackedColumn, count: number, texts: PackedValues, type: FieldType, stop: Stop) =>
     limited(stop, () => derive(base, count, texts, type, mayGoOn)),

@@ -1,0 +1,71 @@
+import { parseExact } from '../../../lib/json.ts'
+import type { Field } from '../../../model/entities.ts'
+import type { Column, Rows, Scalar } from '../../../model/plan.ts'
+import { csvLines, joinPieces, type RecordFormat, separators } from '../../../model/record-format.ts'
+import { memberAt } from './value-tests.ts'
+import { type PackedValues, Packer, type Values, valueAt } from './values.ts'
+
+/** A column of rows that show one record each. */
+export type ScalarColumn = Column & { readonly value: Scalar }
+
+/** @throws Error if some are aggregates */
+export const scalarColumns = ({ columns }: Rows): readonly ScalarColumn[] =>
+  columns.map(column => {
+    const { value } = column
+    if (value.kind === 'aggregate') throw new Error('a record has no aggregates')
+    return { ...column, value }
+  })
+
+/** Columns as CSV takes them. */
+export const fieldsOf = (columns: readonly Column[]): Field[] =>
+  columns.map(({ name, type }) => ({ name, type, nullable: true }))
+
+/** A piece of a listing. @param records joined by commas @param columns null: whole records */
+export function pieceOf(
+  records: string,
+  format: RecordFormat,
+  fields: readonly Field[],
+  columns: readonly ScalarColumn[] | null,
+): Uint8Array<ArrayBuffer> {
+  const rows = columns === null ? undefined : rowsOf(records, columns)
+  if (format === 'csv') return csvLines(rows?.join(',') ?? records, fields)
+  return joinPieces(rows ?? [records], separators[format])
+}
+
+/** Rows of records, as JSON with the members in the order of the columns. @param records joined by commas */
+export function rowsOf(records: string, columns: readonly ScalarColumn[]): string[] {
+  const names = columns.map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`)
+  const read = columns.map(({ value }) => readerOf(value))
+  return (parseExact(`[${records}]`) as Readonly<Record<string, unknown>>[]).map(record => {
+    let row = names.length === 0 ? '{' : ''
+    for (let at = 0; at < names.length; at++)
+      row += (names[at] as string) + JSON.stringify(read[at]?.(record) ?? null)
+    return `${row}}`
+  })
+}
+
+function readerOf(scalar: Scalar): (record: Readonly<Record<string, unknown>>) => unknown {
+  if (scalar.kind === 'relevance' || scalar.kind === 'highlight')
+    throw new Error(`records can't be searched for words, so that there is no ${scalar.kind}`)
+  const { name, path } = scalar.field
+  const value = (record: Readonly<Record<string, unknown>>) =>
+    Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
+  if (scalar.kind === 'field') return value
+  return record => textBy(scalar.mask, value(record))
+}
+
+/** A value by `to_string`. */
+function textBy(_mask: string, _value: unknown): string | undefined {
+  throw new Error('values have no text by a mask')
+}
+
+/** The texts of values by `to_string`, as JSON. @param tick called now and then; it may throw to stop */
+export function maskedValues(values: Values, mask: string, tick: () => void): PackedValues {
+  const packer = new Packer(values.length)
+  for (let rank = 0; rank < values.length; rank++) {
+    if ((rank & 0xfff) === 0) tick()
+    const text = textBy(mask, valueAt(values, rank))
+    packer.add(text === undefined ? '' : JSON.stringify(text))
+  }
+  return packer.finish()
+}
