@@ -38,9 +38,7 @@ interface Sort {
 /** @param cache keeps orders, filters, and what they are made of */
 export function createRecordOrders(source: RecordSource, cache: RecordCache): RecordOrders {
   const facts = new Facts(cache)
-  const filters = createFilters(facts, () => {
-    throw new Error('not yet')
-  })
+  const filters = createFilters(facts)
 
   /** All records. */
   function ordered(entity: RecordEntity, sort: Sort | null, client: Client) {

@@ -1,3 +1,4 @@
+import { parseExact } from '../../../lib/json.ts'
 import type { FieldType } from '../../../model/entities.ts'
 import { openColumn, type PackedColumn, packRanks } from './columns.ts'
 import { orderIn } from './leaves.ts'
@@ -44,4 +45,23 @@ export function derive(
     ),
     values: packer.finish(),
   }
+}
+
+/** The columns of rows that were read already. @param rows a JSON array of arrays without nulls */
+export function columnsOfRows(
+  rows: string,
+  types: readonly FieldType[],
+  tick: () => void,
+): { count: number; columns: readonly { readonly column: PackedColumn; readonly values: PackedValues }[] } {
+  const read = parseExact(rows) as readonly (readonly unknown[])[]
+  const base = packRanks(
+    Uint32Array.from(read, (_, at) => at),
+    read.length,
+  )
+  const columns = types.map((type, at) => {
+    const packer = new Packer(read.length)
+    for (const row of read) packer.add(JSON.stringify(row[at]))
+    return derive(base, read.length, packer.finish(), type, tick)
+  })
+  return { count: read.length, columns }
 }

@@ -4,11 +4,12 @@ import { orderOf } from '../../../model/value-order.ts'
 import type { RecordEntity } from '../../entities.ts'
 import { whilePresent } from '../while-present.ts'
 import { type Facts, indexOf, type Turn, typeOf } from './facts.ts'
+import { createInPlans } from './in-plans.ts'
 import { soughtIn } from './leaves.ts'
 import { Needs, type OpenNode, openCondition } from './needs.ts'
 import { costOf, select } from './select.ts'
 import { type PackedSelection, type Selection, sizeOfSelection } from './selections.ts'
-import { type FilterTask, type PackedFacts, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
+import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
 import { textMatches } from './text-search.ts'
 import { constantValue } from './value-tests.ts'
 
@@ -41,16 +42,9 @@ const quickRecords = 1_024
 const quickLookups = 32
 const quickCost = 8_192
 
-/** @param inPlan resolves conditions on the rows of other plans */
-export function createFilters(
-  facts: Facts,
-  inPlan: (
-    turn: Turn,
-    entity: RecordEntity,
-    node: Extract<OpenNode, { kind: 'in plan' }>,
-    outer: readonly PackedFacts[],
-  ) => Promise<TaskNode>,
-): Filters {
+export function createFilters(facts: Facts): Filters {
+  const inPlan = createInPlans(facts, (turn, entity, where) => find(turn, entity, where))
+
   async function resolve(
     turn: Turn,
     entity: RecordEntity,
@@ -85,6 +79,18 @@ export function createFilters(
     }
   }
 
+  const find: Filters['find'] = (turn, entity, where) =>
+    facts.kept(turn, entity, `filter ${nameOfCondition(where)}`, async () => {
+      const needs = new Needs(entity)
+      const open = openCondition(where, entity, needs)
+      const found: FilterTask['facts'][number][] = []
+      for (const need of needs.all) found.push({ ...(await facts.make(turn, entity, need)), ref: need.ref })
+      const slots = await facts.slots(turn, entity)
+      const task = { count: entity.source.count, facts: found, records: facts.records(entity, slots) }
+      const node = await resolve(turn, entity, open, task, slots)
+      return whilePresent(turn.client, stop => turn.work.call('filter', { ...task, where: node }, stop))
+    })
+
   return {
     quickly: (entity, where) => {
       const needs = new Needs(entity)
@@ -108,17 +114,7 @@ export function createFilters(
       return sizeOfSelection(selection) <= quickRecords ? selection : undefined
     },
 
-    find: (turn, entity, where) =>
-      facts.kept(turn, entity, `filter ${nameOfCondition(where)}`, async () => {
-        const needs = new Needs(entity)
-        const open = openCondition(where, entity, needs)
-        const found: FilterTask['facts'][number][] = []
-        for (const need of needs.all) found.push({ ...(await facts.make(turn, entity, need)), ref: need.ref })
-        const slots = await facts.slots(turn, entity)
-        const task = { count: entity.source.count, facts: found, records: facts.records(entity, slots) }
-        const node = await resolve(turn, entity, open, task, slots)
-        return whilePresent(turn.client, stop => turn.work.call('filter', { ...task, where: node }, stop))
-      }),
+    find,
   }
 }
 

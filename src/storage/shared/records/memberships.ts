@@ -34,10 +34,12 @@ export function membersOf(
     // The place behind all values takes what the outer field doesn't have, and null.
     const found = new Uint8Array(distinct + 1)
     const { ranks, translation } = only
-    for (let at = 0; at < numbers.length; at++) {
-      const rank = translation[ranks[numbers[at] as number] as number] ?? noRank
-      found[rank === noRank ? distinct : rank] = 1
-    }
+    const met = new Uint8Array(only.distinct + 1)
+    for (let at = 0; at < numbers.length; at++) met[ranks[numbers[at] as number] as number] = 1
+    for (let rank = 0; rank < only.distinct; rank++)
+      if (met[rank] === 1) found[translation[rank] === noRank ? distinct : (translation[rank] as number)] = 1
+    for (let at = only.distinct + 1; at < translation.length; at += 2)
+      if (met[translation[at] as number] === 1) found[translation[at + 1] as number] = 1
     const set = ranksOf(marked(found.subarray(0, distinct)))
     return soughtRanks(field.column, field.postings, negated ? complement(set, distinct) : set)
   }
@@ -48,7 +50,7 @@ export function membersOf(
     if ((at & 0xffff) === 0) tick()
     const n = numbers[at] as number
     for (const [place, { ranks, translation }] of columns.entries())
-      tuple[place] = translation[ranks[n] as number] ?? noRank
+      tuple[place] = translation[ranks[n] as number] as number
     if (!tuple.includes(noRank)) tuples.add(tuple)
   }
   const words = noBits(outerCount)

@@ -1,5 +1,5 @@
 import { sharedNumbers } from './columns.ts'
-import { type FieldFacts, orderIn } from './leaves.ts'
+import { type FieldFacts, findPlace, kindsOf, orderIn } from './leaves.ts'
 import { equalityKey } from './value-tests.ts'
 import { type Values, valueAt } from './values.ts'
 
@@ -9,62 +9,118 @@ export const noRank = 0xffff_ffff
 export type Translated = Pick<FieldFacts, 'type' | 'collation'> & { readonly values: Values }
 
 /**
- * For each rank of one field, the rank that the same value has in another; `noRank` where it has none, and for null, which
- * comes last.
- * @param tick called now and then; it may throw to stop
+ * For each rank of the inner field, the rank that the same value has in the outer one; `noRank` where it has none, and for
+ * null, which comes last. Behind that, if the outer field is JSON, pairs of ranks: an inner value, and another outer one that
+ * equals it, or an array that has it as an element.
  */
-export function translate(
-  inner: Translated,
-  outer: Translated,
-  tick: () => void,
-): Uint32Array<SharedArrayBuffer> {
-  const table = sharedNumbers(inner.values.length + 1).fill(noRank)
-  const [innerKeys, outerKeys] = [keysOf(inner, outer), keysOf(outer, inner)]
-  const isInOrder = (one: Translated) => one.collation === undefined && one.type !== 'json'
-  if (isInOrder(inner) && isInOrder(outer) && inner.type === outer.type) {
-    merge(inner.values.length, innerKeys, outer.values.length, outerKeys, table, tick)
-    return table
-  }
-  const isInnerSmaller = inner.values.length <= outer.values.length
-  const [small, smallKeys] = isInnerSmaller ? [inner.values, innerKeys] : [outer.values, outerKeys]
-  const [large, largeKeys] = isInnerSmaller ? [outer.values, outerKeys] : [inner.values, innerKeys]
-  const places = new Map<string, number>()
-  for (let rank = 0; rank < small.length; rank++) {
-    if ((rank & 0xfff) === 0) tick()
-    places.set(smallKeys(rank), rank)
-  }
-  for (let rank = 0; rank < large.length; rank++) {
-    if ((rank & 0xfff) === 0) tick()
-    const found = places.get(largeKeys(rank))
-    if (found === undefined) continue
-    if (isInnerSmaller) table[found] = rank
-    else table[rank] = found
-  }
-  return table
+export type Translation = Uint32Array<SharedArrayBuffer>
+
+/** A look-up reads about so many values. */
+const readsOfLookup = 20
+
+/** @param tick called now and then; it may throw to stop */
+export function translate(inner: Translated, outer: Translated, tick: () => void): Translation {
+  const table = new Uint32Array(inner.values.length + 1).fill(noRank)
+  const pairs = outer.type === 'json' ? elementPairs(inner, outer, tick) : []
+  const isPlain = orderKind(inner) === orderKind(outer) && inner.type !== 'json'
+  if (isPlain && inner.values.length * readsOfLookup < outer.values.length) lookUp(inner, outer, table, tick)
+  else if (isPlain && inner.collation === undefined && outer.collation === undefined)
+    merge(inner, outer, table, tick)
+  else join(inner, outer, table, pairs, tick)
+  const shared = sharedNumbers(table.length + pairs.length)
+  shared.set(table)
+  shared.set(pairs, table.length)
+  return shared
 }
 
-/** Both sides are in the order of their keys. */
-function merge(
-  inner: number,
-  innerKeys: (rank: number) => string,
-  outer: number,
-  outerKeys: (rank: number) => string,
+/** Integers and other numbers have one order. */
+const orderKind = ({ type }: Pick<Translated, 'type'>) => (type === 'integer' ? 'number' : type)
+
+/** The values of the inner field are few. */
+function lookUp(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
+  const order = orderIn(outer)
+  for (let rank = 0; rank < inner.values.length; rank++) {
+    if ((rank & 0xff) === 0) tick()
+    const key = order.key(valueAt(inner.values, rank))
+    const place = findPlace(outer.values.length, at =>
+      order.compare(order.key(valueAt(outer.values, at)), key),
+    )
+    if (place.isThere) table[rank] = place.at
+  }
+}
+
+/** Both fields have the same order. */
+function merge(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
+  const [innerKey, outerKey] = [keysOf(inner, outer), keysOf(outer, inner)]
+  const end = outer.values.length
+  let at = 0
+  let other = end > 0 ? outerKey(0) : ''
+  for (let rank = 0; rank < inner.values.length && at < end; rank++) {
+    if ((rank & 0xfff) === 0) tick()
+    const key = innerKey(rank)
+    while (other < key && ++at < end) other = outerKey(at)
+    if (at < end && other === key) table[rank] = at
+  }
+}
+
+/** Any two fields: the keys of the smaller one are held in memory. */
+function join(
+  inner: Translated,
+  outer: Translated,
   table: Uint32Array,
+  pairs: number[],
   tick: () => void,
 ): void {
-  let at = 0
-  let other = outer > 0 ? outerKeys(0) : ''
-  for (let rank = 0; rank < inner && at < outer; rank++) {
+  const isInnerSmaller = inner.values.length <= outer.values.length
+  const [small, large] = isInnerSmaller ? [inner, outer] : [outer, inner]
+  const smallKey = keysOf(small, large)
+  const largeKey = keysOf(large, small)
+  // Values of JSON may differ only in the order of their keys.
+  const places = new Map<string, number[]>()
+  for (let rank = 0; rank < small.values.length; rank++) {
     if ((rank & 0xfff) === 0) tick()
-    const key = innerKeys(rank)
-    while (other < key && ++at < outer) other = outerKeys(at)
-    if (at < outer && other === key) table[rank] = at
+    const key = smallKey(rank)
+    const known = places.get(key)
+    if (known) known.push(rank)
+    else places.set(key, [rank])
   }
+  for (let rank = 0; rank < large.values.length; rank++) {
+    if ((rank & 0xfff) === 0) tick()
+    for (const found of places.get(largeKey(rank)) ?? []) {
+      const [from, to] = isInnerSmaller ? [found, rank] : [rank, found]
+      if (table[from] === noRank) table[from] = to
+      else pairs.push(from, to)
+    }
+  }
+}
+
+/** Arrays of the outer field that have a value of the inner one as an element. */
+function elementPairs(inner: Translated, outer: Translated, tick: () => void): number[] {
+  const { values } = outer
+  const arrays = new Map<string, number[]>()
+  for (let rank = kindsOf(values).nested; rank < values.length; rank++) {
+    if ((rank & 0xff) === 0) tick()
+    const value = valueAt(values, rank)
+    if (!Array.isArray(value)) continue
+    for (const key of new Set(value.filter(one => one !== null).map(equalityKey))) {
+      const known = arrays.get(key)
+      if (known) known.push(rank)
+      else arrays.set(key, [rank])
+    }
+  }
+  if (arrays.size === 0) return []
+  const innerKey = keysOf(inner, outer)
+  const pairs: number[] = []
+  for (let rank = 0; rank < inner.values.length; rank++) {
+    if ((rank & 0xfff) === 0) tick()
+    for (const array of arrays.get(innerKey(rank)) ?? []) pairs.push(rank, array)
+  }
+  return pairs
 }
 
 /** Keys that are equal where the values are: fields of one type by that, others as JSON, by kind and value. */
 function keysOf(field: Translated, other: Pick<Translated, 'type'>): (rank: number) => string {
-  const type = field.type === other.type ? field.type : 'json'
+  const type = orderKind(field) === orderKind(other) ? field.type : 'json'
   if (type === 'json') return rank => equalityKey(valueAt(field.values, rank))
   const order = orderIn({ type, collation: undefined })
   return rank => order.key(valueAt(field.values, rank))

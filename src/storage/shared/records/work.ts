@@ -10,7 +10,7 @@ import {
   sharedNumbers,
   shareNumbers,
 } from './columns.ts'
-import { derive } from './derive.ts'
+import { columnsOfRows, derive } from './derive.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { maskedValues, pieceOf } from './rows.ts'
@@ -109,20 +109,39 @@ export const recordWork = {
     order: readonly TaskOrder[],
     slots: Uint32Array | null,
   ): Uint32Array<SharedArrayBuffer> {
-    const numbers = shareNumbers(numbersIn(selection ? openSelection(selection) : undefined, count))
-    const sorted =
-      order.length === 0
-        ? numbers
-        : sortNumbers(
-            numbers,
-            order.map(({ column, descending }) => ({ ranks: openColumn(column, count).ranks, descending })),
-          )
-    if (slots) toSlots(sorted, slots)
-    return sorted
+    const numbers = sorted(selection, count, order)
+    if (slots) toSlots(numbers, slots)
+    return numbers
   },
+
+  /** A selection of those at some places of an ordered list. */
+  window(
+    selection: PackedSelection | null,
+    count: number,
+    order: readonly TaskOrder[],
+    offset: number,
+    limit: number | null,
+  ): PackedSelection {
+    const numbers = sorted(selection, count, order)
+    const some = numbers.slice(offset, limit === null ? undefined : offset + limit).sort()
+    return packSelection({ kind: 'list', numbers: some })
+  },
+
+  columnsOf: (rows: string, types: readonly FieldType[], stop: Stop) =>
+    limited(stop, () => columnsOfRows(rows, types, mayGoOn)),
 
   translate: (inner: TranslatedSide, outer: TranslatedSide, stop: Stop) =>
     limited(stop, () => translate(openSide(inner), openSide(outer), mayGoOn)),
+}
+
+/** The numbers of a selection in some order. */
+function sorted(selection: PackedSelection | null, count: number, order: readonly TaskOrder[]) {
+  const numbers = shareNumbers(numbersIn(selection ? openSelection(selection) : undefined, count))
+  if (order.length === 0) return numbers
+  return sortNumbers(
+    numbers,
+    order.map(({ column, descending }) => ({ ranks: openColumn(column, count).ranks, descending })),
+  )
 }
 
 export type RecordHandlers = typeof recordWork
