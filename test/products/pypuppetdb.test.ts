@@ -12,7 +12,7 @@ test('Q14 Q15 Q16 Q24 every call of pypuppetdb that reads is answered as PuppetD
   const service = await startService(t, { env: { CARREL_QUERY_BASE: '/pdb/query/v4' } })
   await addPuppetEntities(service)
   const { hostname, port } = new URL(service.address)
-  const script = join(repository, 'test/products/pypuppetdb.py')
+  const script = join(repository, 'test/products/puppetdb-calls.py')
   const { code, stdout, stderr } = await run('/usr/bin/python3', [script, hostname, port])
   assert.equal(code, 0, stderr)
   const calls = stdout

@@ -1,6 +1,6 @@
 import type { Aggregate, Plan, Rows, Scalar } from '../../../src/model/plan.ts'
-import { compareValues } from './oracle.ts'
 import { matches, type PlainRecord, valueIn } from './condition-oracle.ts'
+import { compareValues } from './oracle.ts'
 
 /** What rows show, a second time and in the plainest way. Values are compared as JSON texts. */
 type Row = readonly unknown[]
