@@ -182,8 +182,8 @@ test('the engines have the same files for the same jobs', () => {
     'eperson-count.ts',
     'errors.ts',
     'expose.ts',
-    'json.ts',
     'foreign-keys.ts',
+    'json.ts',
     'replica-fallback.ts',
     'session-lookup.ts',
   ]

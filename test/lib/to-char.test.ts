@@ -14,7 +14,7 @@ test('Q22 to_string writes instants by PostgreSQL’s masks', () => {
     ['FMMonth FMDDth, YYYY', 'January 1st, 2026'],
     ['IYYY-"W"IW-ID', '2026-W01-4'],
     ['Q CC J DDD W RM', '1 21 2461042 001 1 I   '],
-    ['HH12 AM a.m.', '04 AM a.m.'],
+    ['AM HH12 a.m.', 'AM 04 a.m.'],
     ['US FF1 FF2 SSSS TZ', '012345 0 01 15587 UTC'],
     ['\\"YY\\" é😀', '"26" é😀'],
   ] as const)
