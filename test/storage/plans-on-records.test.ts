@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { nobody } from '../../src/lib/fair-queue.ts'
 import type { Page } from '../../src/model/entities.ts'
 import { type Condition, listOf, type Plan } from '../../src/model/plan.ts'
-import { condition, groupedRows, plainRecord, plainRows } from '../support/data/arbitrary-plans.ts'
+import { condition, groupedRows, inPlan, plainRecord, plainRows } from '../support/data/arbitrary-plans.ts'
 import { matches, type PlainRecord } from '../support/data/condition-oracle.ts'
-import { rowsOf } from '../support/data/row-oracle.ts'
+import { innerRows, rowsOf } from '../support/data/row-oracle.ts'
 import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -70,6 +70,25 @@ test('Q22 rows show what an oracle reads from the records', async t => {
       rows.map(row => JSON.stringify(row)),
       page.map(row => JSON.stringify(row)),
       told,
+    )
+  }
+})
+
+test('Q21 a record is in the rows of a subquery if an oracle finds its values there', async t => {
+  const service = await startService(t)
+  const [outer, inner] = [randomRecords(60, 4), randomRecords(40, 5)]
+  await service.addRecords('things', 'id', outer)
+  await service.addRecords('others', 'id', inner)
+  const others = (await service.storage.entities.all()).get('others')
+  assert.ok(others)
+  const wheres = fc.sample(fc.tuple(inPlan(others), fc.option(condition)), { numRuns: 600, seed: 5 })
+  for (const [within, besides] of wheres) {
+    const where: Condition = besides ? { kind: 'or', of: [within, besides] } : within
+    const { rows } = await run(service, await planOn(service, 'things', where))
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      outer.filter(record => matches(where, record, innerRows(inner))).map(({ id }) => id),
+      JSON.stringify(where),
     )
   }
 })

@@ -1,15 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Client } from '../../lib/fair-queue.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
-import type { Entities, ExposeRequest } from '../entities.ts'
+import type { RecordFormat } from '../../model/record-format.ts'
+import type { Entities, ExposeRequest, Listing } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { createRecordListings } from '../shared/record-listings.ts'
 import type { RecordPlan } from '../shared/record-orders.ts'
 import type { RecordSource } from '../shared/record-source.ts'
+import { hasPlans, resolvePlans } from '../shared/resolve-plans.ts'
 import { viewPrefixes } from '../shared/row-visibility.ts'
 import { sortRecords } from '../shared/sort-records.ts'
 import type { PostgresAudiences } from './audiences.ts'
@@ -132,17 +135,21 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   const sweeping = setInterval(() => void sweep().catch(() => {}), sweepInterval)
   sweeping.unref()
 
+  async function list(given: Plan, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing> {
+    const plan = hasPlans(given)
+      ? await resolvePlans(given, inner => list(inner, viewer, 'ndjson', client))
+      : given
+    if (plan.entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
+    return listTable(plan, await tablesFor(plan, viewer), format, client)
+  }
+
   return {
     refresh: (state, db) => (state === loadedState ? undefined : read(state, db)),
     all: async () => {
       await lookup.ask()
       return entities
     },
-    list: async (plan, viewer, format, client) => {
-      const { entity } = plan
-      if (entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
-      return listTable(plan, await tablesFor(plan, viewer), format, client)
-    },
+    list,
     publish: (entity, lines, event) => changing(db => publishEntity(pool, db, entity, lines, event)),
     openVersion: async ({ source }) => ({
       slots: () =>

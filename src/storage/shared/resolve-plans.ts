@@ -1,54 +1,70 @@
+import { inUtc } from '../../lib/instants.ts'
 import { parseExact } from '../../lib/json.ts'
 import type { Entity } from '../../model/entities.ts'
 import { TooMuch } from '../../model/errors.ts'
 import type { Column, Condition, Plan } from '../../model/plan.ts'
 import type { Listing } from '../entities.ts'
 
-/** How an engine runs plans inside conditions (docs/decisions/0037). */
-export interface PlanRunner {
-  /** Whether conditions on this entity can take the plan as it is. */
-  inPlace(outer: Entity, inner: Plan): boolean
-  /** Lists the rows of a plan as lines of JSON. */
-  list(plan: Plan): Promise<Listing>
-}
-
 /** Of the rows of a plan that other engines or entities need, so many are held in memory, and so many bytes. */
 const maxRows = 1_000_000
 const maxBytes = 64 * 1024 * 1024
 
+type List = (plan: Plan) => Promise<Listing>
+
 /**
- * Runs the plans inside of a plan's condition that the engine can't run in place, and puts their rows there instead.
+ * Runs the plans inside of a plan's condition that can't be run in place, and puts their rows there instead
+ * (docs/decisions/0037).
+ * @param list lists the rows of a plan as lines of JSON
  * @throws TooMuch if they have too many rows
  */
-export async function resolvePlans(plan: Plan, runner: PlanRunner): Promise<Plan> {
-  if (plan.where === null || !hasPlans(plan.where)) return plan
-  return { ...plan, where: await resolve(plan.where, plan.entity, runner) }
-}
+export const resolvePlans = async (plan: Plan, list: List): Promise<Plan> =>
+  plan.where === null ? plan : { ...plan, where: await resolve(plan.where, plan.entity, list) }
 
-const hasPlans = (where: Condition): boolean =>
-  where.kind === 'in plan' || ((where.kind === 'and' || where.kind === 'or') && where.of.some(hasPlans))
+/** Whether there are plans inside of the plan's condition. */
+export const hasPlans = ({ where }: Plan): boolean => where !== null && hasPlan(where)
 
-async function resolve(where: Condition, outer: Entity, runner: PlanRunner): Promise<Condition> {
+const hasPlan = (where: Condition): boolean =>
+  where.kind === 'in plan' || ((where.kind === 'and' || where.kind === 'or') && where.of.some(hasPlan))
+
+async function resolve(where: Condition, outer: Entity, list: List): Promise<Condition> {
   switch (where.kind) {
     case 'and':
     case 'or': {
       const of: Condition[] = []
       // One after the other, so that a query has one turn at a time.
-      for (const one of where.of) of.push(await resolve(one, outer, runner))
+      for (const one of where.of) of.push(await resolve(one, outer, list))
       return { kind: where.kind, of }
     }
     case 'in plan': {
-      const { fields, negated } = where
-      if (runner.inPlace(outer, where.plan)) return { ...where, plan: await resolvePlans(where.plan, runner) }
-      return { kind: 'in rows', fields, rows: await rowsOf(where.plan, runner), negated }
+      const { fields, plan, negated } = where
+      if (runsInPlace(outer, plan)) return { ...where, plan: await resolvePlans(plan, list) }
+      return { kind: 'in rows', fields, rows: await rowsOf(plan, list), negated }
     }
     default:
       return where
   }
 }
 
+/**
+ * Whether a condition on the entity can take the plan as it is. Tables of one kind become one statement. Imported records
+ * take plans that list fields of imported records, each row for one of them.
+ */
+function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean {
+  if (source.kind !== 'records') return entity.source.kind === source.kind
+  if (entity.source.kind !== 'records' || shape.kind !== 'rows') return false
+  const { columns, groups, having, distinct, order } = shape
+  return (
+    groups === null &&
+    having === null &&
+    columns.every(({ value }) => value.kind === 'field') &&
+    // Without a window, neither the order nor how often a row is listed makes a difference.
+    ((page.limit === null && page.offset === 0) ||
+      (!distinct && order.every(({ by }) => typeof by === 'number' || by.kind === 'field')))
+  )
+}
+
 /** @returns a JSON array of the rows that have no null, each once */
-async function rowsOf(plan: Plan, { list }: PlanRunner): Promise<string> {
+async function rowsOf(plan: Plan, list: List): Promise<string> {
   const { shape } = plan
   if (shape.kind !== 'rows') throw new Error('a plan inside a condition lists whole records')
   const { body } = await list({ ...plan, page: { ...plan.page, total: false } })
@@ -81,15 +97,4 @@ function rowIn(line: string, columns: readonly Column[]): string | undefined {
     return type === 'date-time' && typeof value === 'string' ? inUtc(value) : value
   })
   return values.includes(null) ? undefined : JSON.stringify(values)
-}
-
-/** An instant in UTC, with as many digits as it was given (RFC 3339 §5.6). */
-export function inUtc(text: string): string {
-  const [, head = '', fraction = '', zone = ''] = /^(.{19})(?:\.(\d+))?(.+)$/.exec(text) ?? []
-  // Date knows no leap seconds.
-  const at = Date.parse(`${head.replace(/[t ]/, 'T').replace(/60$/, '59')}${zone.toUpperCase()}`)
-  if (Number.isNaN(at)) return text
-  const seconds = new Date(at).toISOString().replace(/\.\d+Z$/, '')
-  const digits = fraction.replace(/0+$/, '')
-  return `${head.endsWith('60') ? seconds.replace(/59$/, '60') : seconds}${digits === '' ? '' : `.${digits}`}Z`
 }

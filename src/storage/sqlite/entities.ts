@@ -1,14 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Client } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, Field, ReadRule, TableSource } from '../../model/entities.ts'
+import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
-import type { Entities, RecordEntity } from '../entities.ts'
+import type { RecordFormat } from '../../model/record-format.ts'
+import type { Entities, Listing, RecordEntity } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { createRecordListings } from '../shared/record-listings.ts'
 import type { RecordPlan } from '../shared/record-orders.ts'
+import { hasPlans, resolvePlans } from '../shared/resolve-plans.ts'
 import { visibleRows } from '../shared/row-visibility.ts'
 import { sortRecords } from '../shared/sort-records.ts'
 import type { Database } from './driver.ts'
@@ -117,14 +121,18 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
   const sweeping =
     shared.loop === null ? setInterval(() => void sweep().catch(() => {}), retiredGrace).unref() : undefined
 
+  async function list(given: Plan, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing> {
+    const plan = hasPlans(given)
+      ? await resolvePlans(given, inner => list(inner, viewer, 'ndjson', client))
+      : given
+    if (plan.entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
+    const visible = (source: TableSource) => visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
+    return listTable(plan, visible, format, client)
+  }
+
   return {
     all,
-    list: async (plan, viewer, format, client) => {
-      const { entity } = plan
-      if (entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
-      const visible = (source: TableSource) => visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
-      return listTable(plan, visible, format, client)
-    },
+    list,
     publish: async (entity, lines, event) => {
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`
       const written = await writeRecordFile(fileOf(version), entity, lines)

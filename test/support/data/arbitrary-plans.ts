@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Aggregate, Condition, Constant, FieldRef, Rows, Scalar } from '../../../src/model/plan.ts'
+import type { Aggregate, Condition, Constant, FieldRef, Plan, Rows, Scalar } from '../../../src/model/plan.ts'
 
 /** A small entity with a field of every type, nulls in all but the key. */
 const words = ['', 'a', 'A', 'ab', 'b', 'ä', 'é', 'Z', 'a b', '\u{10000}', '\uffff', '"', '\\', '5', 'true']
@@ -202,3 +202,55 @@ export const groupedRows: fc.Arbitrary<Rows> = fc
       order: orderOf(columns.length),
     })
   })
+
+/** Pairs of an inner and an outer field whose values can be equal. */
+const pairs = [
+  ...[
+    [field('word', 'text'), field('word', 'text')],
+    [field('size', 'integer'), field('size', 'integer')],
+    [field('id', 'integer'), field('size', 'integer')],
+    [field('size', 'integer'), field('weight', 'number')],
+    [field('weight', 'number'), field('id', 'integer')],
+    [field('at', 'date-time'), field('at', 'date-time')],
+    [field('open', 'boolean'), field('open', 'boolean')],
+  ],
+  ...[
+    [field('facts', 'json'), field('facts', 'json')],
+    [field('facts', 'json', 'a'), field('facts', 'json')],
+    [field('facts', 'json'), field('facts', 'json', 'b')],
+    [field('word', 'text'), field('facts', 'json')],
+    [field('size', 'integer'), field('facts', 'json', 'a')],
+    [field('open', 'boolean'), field('facts', 'json')],
+  ],
+] as const
+
+/** A condition on the rows of another plan. */
+export const inPlan = (entity: Plan['entity']): fc.Arbitrary<Condition> =>
+  fc
+    .record({
+      pairs: fc.uniqueArray(fc.constantFrom(...pairs), { minLength: 1, maxLength: 3 }),
+      where: fc.option(condition),
+      negated: fc.boolean(),
+      distinct: fc.boolean(),
+      offset: fc.constantFrom(0, 0, 2),
+      limit: fc.constantFrom(null, null, 1, 4, 20),
+      descending: fc.boolean(),
+    })
+    .map(({ pairs, where, negated, distinct, offset, limit, descending }) => ({
+      kind: 'in plan',
+      fields: pairs.map(([, outer]) => outer),
+      negated,
+      plan: {
+        entity,
+        where,
+        page: { order: [], offset, limit, total: false },
+        shape: {
+          kind: 'rows',
+          columns: columnsOf(pairs.map(([field]) => ({ kind: 'field', field }))),
+          groups: null,
+          having: null,
+          distinct,
+          order: limit === null ? [] : [{ by: 0, descending }],
+        },
+      },
+    }))

@@ -97,7 +97,9 @@ const equals = (field: FieldRef, value: unknown, constant: Constant) =>
     : compare(field, value, plain(constant)) === 0
 
 const isEqual = (field: FieldRef, value: unknown, other: unknown) =>
-  field.type === 'json' ? isSame(value, other) : compare(field, value, other) === 0
+  field.type === 'json'
+    ? [value, ...elements(value)].some(one => isSame(one, other))
+    : compare(field, value, other) === 0
 
 function plain(constant: Constant): unknown {
   if (constant.kind === 'boolean') return constant.value

@@ -178,7 +178,7 @@ export class Facts {
     const texts =
       mask === undefined
         ? await this.#read(turn, entity, ref, column)
-        : await this.#masked(turn, await this.#values(turn, entity, base, column), column, mask)
+        : await this.#masked(turn, entity, base, column, mask)
     const { type } = typeOf(entity, ref)
     const made = await whilePresent(turn.client, stop =>
       turn.work.call('derive', column, entity.source.count, texts, type, stop),
@@ -190,8 +190,18 @@ export class Facts {
     return made
   }
 
-  #masked({ work, client }: Turn, values: PackedValues, column: PackedColumn, mask: string) {
-    return whilePresent(client, stop => work.call('masked', values, column[0] as number, mask, stop))
+  async #masked(
+    turn: Turn,
+    entity: RecordEntity,
+    base: ColumnRef,
+    column: PackedColumn,
+    mask: string,
+  ): Promise<PackedValues> {
+    const values = await this.#values(turn, entity, base, column)
+    const { type } = typeOf(entity, base)
+    return whilePresent(turn.client, stop =>
+      turn.work.call('masked', values, column[0] as number, type, mask, stop),
+    )
   }
 
   /** What a record with each distinct value of the column has in the field. */

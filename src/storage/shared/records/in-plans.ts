@@ -12,23 +12,6 @@ import type { TaskOrder, TranslatedSide } from './work.ts'
 
 type InPlan = Extract<OpenNode, { kind: 'in plan' }>
 
-/**
- * Whether a plan inside a condition on imported records can be run there: it lists fields of imported records, each row for
- * a record.
- */
-export function runsInPlace({ entity, shape, page }: Plan): boolean {
-  if (entity.source.kind !== 'records' || shape.kind !== 'rows') return false
-  const { columns, groups, having, distinct, order } = shape
-  return (
-    groups === null &&
-    having === null &&
-    columns.every(({ value }) => value.kind === 'field') &&
-    // Without a window, neither the order nor how often a row is listed makes a difference.
-    ((page.limit === null && page.offset === 0) ||
-      (!distinct && order.every(({ by }) => typeof by === 'number' || by.kind === 'field')))
-  )
-}
-
 /** Makes the rows of a plan inside a condition a part of the task (docs/decisions/0037). */
 export function createInPlans(facts: Facts, find: Filters['find']) {
   async function selectionOf(turn: Turn, plan: Plan, entity: RecordEntity): Promise<PackedSelection | null> {

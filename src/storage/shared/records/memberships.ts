@@ -3,7 +3,7 @@ import type { FieldFacts } from './leaves.ts'
 import { complement, ranksOf } from './rank-sets.ts'
 import { type Sought, soughtRanks } from './select.ts'
 import { noBits, numbersIn, openSelection, type PackedSelection } from './selections.ts'
-import { noRank } from './translate.ts'
+import { noRank, type Translation } from './translate.ts'
 import { TupleSet } from './tuples.ts'
 
 /** Whether the values of some fields are those of a record of another selection (`in plan`). */
@@ -16,9 +16,10 @@ export interface Membership {
   readonly count: number
   readonly selection: PackedSelection | null
   /** For each field, the column of the inner one, and the ranks of the outer one by those of the inner. */
-  readonly inner: readonly { readonly column: PackedColumn; readonly translation: Uint32Array }[]
+  readonly inner: readonly { readonly column: PackedColumn; readonly translation: Translation }[]
 }
 
+/** @param tick called now and then; it may throw to stop */
 export function membersOf(
   { negated, count, selection, inner }: Membership,
   outer: readonly FieldFacts[],
@@ -31,42 +32,84 @@ export function membersOf(
   const [field] = outer
   if (columns.length === 1 && only && field) {
     const { distinct } = field.column
-    // The place behind all values takes what the outer field doesn't have, and null.
-    const found = new Uint8Array(distinct + 1)
-    const { ranks, translation } = only
     const met = new Uint8Array(only.distinct + 1)
-    for (let at = 0; at < numbers.length; at++) met[ranks[numbers[at] as number] as number] = 1
-    for (let rank = 0; rank < only.distinct; rank++)
-      if (met[rank] === 1) found[translation[rank] === noRank ? distinct : (translation[rank] as number)] = 1
-    for (let at = only.distinct + 1; at < translation.length; at += 2)
-      if (met[translation[at] as number] === 1) found[translation[at + 1] as number] = 1
-    const set = ranksOf(marked(found.subarray(0, distinct)))
+    for (let at = 0; at < numbers.length; at++) met[only.ranks[numbers[at] as number] as number] = 1
+    const found = new Uint8Array(distinct)
+    eachPair(only.translation, only.distinct, (rank, outerRank) => {
+      if (met[rank] === 1) found[outerRank] = 1
+    })
+    const set = ranksOf(marked(found))
     return soughtRanks(field.column, field.postings, negated ? complement(set, distinct) : set)
   }
-  const sizes = outer.map(({ column }) => column.distinct)
-  const tuples = new TupleSet(sizes, numbers.length)
+
+  const tuples = new TupleSet(
+    columns.map(({ distinct }) => distinct),
+    numbers.length,
+  )
   const tuple: number[] = []
   for (let at = 0; at < numbers.length; at++) {
     if ((at & 0xffff) === 0) tick()
-    const n = numbers[at] as number
-    for (const [place, { ranks, translation }] of columns.entries())
-      tuple[place] = translation[ranks[n] as number] as number
-    if (!tuple.includes(noRank)) tuples.add(tuple)
+    for (const [place, { ranks }] of columns.entries()) tuple[place] = ranks[numbers[at] as number] as number
+    if (columns.every(({ distinct }, place) => tuple[place] !== distinct)) tuples.add(tuple)
+  }
+  const candidates = columns.map(({ translation, distinct }, place) =>
+    candidatesIn(translation, distinct, outer[place]?.column.distinct ?? 0),
+  )
+  /** Whether there is a tuple that begins as this one does. */
+  const has = (place: number, n: number): boolean => {
+    if (place === candidates.length) return tuples.has(tuple)
+    const rank = outer[place]?.column.ranks[n] as number
+    for (const candidate of candidates[place]?.(rank) ?? []) {
+      tuple[place] = candidate
+      if (has(place + 1, n)) return true
+    }
+    return false
   }
   const words = noBits(outerCount)
   let size = 0
   for (let n = 0; n < outerCount; n++) {
-    if ((n & 0xffff) === 0) tick()
-    let hasNull = false
-    for (const [place, { column }] of outer.entries()) {
-      tuple[place] = column.ranks[n] as number
-      hasNull ||= tuple[place] === column.distinct
-    }
-    if (hasNull || tuples.has(tuple) === negated) continue
+    if ((n & 0xfff) === 0) tick()
+    if (outer.some(({ column }) => column.ranks[n] === column.distinct) || has(0, n) === negated) continue
     words[n >>> 5] = (words[n >>> 5] as number) | (1 << (n & 31))
     size++
   }
   return { kind: 'records', selection: { kind: 'bits', words }, most: size }
+}
+
+/** Calls for each rank of the inner field and a rank of the outer one that it matches. */
+function eachPair(
+  translation: Translation,
+  distinct: number,
+  take: (rank: number, outerRank: number) => void,
+): void {
+  for (let rank = 0; rank < distinct; rank++)
+    if (translation[rank] !== noRank) take(rank, translation[rank] as number)
+  for (let at = distinct + 1; at < translation.length; at += 2)
+    take(translation[at] as number, translation[at + 1] as number)
+}
+
+/** The ranks of the inner field that a rank of the outer one matches: of an array, also those of its elements. */
+function candidatesIn(
+  translation: Translation,
+  distinct: number,
+  outerDistinct: number,
+): (rank: number) => readonly number[] {
+  const first = new Uint32Array(outerDistinct + 1).fill(noRank)
+  const more = new Map<number, number[]>()
+  eachPair(translation, distinct, (rank, outerRank) => {
+    if (first[outerRank] === noRank) first[outerRank] = rank
+    else {
+      const known = more.get(outerRank)
+      if (known) known.push(rank)
+      else more.set(outerRank, [rank])
+    }
+  })
+  return rank => {
+    const one = first[rank] as number
+    if (one === noRank) return []
+    const others = more.get(rank)
+    return others ? [one, ...others] : [one]
+  }
 }
 
 function* marked(table: Uint8Array): Iterable<number> {

@@ -1,5 +1,7 @@
-import { parseExact } from '../../../lib/json.ts'
-import type { Field } from '../../../model/entities.ts'
+import { inUtc } from '../../../lib/instants.ts'
+import { exactText, parseExact } from '../../../lib/json.ts'
+import { toChar } from '../../../lib/to-char.ts'
+import type { Field, FieldType } from '../../../model/entities.ts'
 import type { Column, Rows, Scalar } from '../../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../../model/record-format.ts'
 import { memberAt } from './value-tests.ts'
@@ -51,20 +53,23 @@ function readerOf(scalar: Scalar): (record: Readonly<Record<string, unknown>>) =
   const value = (record: Readonly<Record<string, unknown>>) =>
     Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
   if (scalar.kind === 'field') return value
-  return record => textBy(scalar.mask, value(record))
+  return record => textBy(scalar.mask, scalar.field.type, value(record))
 }
 
-/** A value by `to_string`. */
-function textBy(_mask: string, _value: unknown): string | undefined {
-  throw new Error('values have no text by a mask')
+/** A value by `to_string`; undefined where it is neither a number nor an instant. */
+function textBy(mask: string, type: FieldType, value: unknown): string | undefined {
+  if (type === 'date-time')
+    return typeof value === 'string' ? toChar({ instant: inUtc(value) }, mask) : undefined
+  const number = exactText(value) ?? (typeof value === 'number' ? JSON.stringify(value) : undefined)
+  return number === undefined ? undefined : toChar({ number }, mask)
 }
 
 /** The texts of values by `to_string`, as JSON. @param tick called now and then; it may throw to stop */
-export function maskedValues(values: Values, mask: string, tick: () => void): PackedValues {
+export function maskedValues(values: Values, type: FieldType, mask: string, tick: () => void): PackedValues {
   const packer = new Packer(values.length)
   for (let rank = 0; rank < values.length; rank++) {
     if ((rank & 0xfff) === 0) tick()
-    const text = textBy(mask, valueAt(values, rank))
+    const text = textBy(mask, type, valueAt(values, rank))
     packer.add(text === undefined ? '' : JSON.stringify(text))
   }
   return packer.finish()

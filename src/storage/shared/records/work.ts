@@ -81,8 +81,8 @@ export const recordWork = {
     ),
 
   /** The texts of values by `to_string`, as JSON. */
-  masked: (values: PackedValues, length: number, mask: string, stop: Stop): PackedValues =>
-    limited(stop, () => maskedValues(openValues(values, length), mask, mayGoOn)),
+  masked: (values: PackedValues, length: number, type: FieldType, mask: string, stop: Stop): PackedValues =>
+    limited(stop, () => maskedValues(openValues(values, length), type, mask, mayGoOn)),
 
   groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task, mayGoOn)),
 
