@@ -95,8 +95,8 @@ export function compilePage(plan: Plan, tableOf: TableOf, binder = createBinder<
     return { sql: recordPage(plan, tableOf(plan.entity), tableOf, bind, window), values }
   const selection = select(plan, tableOf, bind)
   const { from, cells, order } = compileRows(plan.shape, selection)
-  const json = rowAsJson(plan.shape, cells, selection.dialect)
-  return { sql: `SELECT ${json} AS json ${from} ${orderClause(order)}${window}`, values }
+  const json = rowAsJson(plan.shape, cells(), selection.dialect)
+  return { sql: `SELECT ${json} AS json ${from} ${orderClause(order())}${window}`, values }
 }
 
 const orderClause = (order: string) => (order === '' ? '' : `ORDER BY ${order} `)
@@ -190,11 +190,12 @@ function compileInner(plan: Plan, tableOf: TableOf, bind: Bind) {
   if (shape.kind !== 'rows') throw new Error('a subquery selects values')
   const selection = select(plan, tableOf, bind)
   const { from, cells, order } = compileRows(shape, selection)
-  const columns = cells.map(({ sql }, at) => `${sql} AS c${at}`).join(', ')
+  const values = cells()
+  const columns = values.map(({ sql }, at) => `${sql} AS c${at}`).join(', ')
   const isCut = page.limit !== null || page.offset > 0
-  const window = isCut ? ` ${orderClause(order)}LIMIT ${bind(page.limit)} OFFSET ${bind(page.offset)}` : ''
+  const window = isCut ? ` ${orderClause(order())}LIMIT ${bind(page.limit)} OFFSET ${bind(page.offset)}` : ''
   return {
     sql: `SELECT ${columns} ${from}${window}`,
-    cells: cells.map(({ sort: _, indexed: __, ...cell }, at): Cell => ({ ...cell, sql: `i.c${at}` })),
+    cells: values.map(({ sort: _, indexed: __, ...cell }, at): Cell => ({ ...cell, sql: `i.c${at}` })),
   }
 }

@@ -2,14 +2,17 @@ import type { Entity } from '../../model/entities.ts'
 import type { Aggregate, Condition, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { type Cell, type Dialect, fieldNamed, joinBalanced } from './cells.ts'
 
-/** Rows of chosen values as SQL (Q22): the same selects on both engines, with an engine's own words for the values. */
+/**
+ * Rows of chosen values as SQL (Q22): the same selects on both engines, with an engine's own words for the values. Each
+ * part is made when it is asked for, because a statement must use all values that are bound.
+ */
 export interface RowStatement {
   /** What rows are selected from, grouped and filtered: `FROM … WHERE …`. */
   readonly from: string
   /** In the order of the columns. */
-  readonly cells: readonly Cell[]
+  readonly cells: () => readonly Cell[]
   /** Without `ORDER BY`; '' for a single row. */
-  readonly order: string
+  readonly order: () => string
 }
 
 interface Source {
@@ -30,16 +33,52 @@ export function compileRows(shape: Rows, source: Source): RowStatement {
   return isGrouped && shape.distinct ? distinctRows(shape, grouped, source) : grouped
 }
 
-function ungrouped(shape: Rows, { entity, dialect, from, condition }: Source): RowStatement {
-  const cells = shape.columns.map(({ value }) => dialect.scalar(value as Scalar))
-  const having = shape.having === null ? '' : ` AND (${condition(shape.having, columnNamed(shape, cells))})`
+function ungrouped(shape: Rows, source: Source): RowStatement {
+  const { entity, dialect, from } = source
   const types = new Map(entity.fields.map(field => [field.name, field.type]))
-  const key = [entity.key].flat().map(name => dialect.scalar(fieldNamed(name, types.get(name) ?? 'text')))
-  const wanted = shape.order.map(({ by, descending }) => ({
-    cell: typeof by === 'number' ? cellAt(cells, by) : dialect.scalar(by),
-    descending,
-  }))
-  return { from: `${from}${having}`, cells, order: orderBy(dialect, wanted, key) }
+  const key = [entity.key].flat().map(name => fieldNamed(name, types.get(name) ?? 'text'))
+  const values = shape.columns.map(({ value }) => value as Scalar)
+  const ordered = shape.order.map(({ by, descending }) => ({ value: scalarBy(by, values), descending }))
+  const order = (cell: (value: Scalar) => Cell) => () =>
+    orderBy(
+      dialect,
+      ordered.map(({ value, descending }) => ({ cell: cell(value), descending })),
+      key.map(cell),
+    )
+  if (shape.having === null)
+    return { from, cells: () => values.map(dialect.scalar), order: order(dialect.scalar) }
+  const selected = selectValues([...values, ...ordered.map(({ value }) => value), ...key], dialect, 'u')
+  const cells = values.map(selected.cell)
+  return {
+    from: `FROM (SELECT ${selected.list} ${from}) AS u${havingOf(shape, cells, source)}`,
+    cells: () => cells,
+    order: order(selected.cell),
+  }
+}
+
+const scalarBy = (by: number | Scalar, columns: readonly Scalar[]): Scalar => {
+  const scalar = typeof by === 'number' ? columns[by] : by
+  if (scalar === undefined) throw new Error('there is no such column')
+  return scalar
+}
+
+/** Selects each value once, and finds it from outside of the select. */
+function selectValues(values: readonly Scalar[], dialect: Dialect, alias: string) {
+  const known = new Map<string, Cell>()
+  const list: string[] = []
+  for (const value of values) {
+    const id = JSON.stringify(value)
+    if (known.has(id)) continue
+    const inner = dialect.scalar(value)
+    known.set(id, outside(inner, `${alias}.v${list.length}`))
+    list.push(`${inner.sql} AS v${list.length}`)
+  }
+  const cell = (value: Scalar): Cell => {
+    const found = known.get(JSON.stringify(value))
+    if (found === undefined) throw new Error('a value isn’t selected')
+    return found
+  }
+  return { list: list.join(', '), cell }
 }
 
 function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowStatement {
@@ -73,23 +112,28 @@ function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowS
     cell: typeof by === 'number' ? cellAt(cells, by) : cellOf(by),
     descending,
   }))
-  return { from, cells, order: orderBy(dialect, wanted, groups.map(cellOf)) }
+  return { from, cells: () => cells, order: () => orderBy(dialect, wanted, groups.map(cellOf)) }
 }
 
 /** Rows of groups that show only some of their values may be equal. */
 function distinctRows(shape: Rows, rows: RowStatement, { dialect }: Source): RowStatement {
-  const selected = rows.cells.map((cell, at) => `${dialect.representative(cell)} AS d${at}`)
-  const keys = rows.cells.map(cell => dialect.key(cell))
-  const cells = rows.cells.map((cell, at) => outside(cell, `d.d${at}`))
-  const wanted = shape.order.flatMap(({ by, descending }) =>
-    typeof by === 'number' ? [{ cell: cellAt(cells, by), descending }] : [],
-  )
+  const inner = rows.cells()
+  const selected = inner.map((cell, at) => `${dialect.representative(cell)} AS d${at}`)
+  const keys = inner.map(cell => dialect.key(cell))
+  const cells = inner.map((cell, at) => outside(cell, `d.d${at}`))
+  const wanted = shape.order.map(({ by, descending }) => {
+    const at = typeof by === 'number' ? by : shape.columns.findIndex(({ value }) => isSame(value, by))
+    return { cell: cellAt(cells, at), descending }
+  })
   return {
     from: `FROM (SELECT ${selected.join(', ')} ${rows.from} GROUP BY ${keys.join(', ')}) AS d`,
-    cells,
-    order: orderBy(dialect, wanted, cells),
+    cells: () => cells,
+    order: () => orderBy(dialect, wanted, cells),
   }
 }
+
+const isSame = (one: Scalar | Aggregate, other: Scalar | Aggregate) =>
+  JSON.stringify(one) === JSON.stringify(other)
 
 const havingOf = (shape: Rows, cells: readonly Cell[], { condition }: Source) =>
   shape.having === null ? '' : ` WHERE ${condition(shape.having, columnNamed(shape, cells))}`

@@ -144,8 +144,8 @@ function compilePage(plan: Plan, visible: Visible, collects: boolean): Statement
     }
   }
   const { from, cells, order } = compileRows(shape, selection)
-  const json = rowAsJson(shape, cells, selection.dialect)
-  return { sql: `SELECT ${json} AS json ${from} ${orderClause(order)}${limits()}`, values }
+  const json = rowAsJson(shape, cells(), selection.dialect)
+  return { sql: `SELECT ${json} AS json ${from} ${orderClause(order())}${limits()}`, values }
 }
 
 const orderClause = (order: string) => (order === '' ? '' : `ORDER BY ${order} `)
@@ -178,14 +178,15 @@ function compileInner(plan: Plan, visible: Visible, bind: Bind) {
   if (shape.kind !== 'rows') throw new Error('a subquery selects values')
   const selection = select(plan, visible, false, bind)
   const { from, cells, order } = compileRows(shape, selection)
-  const columns = cells.map(({ sql }, at) => `${sql} AS c${at}`).join(', ')
+  const values = cells()
+  const columns = values.map(({ sql }, at) => `${sql} AS c${at}`).join(', ')
   const isCut = page.limit !== null || page.offset > 0
   const window = isCut
-    ? ` ${orderClause(order)}LIMIT ${bind(page.limit ?? -1)} OFFSET ${bind(page.offset)}`
+    ? ` ${orderClause(order())}LIMIT ${bind(page.limit ?? -1)} OFFSET ${bind(page.offset)}`
     : ''
   return {
     sql: `SELECT ${columns} ${from}${window}`,
-    cells: cells.map(({ sort: _, ...cell }, at) => ({ ...cell, sql: `i.c${at}` })),
+    cells: values.map(({ sort: _, ...cell }, at) => ({ ...cell, sql: `i.c${at}` })),
   }
 }
 

@@ -92,8 +92,9 @@ function compare({ field, operator, value, negated }: Leaf<'compare'>, scope: Sc
   if (bound === 'none') return '0'
   if (bound === 'all') return `${cell.sql} IS NOT NULL`
   const left = cell.kind === 'number' ? key(cell) : cell.sql
-  const right = scope.bind(cell.kind === 'integer' ? integerOf(bound.value) : bound.value)
-  const typed = cell.kind === 'integer' ? `CAST(${right} AS INTEGER)` : right
+  const isInteger = cell.kind === 'integer' || cell.kind === 'boolean'
+  const right = scope.bind(isInteger ? integerOf(bound.value) : bound.value)
+  const typed = isInteger ? `CAST(${right} AS INTEGER)` : right
   return `${known === '' ? '' : `${known} AND `}${left} ${bound.comparison} ${typed}`
 }
 
@@ -144,9 +145,9 @@ function inPlan({ fields, plan, negated }: Leaf<'in plan'>, scope: Scope): strin
   const selected = inner.cells.map((cell, at) => (isJson[at] ? canonical(cell) : key(cell)))
   const complete = inner.cells.map(({ sql }) => `${sql} IS NOT NULL`).join(' AND ')
   const wanted = `SELECT ${selected.join(', ')} FROM (${inner.sql}) AS i WHERE ${complete}`
-  const values = outer.map(({ field }) => valueSql(field, scope))
   const [first] = outer
   if (outer.length === 1 && first?.cell.kind === 'json') return jsonIn(first.field, negated, wanted, scope)
+  const values = outer.map(({ field }) => valueSql(field, scope))
   const known = values.map(sql => `${sql} IS NOT NULL`).join(' AND ')
   const others = outer.flatMap(({ cell }, at) =>
     cell.kind === 'json' ? [`json_each(carrel_alternatives(${values[at]})) AS e${at}`] : [],
