@@ -1,0 +1,98 @@
+import { letters, single, unread, wordCharacter } from '../../lib/words.ts'
+import type { TextQuery } from '../../model/plan.ts'
+import { patternOf } from '../../model/text-query.ts'
+import type { SearchedValue } from '../shared/text-search.ts'
+
+/**
+ * Text search in statements (Q27): each row's words are read by the steps of src/lib/words.ts. The expressions are immutable,
+ * so that an operator could index them. They need PostgreSQL 17, for the collation `pg_c_utf8`.
+ */
+
+/** @returns SQL that is true or false, never NULL */
+export function searchCondition(
+  values: readonly SearchedValue[],
+  query: { readonly words: TextQuery; readonly negated: boolean },
+  bind: (text: string) => string,
+): string {
+  const patterns = patternsOf(query.words, bind)
+  const all = values.map(searchable).join(` || ${betweenTexts} || `)
+  const missing = `SELECT 1 FROM unnest(${patterns}) AS p (p) WHERE strpos(s.s, p.p) = 0`
+  const found = `(SELECT NOT EXISTS (${missing}) FROM (SELECT ${all} AS s OFFSET 0) AS s)`
+  // Where there is no value, nothing is known.
+  const known = values.map(({ sql }) => `(${sql}) IS NOT NULL`).join(' OR ')
+  return query.negated ? `((${known}) AND NOT ${found})` : found
+}
+
+/** @returns SQL of a whole number */
+export function relevance(
+  values: readonly SearchedValue[],
+  words: TextQuery,
+  bind: (text: string) => string,
+): string {
+  const fields = `unnest(ARRAY[${values.map(searchable).join(', ')}]) AS f (f)`
+  const counted = `SELECT f.f, regexp_count(f.f, ${literal('[^ \u0001]+')}) AS words FROM ${fields} OFFSET 0`
+  const found = '(length(f.f) - length(replace(f.f, p.p, $$$$))) / length(p.p)'
+  return `(SELECT CAST(coalesce(sum(10000000::bigint * n.n / (10 * n.n + 10 + f.words)), 0) AS BIGINT)
+    FROM (${counted}) AS f, unnest(${patternsOf(words, bind)}) AS p (p), LATERAL (SELECT ${found} AS n) AS n)`
+}
+
+/** What each word must look like in `searchable`, as an array. */
+const patternsOf = (words: TextQuery, bind: (text: string) => string): string =>
+  `string_to_array(CAST(${bind(words.map(patternOf).join('\u0001'))} AS TEXT), ${betweenTexts})`
+
+/** A literal that means the same whatever `standard_conforming_strings` is. */
+const literal = (text: string) => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+
+const betweenTexts = literal('\u0001')
+
+/** The words of a value, as `searchable` of src/model/text-query.ts; empty without a value. */
+function searchable({ sql, isJson }: SearchedValue): string {
+  if (!isJson) return `coalesce(${spacedWords(`CAST(${sql} AS TEXT)`)}, '')`
+  // The lax mode would list elements of arrays twice.
+  const texts = `jsonb_path_query(${sql}, 'strict $.** ? (@.type() == "string")')`
+  const words = spacedWords("t.t #>> '{}'")
+  return `(SELECT coalesce(string_agg(${words}, ${betweenTexts}), '') FROM ${texts} AS t (t))`
+}
+
+const characterOf = (code: number) =>
+  code <= 0xffff ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`
+
+const classOf = (ranges: Iterable<readonly [number, number]>) =>
+  [...ranges].map(([from, to]) => `${characterOf(from)}-${characterOf(to)}`).join('')
+
+/** Beyond it are only variation selectors. */
+const endOfWords = 0xe_01f0
+
+let words: string | undefined
+
+/** All characters of words, made when it is first needed, in about 20 ms. */
+function wordClass(): string {
+  if (words !== undefined) return words
+  const ranges: [number, number][] = []
+  for (let code = 1; code < endOfWords; code++) {
+    if (!wordCharacter.test(String.fromCodePoint(code))) continue
+    const last = ranges.at(-1)
+    if (last?.[1] === code - 1) last[1] = code
+    else ranges.push([code, code])
+  }
+  words = classOf(ranges)
+  return words
+}
+
+const replaced = (text: string, pattern: string, by: string) =>
+  `regexp_replace(${text}, ${literal(pattern)}, ${literal(by)}, 'g')`
+
+/** @param sql of a text; NULL stays NULL */
+function spacedWords(sql: string): string {
+  const ascii = replaced('lower(x.x COLLATE "C")', '[^0-9a-z]+', '  ')
+  const bare = `normalize(${replaced('normalize(x.x, NFKD) COLLATE "C"', `[${classOf(unread)}]+`, '')}, NFC)`
+  const [from, to] = [0, 1].map(at => letters.one.map(pair => pair[at]).join(''))
+  const read = letters.two.reduce(
+    (text, [letter, reading]) => `replace(${text}, '${letter}', '${reading}')`,
+    `translate(lower(${bare} COLLATE "pg_c_utf8"), '${from}', '${to}')`,
+  )
+  const apart = replaced(`(${read}) COLLATE "C"`, `([${classOf(single)}])`, ' \\1 ')
+  const all = replaced(apart, `[^${wordClass()}]+`, '  ')
+  const spaced = `CASE WHEN octet_length(x.x) = length(x.x) THEN ${ascii} ELSE ${all} END`
+  return `(SELECT ' ' || btrim(${spaced}) || ' ' FROM (SELECT ${sql} AS x OFFSET 0) AS x)`
+}

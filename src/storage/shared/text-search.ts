@@ -1,0 +1,32 @@
+import { parseExact } from '../../lib/json.ts'
+import type { TextQuery } from '../../model/plan.ts'
+import { highlight } from '../../model/text-query.ts'
+
+/** A value in a statement that words are looked for in; NULL: there is none. */
+export interface SearchedValue {
+  /** Text, or JSON: with PostgreSQL `jsonb`, with SQLite its text. */
+  readonly sql: string
+  readonly isJson: boolean
+}
+
+/** A member of rows whose text is shown with marks. */
+export interface Highlighted {
+  readonly name: string
+  readonly words: TextQuery
+}
+
+/**
+ * Marks what was found in rows that an engine has read: a statement shows the plain text of such a column.
+ * @param rows JSON objects, joined by commas
+ */
+export function highlightRows(rows: string, columns: readonly Highlighted[]): string {
+  if (columns.length === 0) return rows
+  const marked = (parseExact(`[${rows}]`) as Record<string, unknown>[]).map(row => {
+    for (const { name, words } of columns) {
+      const text = row[name]
+      if (typeof text === 'string') row[name] = highlight(text, words)
+    }
+    return JSON.stringify(row)
+  })
+  return marked.join(',')
+}
