@@ -1,4 +1,4 @@
-import { type Decimal, printDecimal, readDecimal, roundDecimal } from './decimal-digits.ts'
+import { type Decimal, printDecimal, readDecimal, roundDecimal } from './decimals.ts'
 import { DigitWriter, type Picture } from './to-char-digits.ts'
 import { type MaskPart, numbers, readMask } from './to-char-mask.ts'
 
