@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { MessagePort, type Transferable, type Worker } from 'node:worker_threads'
 import { Overloaded } from '../lib/fair-queue.ts'
-import { StoreUnavailable } from '../model/errors.ts'
+import { StoreUnavailable, TooMuch } from '../model/errors.ts'
 
 /** Calls between threads over a port, typed by the handlers of the side that answers. */
 export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>
@@ -18,11 +18,16 @@ type Reply =
   | readonly [id: number, kind: ErrorKind, message: string]
 
 /** What a caller has to tell apart. */
-const errors = { unavailable: StoreUnavailable, overloaded: Overloaded, error: Error } as const
+const errors = {
+  unavailable: StoreUnavailable,
+  overloaded: Overloaded,
+  'too much': TooMuch,
+  error: Error,
+} as const
 type ErrorKind = keyof typeof errors
 
 const kindOf = (error: unknown): ErrorKind =>
-  error instanceof StoreUnavailable ? 'unavailable' : error instanceof Overloaded ? 'overloaded' : 'error'
+  (Object.keys(errors) as ErrorKind[]).find(kind => error instanceof errors[kind]) ?? 'error'
 
 export interface Calls<H extends Handlers> {
   /** Ports among the arguments are transferred. */
