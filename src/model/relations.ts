@@ -5,7 +5,7 @@ import type { Entity, Field, Relation } from './entities.ts'
 /** A field of one entity, and the field of the other one that it is compared with. */
 export type Pair = readonly [string, string]
 
-/** PuppetDB's entities belong together by it. */
+/** PuppetDB's entities belong together by it, and facts of a node to other facts of it. */
 const certname = 'certname'
 
 /**
@@ -18,7 +18,7 @@ export function relationsBetween(
   other: string,
 ): readonly Pair[] | undefined {
   const [from, to] = [entities.get(one), entities.get(other)]
-  if (!from || !to || from === to) return undefined
+  if (!from || !to) return undefined
   const declared = from.relations?.find(relation => relation.to.entity === other)
   if (declared) return pairs(declared.fields, declared.to.fields)
   const reverse = to.relations?.find(relation => relation.to.entity === one)
@@ -35,10 +35,10 @@ const pairs = (fields: readonly string[], others: readonly string[]): readonly P
     return other === undefined ? [] : [[field, other] as const]
   })
 
-/** All relations of an entity, as seen from it, by the names of the other entities. */
+/** All relations of an entity to others, as seen from it, by their names. */
 export function relationsOf(entity: Entity, entities: ReadonlyMap<string, Entity>): readonly Relation[] {
   return [...entities.keys()].toSorted().flatMap(other => {
-    const found = relationsBetween(entities, entity.name, other)
+    const found = other === entity.name ? undefined : relationsBetween(entities, entity.name, other)
     if (!found) return []
     const [fields, theirs] = [found.map(([field]) => field), found.map(([, field]) => field)]
     return [{ fields, to: { entity: other, fields: theirs } }]

@@ -13,6 +13,7 @@ export function describeEntities(
   const readable = new Map([...all].filter(([, { read }]) => mayReadEntity(caller, read)))
   return [...readable.values()].map(entity => {
     const { name, key, fields } = entity
+    // A relation to an entity that the caller may not read is as unknown as the entity.
     const relations = relationsOf(entity, readable)
     return { name, key, fields, ...(relations.length > 0 && { relations }), href: `${query}/${name}` }
   })
