@@ -3,6 +3,7 @@ import type { Problem } from '../http/problems.ts'
 import type { Entity } from '../model/entities.ts'
 import { listOf, type Plan } from '../model/plan.ts'
 import { type Context, check } from './check/check.ts'
+import { markerOf } from './language/marker.ts'
 import { type Node, QueryError } from './language/node.ts'
 import { readAst } from './language/read-ast.ts'
 import { readPql } from './language/read-pql.ts'
@@ -60,7 +61,13 @@ function problemOf({ message, at, members }: QueryError, query: string): Problem
         ? ''
         : ` at ${at.pointer}`
       : ` at line ${at.line}, column ${at.column}`
-  return badParameter('query', query, `The query is wrong${place}: ${message}`, { ...at, ...members })
+  const marker = markerOf(query, at)
+  const shown = marker === undefined ? {} : { marker }
+  return badParameter('query', query, `The query is wrong${place}: ${message}`, {
+    ...at,
+    ...shown,
+    ...members,
+  })
 }
 
 /** @returns the query with another condition, which it keeps however it is projected */

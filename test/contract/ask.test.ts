@@ -83,6 +83,11 @@ for (const engine of engines)
         400,
       )) as Told
       assert.deepEqual([pql.line, pql.column], [2, 12])
+      const inCheck = (await problemOf(
+        await client.get(listPath('', { query: 'nodes { certnam = "a" }' })),
+        400,
+      )) as Told & { marker?: string }
+      assert.equal(inCheck.marker, 'nodes { certnam = "a" }\n        ^')
     })
 
     test('Q15 the form of a GET counts like its address, as curl sends it', async t => {
