@@ -1,9 +1,9 @@
-import { exactText } from '../../../lib/json.ts'
+import { exactText, parseExact } from '../../../lib/json.ts'
 import { decimalKey } from '../../../lib/sort-keys.ts'
 import type { Aggregate } from '../../../model/plan.ts'
 import type { Grouping } from './groups.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
-import { jsonAt, type Values, valueAt } from './values.ts'
+import { eachText, jsonAt, type Values, valueAt } from './values.ts'
 
 /** A value of each group. */
 export interface Result {
@@ -128,16 +128,12 @@ function summed(name: 'sum' | 'avg', facts: FieldFacts, groups: Grouped, tick: (
   const doubles = new Float64Array(end)
   const isWhole = new Uint8Array(end)
   let isExact = true
-  for (let rank = 0; rank < end; rank++) {
-    if ((rank & 0xfff) === 0) tick()
-    const value = valueAt(values, rank)
-    const exact = exactText(value)
-    doubles[rank] = exact === undefined ? Number(value) : Number(exact)
-    isWhole[rank] = Number(
-      facts.type !== 'number' && (exact === undefined ? Number.isInteger(value) : /^-?\d+$/.test(exact)),
-    )
+  eachText(values, 0, end, tick, (text, rank) => {
+    doubles[rank] = Number(text)
+    const isInteger = text.length <= plainDigits ? Number.isInteger(doubles[rank]) : isWholeNumber(text)
+    isWhole[rank] = Number(facts.type !== 'number' && isInteger)
     if (isWhole[rank] === 1 && !Number.isSafeInteger(doubles[rank])) isExact = false
-  }
+  })
   const sums = new Float64Array(size)
   const lost = new Float64Array(size)
   const counts = new Uint32Array(size)
@@ -176,6 +172,15 @@ function summed(name: 'sum' | 'avg', facts: FieldFacts, groups: Grouped, tick: (
 }
 
 const wholeNumber = (value: unknown): bigint => BigInt(exactText(value) ?? Number(value))
+
+/** So many digits a double can hold. */
+const plainDigits = 15
+
+function isWholeNumber(json: string): boolean {
+  const value = parseExact(json)
+  const exact = exactText(value)
+  return exact === undefined ? Number.isInteger(value) : /^-?\d+$/.test(exact)
+}
 
 /** The sums of groups of whole numbers that doubles can't hold. */
 function largeSums(

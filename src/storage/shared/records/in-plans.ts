@@ -2,12 +2,15 @@ import type { FieldRef, Plan, Rows } from '../../../model/plan.ts'
 import type { RecordEntity } from '../../entities.ts'
 import { whilePresent } from '../while-present.ts'
 import { type ColumnRef, columnOf } from './column-ref.ts'
+import { sharedNumbers } from './columns.ts'
 import { type Facts, nameOf, type Turn } from './facts.ts'
 import type { Filters } from './filters.ts'
 import type { Membership } from './memberships.ts'
 import type { OpenNode, PlanCondition } from './needs.ts'
+import { isSameColumn } from './needs.ts'
 import type { PackedSelection } from './selections.ts'
 import type { PackedFacts } from './tasks.ts'
+import { noRank, type Translation } from './translate.ts'
 import type { TaskOrder, TranslatedSide } from './work.ts'
 
 type InPlan = Extract<OpenNode, { kind: 'in plan' }>
@@ -33,7 +36,7 @@ export function createInPlans(facts: Facts, find: Filters['find']) {
     turn: Turn,
     inner: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
     outer: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
-  ): Promise<Membership['inner'][number]['translation']> {
+  ): Promise<Translation> {
     const name = `translation ${nameOf(inner.entity, inner.ref)} ${outer.entity.source.version} ${nameOf(outer.entity, outer.ref)}`
     return facts.kept(turn, inner.entity, name, () =>
       whilePresent(turn.client, stop =>
@@ -59,7 +62,12 @@ export function createInPlans(facts: Facts, find: Filters['find']) {
       const value = (plan.shape as Rows).columns[at]?.value
       if (value?.kind !== 'field') throw new Error('a subquery lists what is no field')
       const ref = columnOf(value)
-      const found = await facts.make(turn, entity, { ref, values: true, lookups: 0, postings: false })
+      const isSame = isSameColumn(outer, side.ref, entity, ref)
+      const found = await facts.make(turn, entity, { ref, values: !isSame, lookups: 0, postings: false })
+      if (isSame) {
+        inner.push({ column: found.column, translation: identity(found.column[0] as number) })
+        continue
+      }
       const from = { entity, ref, facts: found }
       inner.push({
         column: found.column,
@@ -68,6 +76,13 @@ export function createInPlans(facts: Facts, find: Filters['find']) {
     }
     return { kind: 'member', facts: places, negated, count: entity.source.count, selection, inner }
   }
+}
+
+function identity(distinct: number): Translation {
+  const table = sharedNumbers(distinct + 1)
+  for (let rank = 0; rank < distinct; rank++) table[rank] = rank
+  table[distinct] = noRank
+  return table
 }
 
 /** Rows that were read already. */

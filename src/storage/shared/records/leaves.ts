@@ -3,7 +3,7 @@ import type { FieldType } from '../../../model/entities.ts'
 import type { Constant } from '../../../model/plan.ts'
 import { orderOf, type ValueOrder } from '../../../model/value-order.ts'
 import type { Column } from './columns.ts'
-import { complement, hasRank, noRanks, type RankSet, rankRange, ranksOf } from './rank-sets.ts'
+import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import { constantValue, testOf, type ValueCondition } from './value-tests.ts'
 import { eachText, type Values, valueAt } from './values.ts'
 
@@ -158,9 +158,9 @@ const openBracket = 0x5b
 function union(one: RankSet, other: RankSet, distinct: number): RankSet {
   if (one.length === 0) return other
   if (other.length === 0) return one
-  const ranks: number[] = []
-  for (let rank = 0; rank < distinct; rank++) if (hasRank(one, rank) || hasRank(other, rank)) ranks.push(rank)
-  return ranksOf(ranks)
+  const table = tableOf(one, distinct)
+  table.set(tableOf(other, distinct).map((isThere, rank) => isThere | (table[rank] as number)))
+  return ranksIn(table)
 }
 
 /** Where the texts, the booleans and the nested values of a JSON field begin; numbers come first. */

@@ -1,6 +1,6 @@
 import { openColumn, type PackedColumn } from './columns.ts'
 import type { FieldFacts } from './leaves.ts'
-import { complement, ranksOf } from './rank-sets.ts'
+import { complement, ranksIn } from './rank-sets.ts'
 import { type Sought, soughtRanks } from './select.ts'
 import { noBits, numbersIn, openSelection, type PackedSelection } from './selections.ts'
 import { noRank, type Translation } from './translate.ts'
@@ -38,7 +38,7 @@ export function membersOf(
     eachPair(only.translation, only.distinct, (rank, outerRank) => {
       if (met[rank] === 1) found[outerRank] = 1
     })
-    const set = ranksOf(marked(found))
+    const set = ranksIn(found)
     return soughtRanks(field.column, field.postings, negated ? complement(set, distinct) : set)
   }
 
@@ -110,8 +110,4 @@ function candidatesIn(
     const others = more.get(rank)
     return others ? [one, ...others] : [one]
   }
-}
-
-function* marked(table: Uint8Array): Iterable<number> {
-  for (let rank = table.indexOf(1); rank >= 0; rank = table.indexOf(1, rank + 1)) yield rank
 }

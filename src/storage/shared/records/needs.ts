@@ -1,3 +1,4 @@
+import type { Entity } from '../../../model/entities.ts'
 import type { Condition, FieldRef } from '../../../model/plan.ts'
 import type { RecordEntity } from '../../entities.ts'
 import { type Need, nameOf, typeOf } from './facts.ts'
@@ -72,6 +73,16 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
         condition: where,
       }
     case 'in plan':
+      return {
+        kind: 'in plan',
+        condition: where,
+        facts: where.fields.map((field, at) => {
+          const { entity: inner, shape } = where.plan
+          const column = shape.kind === 'rows' ? shape.columns[at]?.value : undefined
+          const isSame = column?.kind === 'field' && isSameColumn(entity, field, inner, column.field)
+          return needs.add(field, { values: !isSame, postings: true })
+        }),
+      }
     case 'in rows':
       return {
         kind: 'in plan',
@@ -82,3 +93,13 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
       return { kind: 'text', condition: where }
   }
 }
+
+/** Whether two fields are one, whose ranks need no translation. Of JSON, an array matches its elements as well. */
+export const isSameColumn = (entity: Entity, field: FieldRef, other: Entity, inner: FieldRef): boolean =>
+  entity.source.kind === 'records' &&
+  other.source.kind === 'records' &&
+  entity.source.version === other.source.version &&
+  field.type !== 'json' &&
+  field.name === inner.name &&
+  inner.path.length === 0 &&
+  field.path.length === 0

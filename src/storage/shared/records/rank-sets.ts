@@ -20,16 +20,43 @@ export function ranksOf(ranks: Iterable<number>): RankSet {
   return Uint32Array.from(ranges)
 }
 
+/** @param table of ranks, 1 for those of the set */
+export function ranksIn(table: Uint8Array): RankSet {
+  let size = 0
+  for (let rank = 0, before = 0; rank < table.length; rank++) {
+    const now = table[rank] as number
+    size += now ^ before
+    before = now
+  }
+  const ranges = new Uint32Array(size + (size & 1))
+  let at = 0
+  for (let rank = 0, before = 0; rank < table.length; rank++) {
+    const now = table[rank] as number
+    if (now !== before) ranges[at++] = rank
+    before = now
+  }
+  // The last range may go to the end.
+  if (at < ranges.length) ranges[at] = table.length
+  return ranges
+}
+
 /** The ranks below `distinct` that are not in the set. */
 export function complement(set: RankSet, distinct: number): RankSet {
-  const ranges: number[] = []
+  const ranges = new Uint32Array(set.length + 2)
+  let size = 0
   let from = 0
   for (let at = 0; at < set.length; at += 2) {
-    if (from < (set[at] as number)) ranges.push(from, set[at] as number)
+    if (from < (set[at] as number)) {
+      ranges[size++] = from
+      ranges[size++] = set[at] as number
+    }
     from = set[at + 1] as number
   }
-  if (from < distinct) ranges.push(from, distinct)
-  return Uint32Array.from(ranges)
+  if (from < distinct) {
+    ranges[size++] = from
+    ranges[size++] = distinct
+  }
+  return ranges.slice(0, size)
 }
 
 /** How many records have a rank of the set. @param starts how many have a lower rank, for each rank */
@@ -55,6 +82,12 @@ export function hasRank(set: RankSet, rank: number): boolean {
 /** For each rank, 1 if the set has it. @param length one more than the highest rank */
 export function tableOf(set: RankSet, length: number): Uint8Array {
   const table = new Uint8Array(length)
-  for (let at = 0; at < set.length; at += 2) table.fill(1, set[at], set[at + 1])
+  for (let at = 0; at < set.length; at += 2) {
+    const from = set[at] as number
+    const end = set[at + 1] as number
+    // Most ranges are too short for a call.
+    if (end - from > 64) table.fill(1, from, end)
+    else for (let rank = from; rank < end; rank++) table[rank] = 1
+  }
   return table
 }
