@@ -1,34 +1,12 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { nobody } from '../../src/lib/fair-queue.ts'
-import type { Page } from '../../src/model/entities.ts'
-import { type Condition, listOf, type Plan } from '../../src/model/plan.ts'
-import { condition, groupedRows, inPlan, plainRecord, plainRows } from '../support/data/arbitrary-plans.ts'
-import { matches, type PlainRecord } from '../support/data/condition-oracle.ts'
+import type { Condition } from '../../src/model/plan.ts'
+import { condition, groupedRows, inPlan, plainRows } from '../support/data/arbitrary-plans.ts'
+import { matches } from '../support/data/condition-oracle.ts'
+import { planOn, randomRecords, run } from '../support/data/plans.ts'
 import { innerRows, rowsOf } from '../support/data/row-oracle.ts'
 import { test } from '../support/service/engines.ts'
-import { type Service, startService } from '../support/service/service.ts'
-
-const all: Page = { order: [], offset: 0, limit: null, total: true }
-
-export async function run(service: Service, plan: Plan) {
-  const { total, body } = await service.storage.entities.list(plan, { kind: 'administrator' }, 'json', nobody)
-  const pieces: Uint8Array[] = []
-  if (body instanceof Uint8Array) pieces.push(body)
-  else for await (const piece of body) pieces.push(piece)
-  const json = pieces.map(piece => Buffer.from(piece).toString()).join(',')
-  return { total, rows: JSON.parse(`[${json}]`) as PlainRecord[] }
-}
-
-async function planOn(service: Service, entity: string, where: Condition | null, page: Partial<Page> = {}) {
-  const found = (await service.storage.entities.all()).get(entity)
-  assert.ok(found)
-  return { ...listOf(found, { ...all, ...page }), where } satisfies Plan
-}
-
-/** Records that are the same in every run. */
-const randomRecords = (count: number, seed: number) =>
-  fc.sample(plainRecord, { numRuns: count, seed }).map((record, id) => ({ id, ...record }))
+import { startService } from '../support/service/service.ts'
 
 test('Q20 conditions list what an oracle finds record by record', async t => {
   const service = await startService(t)

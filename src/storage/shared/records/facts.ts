@@ -4,7 +4,7 @@ import type { LoadedRecords } from '../loaded-records.ts'
 import { type RecordWork, slotsOf } from '../record-source.ts'
 import { type Cacheable, cacheKey, type RecordCache } from '../version-cache.ts'
 import { whilePresent } from '../while-present.ts'
-import type { ColumnRef } from './column-ref.ts'
+import { type ColumnRef, indexOf, isDerived, nameOf, typeOf } from './column-ref.ts'
 import type { PackedColumn } from './columns.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import type { PackedFacts } from './tasks.ts'
@@ -134,21 +134,28 @@ export class Facts {
       }
       const making = make()
       this.#making.set(key, making)
+      const done = () => void this.#making.delete(key)
       try {
         const made = await making
-        this.#keep(version, what, made, maxKept)
+        // Who asks before the cache has it gets the same.
+        this.#keep(version, what, made, maxKept).then(done, done)
         return made
-      } finally {
-        this.#making.delete(key)
+      } catch (error) {
+        done()
+        throw error
       }
     }
   }
 
-  #keep(version: string, what: string, made: Cacheable, maxKept: number): void {
+  async #keep(
+    version: string,
+    what: string,
+    made: Cacheable,
+    maxKept = Number.POSITIVE_INFINITY,
+  ): Promise<void> {
     const bytes = made.byteLength + entryBytes
     if (bytes > maxKept || !this.#cache.hasRoomFor(bytes)) return
-    const kept = this.#cache.get(version, what, bytes, async () => made, asIs)
-    if (kept instanceof Promise) kept.catch(() => {})
+    await this.#cache.get(version, what, bytes, async () => made, asIs)
   }
 
   #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
@@ -185,8 +192,8 @@ export class Facts {
     )
     const { version } = entity.source
     const name = nameOf(entity, ref)
-    this.#keep(version, `column ${name}`, made.column, Number.POSITIVE_INFINITY)
-    this.#keep(version, `values ${name}`, made.values, Number.POSITIVE_INFINITY)
+    await this.#keep(version, `column ${name}`, made.column)
+    await this.#keep(version, `values ${name}`, made.values)
     return made
   }
 
@@ -228,22 +235,3 @@ function wantedOf({ ref, values, lookups, postings }: Need, column: PackedColumn
 }
 
 const asIs = <T>(value: T): T => value
-
-export const indexOf = ({ fields }: RecordEntity, { name }: ColumnRef): number =>
-  fields.findIndex(field => field.name === name)
-
-const isDerived = ({ path, mask }: ColumnRef): boolean => path.length > 0 || mask !== undefined
-
-/** Of a column among those of its entity. */
-export function nameOf(entity: RecordEntity, ref: ColumnRef): string {
-  const at = `${indexOf(entity, ref)}`
-  return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.mask])}` : at
-}
-
-/** How the values of a column compare. */
-export function typeOf(entity: RecordEntity, ref: ColumnRef): Pick<PackedFacts, 'type' | 'collation'> {
-  if (ref.mask !== undefined) return { type: 'text', collation: undefined }
-  if (ref.path.length > 0) return { type: 'json', collation: undefined }
-  const field = entity.fields[indexOf(entity, ref)]
-  return { type: field?.type ?? ref.type, collation: field?.collation }
-}

@@ -3,12 +3,13 @@ import type { Condition } from '../../../model/plan.ts'
 import { orderOf } from '../../../model/value-order.ts'
 import type { RecordEntity } from '../../entities.ts'
 import { whilePresent } from '../while-present.ts'
-import { type Facts, indexOf, type Turn, typeOf } from './facts.ts'
-import { createInPlans } from './in-plans.ts'
+import { indexOf, typeOf } from './column-ref.ts'
+import type { Facts, Turn } from './facts.ts'
+import { createInPlans, type Find } from './in-plans.ts'
 import { soughtIn } from './leaves.ts'
 import { Needs, type OpenNode, openCondition } from './needs.ts'
 import { costOf, select } from './select.ts'
-import { type PackedSelection, type Selection, sizeOfSelection } from './selections.ts'
+import { type Selection, sizeOfSelection } from './selections.ts'
 import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
 import { textMatches } from './text-search.ts'
 import { constantValue } from './value-tests.ts'
@@ -21,7 +22,7 @@ export interface Filters {
    */
   quickly(entity: RecordEntity, where: Condition): Selection | undefined
   /** Finds them in the thread, and keeps them. */
-  find(turn: Turn, entity: RecordEntity, where: Condition): Promise<PackedSelection>
+  readonly find: Find
 }
 
 /** The same condition is the same object in many requests, and its text may be long. */
@@ -79,7 +80,7 @@ export function createFilters(facts: Facts): Filters {
     }
   }
 
-  const find: Filters['find'] = (turn, entity, where) =>
+  const find: Find = (turn, entity, where) =>
     facts.kept(turn, entity, `filter ${nameOfCondition(where)}`, async () => {
       const needs = new Needs(entity)
       const open = openCondition(where, entity, needs)

@@ -1,10 +1,9 @@
-import type { FieldRef, Plan, Rows } from '../../../model/plan.ts'
+import type { Condition, FieldRef, Plan, Rows } from '../../../model/plan.ts'
 import type { RecordEntity } from '../../entities.ts'
 import { whilePresent } from '../while-present.ts'
-import { type ColumnRef, columnOf } from './column-ref.ts'
+import { type ColumnRef, columnOf, nameOf } from './column-ref.ts'
 import { sharedNumbers } from './columns.ts'
-import { type Facts, nameOf, type Turn } from './facts.ts'
-import type { Filters } from './filters.ts'
+import type { Facts, Turn } from './facts.ts'
 import type { Membership } from './memberships.ts'
 import type { OpenNode, PlanCondition } from './needs.ts'
 import { isSameColumn } from './needs.ts'
@@ -15,8 +14,11 @@ import type { TaskOrder, TranslatedSide } from './work.ts'
 
 type InPlan = Extract<OpenNode, { kind: 'in plan' }>
 
+/** Finds the records that match a condition. */
+export type Find = (turn: Turn, entity: RecordEntity, where: Condition) => Promise<PackedSelection>
+
 /** Makes the rows of a plan inside a condition a part of the task (docs/decisions/0037). */
-export function createInPlans(facts: Facts, find: Filters['find']) {
+export function createInPlans(facts: Facts, find: Find) {
   async function selectionOf(turn: Turn, plan: Plan, entity: RecordEntity): Promise<PackedSelection | null> {
     const { where, shape, page } = plan
     const selection = where && (await find(turn, entity, where))

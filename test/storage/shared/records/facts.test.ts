@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nobody } from '../../../../src/lib/fair-queue.ts'
+import type { RecordEntity } from '../../../../src/storage/entities.ts'
+import { sharedNumbers } from '../../../../src/storage/shared/records/columns.ts'
+import { Facts, type Turn } from '../../../../src/storage/shared/records/facts.ts'
+import { VersionCache } from '../../../../src/storage/shared/version-cache.ts'
+
+const entity: RecordEntity = {
+  name: 'things',
+  key: 'id',
+  fields: [],
+  read: 'anonymous',
+  source: { kind: 'records', version: 'things.1', count: 0, bytes: 0, largest: 0 },
+}
+
+/** In a turn that asks the thread for nothing. */
+const turn = { work: {} as Turn['work'], client: nobody } satisfies Turn
+
+test('Q10 what is made is kept if it takes at most half of the cache, and the rest is made again', async () => {
+  const usage = new Float64Array(2)
+  const facts = new Facts(new VersionCache(20_000, undefined, usage))
+  let made = 0
+  const make = (length: number) => async () => {
+    made++
+    return sharedNumbers(length)
+  }
+  for (let round = 0; round < 3; round++) await facts.kept(turn, entity, 'small', make(100))
+  assert.equal(made, 1)
+  for (let round = 0; round < 3; round++) await facts.kept(turn, entity, 'large', make(2_000))
+  assert.equal(made, 4)
+  for (let round = 0; round < 3; round++) await facts.kept(turn, entity, 'result', make(500), 1_000)
+  assert.equal(made, 7)
+  for (let n = 0; n < 20; n++) await facts.kept(turn, entity, `many ${n}`, make(500))
+  assert.ok((usage[0] ?? 0) <= 20_000, `${usage[0]} bytes`)
+})
+
+test('Q10 what one client gives up, another who waits for it makes', async () => {
+  const facts = new Facts(new VersionCache(1_000_000))
+  const first = Promise.withResolvers<ReturnType<typeof sharedNumbers>>()
+  const given = sharedNumbers(3)
+  let made = 0
+  const gaveUp = facts.kept(turn, entity, 'value', () => first.promise)
+  const waiting = [1, 2].map(() =>
+    facts.kept(turn, entity, 'value', async () => {
+      made++
+      return given
+    }),
+  )
+  first.reject(new Error('gone'))
+  await assert.rejects(gaveUp, /gone/)
+  assert.deepEqual(await Promise.all(waiting), [given, given])
+  assert.equal(made, 1)
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { type Client, nobody } from '../../../src/lib/fair-queue.ts'
+import type { Page } from '../../../src/model/entities.ts'
+import { type Condition, listOf, type Plan } from '../../../src/model/plan.ts'
+import type { RecordFormat } from '../../../src/model/record-format.ts'
+import type { Service } from '../service/service.ts'
+import { plainRecord } from './arbitrary-plans.ts'
+import type { PlainRecord } from './condition-oracle.ts'
+
+/** Plans that tests make by hand, run on a real store. */
+
+const all: Page = { order: [], offset: 0, limit: null, total: true }
+
+/** A plan that lists the records of an entity that match. */
+export async function planOn(
+  service: Service,
+  entity: string,
+  where: Condition | null,
+  page: Partial<Page> = {},
+): Promise<Plan> {
+  const found = (await service.storage.entities.all()).get(entity)
+  assert.ok(found)
+  return { ...listOf(found, { ...all, ...page }), where }
+}
+
+/** @returns the total, and what the list says in this format */
+export async function textOf(
+  service: Service,
+  plan: Plan,
+  format: RecordFormat,
+  client: Client = nobody,
+): Promise<{ total: number | undefined; text: string }> {
+  const viewer = { kind: 'administrator' } as const
+  const { total, body } = await service.storage.entities.list(plan, viewer, format, client)
+  if (body instanceof Uint8Array) return { total, text: Buffer.from(body).toString() }
+  const pieces: string[] = []
+  for await (const piece of body) pieces.push(Buffer.from(piece).toString())
+  return { total, text: pieces.join({ json: ',', ndjson: '\n', csv: '\r\n' }[format]) }
+}
+
+export async function run(
+  service: Service,
+  plan: Plan,
+  client: Client = nobody,
+): Promise<{ total: number | undefined; rows: PlainRecord[] }> {
+  const { total, text } = await textOf(service, plan, 'json', client)
+  return { total, rows: JSON.parse(`[${text}]`) as PlainRecord[] }
+}
+
+/** Records that are the same in every run. */
+export const randomRecords = (count: number, seed: number): PlainRecord[] =>
+  fc.sample(plainRecord, { numRuns: count, seed }).map((record, id) => ({ id, ...record }))
