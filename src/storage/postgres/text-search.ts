@@ -4,8 +4,8 @@ import { patternOf } from '../../model/text-query.ts'
 import type { SearchedValue } from '../shared/text-search.ts'
 
 /**
- * Text search in statements (Q27): each row's words are read by the steps of src/lib/words.ts. The expressions are immutable,
- * so that an operator could index them. They need PostgreSQL 17, for the collation `pg_c_utf8`.
+ * Text search in statements (Q27): each row's words are read by the steps of src/lib/words.ts. They need
+ * PostgreSQL 17, for the collation `pg_c_utf8`, and UTF8.
  */
 
 /** @returns SQL that is true or false, never NULL */
@@ -15,7 +15,8 @@ export function searchCondition(
   bind: (text: string) => string,
 ): string {
   const patterns = patternsOf(query.words, bind)
-  const all = values.map(searchable).join(` || ${betweenTexts} || `)
+  const between = bind(betweenWords())
+  const all = values.map(value => searchable(value, between)).join(` || ${betweenTexts} || `)
   const missing = `SELECT 1 FROM unnest(${patterns}) AS p (p) WHERE strpos(s.s, p.p) = 0`
   const found = `(SELECT NOT EXISTS (${missing}) FROM (SELECT ${all} AS s OFFSET 0) AS s)`
   // Where there is no value, nothing is known.
@@ -29,7 +30,8 @@ export function relevance(
   words: TextQuery,
   bind: (text: string) => string,
 ): string {
-  const fields = `unnest(ARRAY[${values.map(searchable).join(', ')}]) AS f (f)`
+  const between = bind(betweenWords())
+  const fields = `unnest(ARRAY[${values.map(value => searchable(value, between)).join(', ')}]) AS f (f)`
   const counted = `SELECT f.f, regexp_count(f.f, ${literal('[^ \u0001]+')}) AS words FROM ${fields} OFFSET 0`
   const found = '(length(f.f) - length(replace(f.f, p.p, $$$$))) / length(p.p)'
   return `(SELECT CAST(coalesce(sum(10000000::bigint * n.n / (10 * n.n + 10 + f.words)), 0) AS BIGINT)
@@ -45,12 +47,15 @@ const literal = (text: string) => `E'${text.replaceAll('\\', '\\\\').replaceAll(
 
 const betweenTexts = literal('\u0001')
 
-/** The words of a value, as `searchable` of src/model/text-query.ts; empty without a value. */
-function searchable({ sql, isJson }: SearchedValue): string {
-  if (!isJson) return `coalesce(${spacedWords(`CAST(${sql} AS TEXT)`)}, '')`
+/**
+ * The words of a value, as `searchable` of src/model/text-query.ts; empty without a value.
+ * @param between placeholder of `betweenWords`
+ */
+export function searchable({ sql, isJson }: SearchedValue, between: string): string {
+  if (!isJson) return `coalesce(${spacedWords(`CAST(${sql} AS TEXT)`, between)}, '')`
   // The lax mode would list elements of arrays twice.
   const texts = `jsonb_path_query(${sql}, 'strict $.** ? (@.type() == "string")')`
-  const words = spacedWords("t.t #>> '{}'")
+  const words = spacedWords("t.t #>> '{}'", between)
   return `(SELECT coalesce(string_agg(${words}, ${betweenTexts}), '') FROM ${texts} AS t (t))`
 }
 
@@ -63,11 +68,11 @@ const classOf = (ranges: Iterable<readonly [number, number]>) =>
 /** Beyond it are only variation selectors. */
 const endOfWords = 0xe_01f0
 
-let words: string | undefined
+let notWords: string | undefined
 
-/** All characters of words, made when it is first needed, in about 20 ms. */
-function wordClass(): string {
-  if (words !== undefined) return words
+/** What separates words, as an expression: 13 kB, made when it is first needed, in about 20 ms. */
+export function betweenWords(): string {
+  if (notWords !== undefined) return notWords
   const ranges: [number, number][] = []
   for (let code = 1; code < endOfWords; code++) {
     if (!wordCharacter.test(String.fromCodePoint(code))) continue
@@ -75,24 +80,25 @@ function wordClass(): string {
     if (last?.[1] === code - 1) last[1] = code
     else ranges.push([code, code])
   }
-  words = classOf(ranges)
-  return words
+  notWords = `[^${classOf(ranges)}]+`
+  return notWords
 }
 
+/** @param pattern SQL */
 const replaced = (text: string, pattern: string, by: string) =>
-  `regexp_replace(${text}, ${literal(pattern)}, ${literal(by)}, 'g')`
+  `regexp_replace(${text}, ${pattern}, ${literal(by)}, 'g')`
 
 /** @param sql of a text; NULL stays NULL */
-function spacedWords(sql: string): string {
-  const ascii = replaced('lower(x.x COLLATE "C")', '[^0-9a-z]+', '  ')
-  const bare = `normalize(${replaced('normalize(x.x, NFKD) COLLATE "C"', `[${classOf(unread)}]+`, '')}, NFC)`
+function spacedWords(sql: string, between: string): string {
+  const ascii = replaced('lower(x.x COLLATE "C")', literal('[^0-9a-z]+'), '  ')
+  const bare = `normalize(${replaced('normalize(x.x, NFKD) COLLATE "C"', literal(`[${classOf(unread)}]+`), '')}, NFC)`
   const [from, to] = [0, 1].map(at => letters.one.map(pair => pair[at]).join(''))
   const read = letters.two.reduce(
     (text, [letter, reading]) => `replace(${text}, '${letter}', '${reading}')`,
     `translate(lower(${bare} COLLATE "pg_c_utf8"), '${from}', '${to}')`,
   )
-  const apart = replaced(`(${read}) COLLATE "C"`, `([${classOf(single)}])`, ' \\1 ')
-  const all = replaced(apart, `[^${wordClass()}]+`, '  ')
+  const apart = replaced(`(${read}) COLLATE "C"`, literal(`([${classOf(single)}])`), ' \\1 ')
+  const all = replaced(apart, `CAST(${between} AS TEXT)`, '  ')
   const spaced = `CASE WHEN octet_length(x.x) = length(x.x) THEN ${ascii} ELSE ${all} END`
   return `(SELECT ' ' || btrim(${spaced}) || ' ' FROM (SELECT ${sql} AS x OFFSET 0) AS x)`
 }
