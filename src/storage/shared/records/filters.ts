@@ -63,7 +63,7 @@ export function createFilters(facts: Facts): Filters {
       case 'in plan':
         return inPlan(turn, entity, node, task.facts)
       case 'text':
-        return { kind: 'records', selection: await textMatches(turn, entity, node.condition) }
+        return { kind: 'records', selection: await textMatches(turn, entity, node.condition, facts) }
       case 'value': {
         const known = task.facts[node.facts]
         if (!known || known.values || (task.records && known.postings)) return node

@@ -14,11 +14,13 @@ import { columnsOfRows, derive } from './derive.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { maskedValues, pieceOf } from './rows.ts'
+import { indexWords, type SearchTask, searchTexts } from './search-texts.ts'
 import { select } from './select.ts'
 import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
 import { type FilterTask, prepare } from './tasks.ts'
 import { type Translated, translate } from './translate.ts'
 import { arrangeValues, openValues, type PackedValues } from './values.ts'
+import type { PackedWords } from './word-index.ts'
 
 /** A field to sort some records by. */
 export interface TaskOrder {
@@ -97,6 +99,12 @@ export const recordWork = {
 
   filter: (task: FilterTask, stop: Stop): PackedSelection =>
     limited(stop, () => packSelection(select(prepare(task, mayGoOn), task.count, mayGoOn))),
+
+  indexWords: (values: PackedValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
+    limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
+
+  searchTexts: (task: SearchTask, stop: Stop): PackedSelection =>
+    limited(stop, () => packSelection(searchTexts(task, mayGoOn))),
 
   /**
    * Lists a selection.

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { nobody } from '../../src/lib/fair-queue.ts'
+import { type Condition, type FieldRef, listOf } from '../../src/model/plan.ts'
+import { matchesText, readTextQuery, searchable, textsIn } from '../../src/model/text-query.ts'
+import { test } from '../support/service/engines.ts'
+import { startService } from '../support/service/service.ts'
+
+const words = ['sea', 'Side', 'red', 'house', 'élan', 'elan', '東京', 'sea-side']
+
+/** Numbered records; each field is missing now and then. */
+const records = Array.from({ length: 400 }, (_, id) => {
+  const word = (n: number) => words[(id * n + (id >> 3)) % words.length] ?? ''
+  return {
+    id,
+    title: id % 7 === 3 ? null : `${word(3)} ${word(5)} ${word(7)}`,
+    note: id % 5 === 1 ? null : id % 11 === 0 ? 17 : `${word(2)}, ${word(9)}`,
+    more: id % 3 === 0 ? null : { tags: [word(4), { deep: word(11) }], n: id, red: 'x' },
+  }
+})
+type Stored = (typeof records)[number]
+
+const ref = (name: string, type: FieldRef['type'], path: FieldRef['path'] = []): FieldRef => ({
+  name,
+  path,
+  type,
+})
+const fields = {
+  title: ref('title', 'text'),
+  note: ref('note', 'json'),
+  more: ref('more', 'json'),
+  tags: ref('more', 'json', ['tags']),
+}
+type Name = keyof typeof fields
+
+function textsOf({ title, note, more }: Stored, name: Name): string[] | undefined {
+  if (name === 'title') return title === null ? undefined : [title]
+  // Numbers make it a field of JSON, in which only texts count.
+  if (name === 'note') return note === null ? undefined : textsIn(note)
+  if (more === null) return undefined
+  return textsIn(name === 'more' ? more : more.tags)
+}
+
+test('Q27 match lists the imported records that a look at each of them finds', async t => {
+  const service = await startService(t)
+  await service.addRecords('things', 'id', records)
+  const things = (await service.storage.entities.all()).get('things')
+  assert.ok(things)
+  let found = 0
+  for (const names of [
+    ['title'],
+    ['note'],
+    ['more'],
+    ['tags'],
+    ['title', 'note'],
+    ['title', 'more', 'note'],
+  ] as Name[][])
+    for (const search of [
+      'sea',
+      'sea side',
+      '"sea side"',
+      'ELAN',
+      'hou*',
+      '東京',
+      '京東',
+      '"red hous"*',
+      '17',
+      'x',
+      'none',
+      'sea none',
+    ])
+      for (const negated of [false, true]) {
+        const where: Condition = {
+          kind: 'text',
+          fields: names.map(name => fields[name]),
+          words: readTextQuery(search),
+          negated,
+        }
+        const page = { order: [], offset: 0, limit: 1_000, total: true }
+        const plan = { ...listOf(things, page), where }
+        const { total, body } = await service.storage.entities.list(
+          plan,
+          { kind: 'administrator' },
+          'json',
+          nobody,
+        )
+        const pieces: Uint8Array[] = []
+        if (body instanceof Uint8Array) pieces.push(body)
+        else for await (const piece of body) pieces.push(piece)
+        const expected = records.filter(one => {
+          const texts = names.map(name => textsOf(one, name)).filter(list => list !== undefined)
+          return texts.length > 0 && matchesText(texts.map(searchable), where.words) !== negated
+        })
+        const listed = JSON.parse(
+          `[${pieces.map(piece => Buffer.from(piece).toString()).join(',')}]`,
+        ) as Stored[]
+        assert.deepEqual(
+          listed.map(({ id }) => id),
+          expected.map(({ id }) => id),
+          `${names.join()} ${search} ${negated}`,
+        )
+        assert.equal(total, expected.length)
+        if (!negated) found += expected.length
+      }
+  assert.ok(found > 2_000, `${found} were found`)
+})
