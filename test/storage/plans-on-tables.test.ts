@@ -68,7 +68,7 @@ async function compare({ storage, viewers, names, expressions, seed, count }: Tr
     const world = await worldOf(storage, entities, viewer)
     const next = createPlans({ random, world, entities, expressions })
     for (let n = 0; n < count; n++) {
-      const plan = next(random.pick(entities))
+      const plan = comparable(next(random.pick(entities)))
       const expected = answer(plan, world)
       const says = () =>
         JSON.stringify({ ...plan, entity: plan.entity.name }, (key, value: unknown) =>
@@ -78,7 +78,8 @@ async function compare({ storage, viewers, names, expressions, seed, count }: Tr
         throw new Error(`${n}: ${says()}`, { cause: error })
       })
       const found = lines.map(line => JSON.stringify(parseExact(line)))
-      assert.deepEqual(found, expected.rows, `${n}: ${says()}`)
+      if (sortsJson(plan)) assert.deepEqual(found.toSorted(), expected.rows.toSorted(), `${n}: ${says()}`)
+      else assert.deepEqual(found, expected.rows, `${n}: ${says()}`)
       if (plan.page.total) assert.equal(total, expected.total, `${n}: ${says()}`)
       const { offset, limit } = plan.page
       if (limit !== null && more !== undefined)
@@ -86,6 +87,22 @@ async function compare({ storage, viewers, names, expressions, seed, count }: Tr
     }
   }
 }
+
+/**
+ * Whether nested JSON is sorted by how it is written, which isn't what is left of it here. The built-in tables have one
+ * way to write it.
+ */
+const sortsJson = ({ entity, shape }: Plan) =>
+  entity.source.kind === 'exposed' &&
+  shape.kind === 'rows' &&
+  [
+    ...shape.order.map(({ by }) => (typeof by === 'number' ? shape.columns[by]?.value : by)),
+    ...(shape.groups ?? []),
+    ...(shape.distinct ? shape.columns.map(({ value }) => value) : []),
+  ].some(value => value?.kind === 'field' && value.field.type === 'json')
+
+const comparable = (plan: Plan): Plan =>
+  sortsJson(plan) ? { ...plan, page: { ...plan.page, offset: 0, limit: null } } : plan
 
 const titles = [
   'a',

@@ -23,8 +23,9 @@ export function fieldCell(entity: Entity, name: string, rules: ColumnRules): Cel
   const field = entity.fields.find(one => one.name === name)
   if (field === undefined) throw new Error('an entity has no such field')
   const column = shownColumn(name, rules.hidden)
-  const sort = rules.asText.includes(name) ? `CAST(${column} AS TEXT) COLLATE "C"` : column
-  return { ...valueOfColumn(field, column, rules), nullable: field.nullable, sort }
+  const value = { ...valueOfColumn(field, column, rules), nullable: field.nullable }
+  if (rules.asText.includes(name)) return { ...value, sort: `CAST(${column} AS TEXT) COLLATE "C"` }
+  return field.sortable === false ? value : { ...value, sort: column }
 }
 
 function valueOfColumn({ name, type }: Field, column: string, { isExposed, asText }: ColumnRules) {
@@ -174,7 +175,8 @@ function sortTerms(cell: Cell, bind: Bind): readonly string[] {
 }
 
 /** Without leaving the range of doubles, which would be an error. */
-const isDouble = (number: string) => `(${number} = 0 OR abs(${number}) BETWEEN 1e-300 AND 1e300)`
+const isDouble = (number: string) =>
+  `(${number} = 0 OR abs(${number}) BETWEEN 5e-324 AND 1.7976931348623158e308)`
 const asDouble = (number: string) => `CAST(${number} AS DOUBLE PRECISION)`
 /** The shortest decimal number that is this double. */
 const shortest = (double: string) => `CAST(CAST(${double} AS TEXT) AS NUMERIC)`
@@ -187,7 +189,8 @@ const sumOf = (number: string) => {
 
 const meanOf = (number: string) => {
   const sum = `sum(${number})`
-  return `CASE WHEN ${isDouble(sum)} THEN ${shortest(`${asDouble(sum)} / count(${number})`)} ELSE ${sum} / count(${number}) END`
+  // A quotient of doubles that is too small for one would be an error, too.
+  return `CASE WHEN ${isDouble(sum)} AND (${sum} = 0 OR abs(${sum}) > 1e-280) THEN ${shortest(`${asDouble(sum)} / count(${number})`)} ELSE ${sum} / count(${number}) END`
 }
 
 /** As JavaScript prints the double that is equal, else all digits. */

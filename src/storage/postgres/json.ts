@@ -64,26 +64,32 @@ type Bind = (value: string | number) => string
 /** Beyond this an index can't be a PostgreSQL integer, and no array is so long. */
 const maxIndex = 2 ** 31 - 1
 
-const steps = (path: FieldRef['path'], bind: Bind) =>
-  path
-    .map(step => {
-      if (typeof step === 'string') return ` -> CAST(${bind(storableInJson(step))} AS TEXT)`
-      // A negative index would count from the end.
-      const isIndex = step >= 0 && step <= maxIndex
-      return ` -> CAST(${isIndex ? bind(step) : 'NULL'} AS INTEGER)`
-    })
-    .join('')
+/** A negative index would count from the end. */
+const isStep = (one: string | number) => typeof one === 'string' || (one >= 0 && one <= maxIndex)
+
+/** The operand of `->`. */
+const step = (one: string | number, bind: Bind) =>
+  typeof one === 'string' ? `CAST(${bind(storableInJson(one))} AS TEXT)` : `CAST(${bind(one)} AS INTEGER)`
 
 /** A member as `jsonb`; NULL also for JSON's null. @param text SQL of the whole value as JSON text */
 export function jsonbAt(text: string, path: FieldRef['path'], bind: Bind): string {
-  // OFFSET 0 keeps the planner from writing the expression wherever it is used.
-  return `(SELECT NULLIF((${asJsonb('j.x')})${steps(path, bind)}, CAST('null' AS JSONB)) FROM (SELECT ${text} AS x OFFSET 0) AS j)`
+  if (!path.every(isStep)) return 'CAST(NULL AS JSONB)'
+  // OFFSET 0 keeps the planner from writing an expression wherever its value is used.
+  const whole = `(SELECT ${asJsonb('j.x')} FROM (SELECT ${text} AS x OFFSET 0) AS j)`
+  const member = path.reduce((value, one) => {
+    const operand = step(one, bind)
+    if (typeof one === 'string') return `(${value} -> ${operand})`
+    // To `->`, a scalar is an array of one element.
+    return `(SELECT CASE WHEN jsonb_typeof(s.v) = 'array' THEN s.v -> ${operand} END FROM (SELECT ${value} AS v OFFSET 0) AS s)`
+  }, whole)
+  return `NULLIF(${member}, CAST('null' AS JSONB))`
 }
 
 /** A member as its JSON is written; NULL also for JSON's null. */
 export function jsonTextAt(text: string, path: FieldRef['path'], bind: Bind): string {
   if (path.length === 0) return text
-  const way = steps(path, bind)
+  if (!path.every(isStep)) return 'CAST(NULL AS TEXT)'
+  const way = path.map(one => ` -> ${step(one, bind)}`).join('')
   const member = `CASE WHEN strpos(j.x, ${escaped('\\u')}) = 0 THEN CAST(CAST(j.x AS JSON)${way} AS TEXT)
     ELSE replace(CAST(CAST(${replaced('j.x')} AS JSON)${way} AS TEXT), ${escaped('\\u005c')}, ${escaped('\\\\')}) END`
   return `(SELECT NULLIF(${member}, 'null') FROM (SELECT ${text} AS x OFFSET 0) AS j)`
