@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
-import { StoreUnavailable, TooMuch } from '../model/errors.ts'
+import { PlanRefused, StoreUnavailable } from '../model/errors.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { responseOn } from './client.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
@@ -141,7 +141,7 @@ function translate(error: unknown): Problem {
       headers: { 'retry-after': '5' },
       cause: error,
     })
-  if (error instanceof TooMuch)
+  if (error instanceof PlanRefused)
     return new Problem('bad-parameter', error.message, { members: { parameter: 'query' } })
   const status = error instanceof Error ? (error as Partial<FastifyError>).statusCode : undefined
   if (status === 413)

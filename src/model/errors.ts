@@ -4,5 +4,8 @@ export class OperatorError extends Error {}
 /** The store can't be reached, is locked, or is full. Nothing was partly done, and the request can be retried later. */
 export class StoreUnavailable extends OperatorError {}
 
-/** A query needs more than is held in memory for one. The message tells the client what is too much, and what would do. */
-export class TooMuch extends Error {}
+/** An engine can't run a query, although it is right. The message tells the client what it lacks, and what would do. */
+export class PlanRefused extends Error {}
+
+/** A query needs more than is held in memory for one. */
+export class TooMuch extends PlanRefused {}

@@ -18,6 +18,16 @@ export interface Entities {
    */
   list(plan: Plan, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing>
   /**
+   * How the plan would be run, as plain JSON (Q26). Who isn't an administrator only learns what was understood.
+   * @param runs whether to run it, and to say how long it took
+   */
+  explain(
+    plan: Plan,
+    viewer: Viewer,
+    client: Client,
+    runs: boolean,
+  ): Promise<Readonly<Record<string, unknown>>>
+  /**
    * Replaces the entity's records in one step: readers see the old ones until then.
    * @returns who may read the entity now; undefined where the version to replace is not the entity's version any more
    */
@@ -109,9 +119,6 @@ export interface Revision extends Omit<NewEntity, 'replaces'> {
   /** The records in the slots behind those of the other version. */
   readonly added: readonly string[]
 }
-
-/** The engine can't run a plan, although it is right. The message says what it lacks, as a sentence for the client. */
-export class PlanRefused extends Error {}
 
 export interface Listing {
   /** How many records or rows the page is one of, ignoring limit and offset; undefined unless it was requested. */

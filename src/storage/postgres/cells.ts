@@ -1,8 +1,9 @@
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
-import { type Cell, type Dialect, isWhole, searchText } from '../shared/cells.ts'
+import { type Cell, type Dialect, isWhole } from '../shared/cells.ts'
 import { maskOf } from '../shared/hidden-metadata.ts'
 import { jsonbAt, jsonTextAt, numberOf } from './json.ts'
+import { relevance } from './text-search.ts'
 
 /** Values of the tables in SQL. */
 
@@ -85,7 +86,12 @@ export function createDialect({ bind, field, mayHaveLineBreaks }: Parts): Dialec
 
   function scalar(value: Scalar): Cell {
     if (value.kind === 'field') return cellFor(value.field)
-    if (value.kind !== 'to_string') return searchText()
+    // What is marked in it is marked in the rows.
+    if (value.kind === 'highlight') return cellFor(value.field)
+    if (value.kind === 'relevance') {
+      const values = value.fields.map(cellFor).map(cell => ({ sql: key(cell), isJson: cell.kind === 'json' }))
+      return { kind: 'integer', sql: relevance(values, value.words, bind), nullable: false }
+    }
     const cell = cellFor(value.field)
     const mask = `CAST(${bind(value.mask.replaceAll('\0', ''))} AS TEXT)`
     const isTime = cell.kind === 'time' || cell.kind === 'instant'
@@ -189,8 +195,10 @@ const sumOf = (number: string) => {
 
 const meanOf = (number: string) => {
   const sum = `sum(${number})`
-  // A quotient of doubles that is too small for one would be an error, too.
-  return `CASE WHEN ${isDouble(sum)} AND (${sum} = 0 OR abs(${sum}) > 1e-280) THEN ${shortest(`${asDouble(sum)} / count(${number})`)} ELSE ${sum} / count(${number}) END`
+  const exact = `${sum} / count(${number})`
+  // A quotient of doubles that is too small for one would be an error, too, and a sum may be larger than every double.
+  return `CASE WHEN ${isDouble(sum)} AND (${sum} = 0 OR abs(${sum}) > 1e-280) THEN ${shortest(`${asDouble(sum)} / count(${number})`)}
+    WHEN ${isDouble(`(${exact})`)} THEN ${shortest(asDouble(exact))} ELSE ${exact} END`
 }
 
 /** As JavaScript prints the double that is equal, else all digits. */

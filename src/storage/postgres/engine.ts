@@ -107,7 +107,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     worker: worker.get,
     queue: turns,
   })
-  const listTable = createTableListings({
+  const tables = createTableListings({
     databases: plan => {
       if (plan.entity.source.kind === 'exposed') return databases.map(database => database.exposed)
       // Row visibility is always read from the primary, because a replica may lag.
@@ -139,7 +139,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     lookup,
     audiences,
     records,
-    listTable,
+    tables,
     shared,
     connect: () => connect(unlimited),
     describe: async request => {

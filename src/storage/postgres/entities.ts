@@ -9,6 +9,7 @@ import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, ExposeRequest, Listing } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
+import { explanationOf, noRows } from '../shared/explain.ts'
 import { createRecordListings } from '../shared/record-listings.ts'
 import type { RecordPlan } from '../shared/record-orders.ts'
 import type { RecordSource } from '../shared/record-source.ts'
@@ -32,7 +33,7 @@ import {
 import { findForeignKeys } from './foreign-keys.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import type { SessionLookup } from './session-lookup.ts'
-import type { ListTable } from './table-listings.ts'
+import type { TableListings } from './table-listings.ts'
 
 /** How long a replaced version is kept for requests that have just looked it up, in seconds. */
 const retiredGrace = 60
@@ -44,7 +45,7 @@ interface Parts {
   readonly lookup: SessionLookup
   readonly audiences: PostgresAudiences
   readonly records: RecordSource & { readonly openVersions: ReadonlyMap<string, number> }
-  readonly listTable: ListTable
+  readonly tables: TableListings
   readonly shared: Shared
   /** Opens a connection without time limits, for long-running work. */
   readonly connect: () => Promise<Connection>
@@ -60,7 +61,7 @@ export interface PostgresEntities extends Entities {
 
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
-  const { pool, lookup, audiences, listTable, connect } = parts
+  const { pool, lookup, audiences, tables, connect } = parts
   const records = createRecordListings(parts.records, parts.shared.cache)
   let entities: ReadonlyMap<string, Entity> = new Map()
   let loadedState = -1
@@ -140,7 +141,16 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       ? await resolvePlans(given, inner => list(inner, viewer, 'ndjson', client))
       : given
     if (plan.entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
-    return listTable(plan, await tablesFor(plan, viewer), format, client)
+    return tables.list(plan, await tablesFor(plan, viewer), format, client)
+  }
+
+  async function explain(given: Plan, viewer: Viewer, client: Client, runs: boolean) {
+    if (given.entity.source.kind === 'records')
+      return explanationOf('records', given, viewer, records.explain(given as RecordPlan))
+    if (viewer.kind !== 'administrator') return explanationOf('postgres', given, viewer, undefined)
+    const plan = await resolvePlans(given, runs ? inner => list(inner, viewer, 'ndjson', client) : noRows)
+    const tableOf = await tablesFor(plan, viewer)
+    return explanationOf('postgres', given, viewer, await tables.explain(plan, tableOf, client, runs))
   }
 
   return {
@@ -150,6 +160,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       return entities
     },
     list,
+    explain,
     publish: (entity, lines, event) => changing(db => publishEntity(pool, db, entity, lines, event)),
     openVersion: async ({ source }) => ({
       slots: () =>

@@ -19,6 +19,15 @@ export function storableJson(json: string): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value)
 }
 
+/** What may need a second look in JSON of rows: escapes, exponents, and numbers of many digits. */
+const suspicious = /\\u|[eE][-+]?\d{3}|\d{250}/
+
+/** The same for rows that were read before. A row with a number that no `jsonb` holds is in no table. */
+export function storableRows(rows: string): string {
+  if (!suspicious.test(rows)) return rows
+  return JSON.stringify((parseExact(rows) as unknown[]).map(storable).filter(row => row !== undefined))
+}
+
 /** The depth is that of a query, which has a bound. */
 function storable(value: unknown): unknown {
   if (typeof value === 'string') return storableInJson(value)

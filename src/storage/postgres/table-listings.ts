@@ -1,16 +1,19 @@
 import type { Counter } from '../../lib/counter.ts'
 import type { Client, FairQueue } from '../../lib/fair-queue.ts'
-import type { Field, Page } from '../../model/entities.ts'
+import type { Page } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
 import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { isShortPage } from '../../model/short-pages.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { Listing } from '../entities.ts'
+import { type Explanation, stepsAsJson } from '../shared/explain.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
-import { csvFields } from '../shared/plan-shape.ts'
+import { csvFields, highlightsIn } from '../shared/plan-shape.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
+import { highlightRows } from '../shared/text-search.ts'
 import { compileCount, compilePage, compileShortPage, type TableOf } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
+import { explainStatement } from './explain.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
 /** The maximum number of records that are fetched for a piece. */
@@ -41,14 +44,12 @@ interface Parts {
   readonly queue: FairQueue
 }
 
-export type ListTable = (
-  plan: Plan,
-  tableOf: TableOf,
-  format: RecordFormat,
-  client: Client,
-) => Promise<Listing>
+export interface TableListings {
+  list(plan: Plan, tableOf: TableOf, format: RecordFormat, client: Client): Promise<Listing>
+  explain(plan: Plan, tableOf: TableOf, client: Client, runs: boolean): Promise<Explanation>
+}
 
-export function createTableListings({ databases, listings, places, worker, queue }: Parts): ListTable {
+export function createTableListings({ databases, listings, places, worker, queue }: Parts): TableListings {
   const listingOf = (page: Page, count: number | null, body: Listing['body']): Listing => ({
     total: page.total && count !== null ? count : undefined,
     more: page.limit === null || count === null ? undefined : page.offset + page.limit < count,
@@ -63,20 +64,27 @@ export function createTableListings({ databases, listings, places, worker, queue
     client: Client,
   ) {
     const { sql, values } = compileShortPage(plan, tableOf, separators[format])
+    const [row] = await inTurn(database, client, db => {
+      const rows = isShaped(plan) ? db.unnamedRows : db.rows
+      return rows<{ count: number | null; body: string | null }>(sql, ...values)
+    })
+    const body = marked(row?.body ?? '', plan, format)
+    return listingOf(plan.page, row?.count ?? null, Buffer.from(body))
+  }
+
+  /** Runs statements of the client when it is their turn, until they have gone. */
+  function inTurn<T>(database: TableDatabase, client: Client, work: (db: Connection) => Promise<T>) {
     const signal = client.signal()
     const read = async (db: Connection) => {
       const stopWatching = cancelOnDisconnect(db, database, signal)
       try {
         if (database.setup !== '') await db.exec(database.setup)
-        const rows = isShaped(plan) ? db.unnamedRows : db.rows
-        const [row] = await rows<{ count: number | null; body: string | null }>(sql, ...values)
-        return row
+        return await work(db)
       } finally {
         stopWatching()
       }
     }
-    const row = await queue.run(client, () => database.pool.use(read))
-    return listingOf(plan.page, row?.count ?? null, Buffer.from(row?.body ?? ''))
+    return queue.run(client, () => database.pool.use(read))
   }
 
   async function listLong(
@@ -110,24 +118,21 @@ export function createTableListings({ databases, listings, places, worker, queue
       const [row] = counted ? await db.unnamedRows<{ count: number }>(counted.sql, ...counted.values) : []
       const { sql, values } = compilePage(plan, tableOf)
       await db.unnamedRows(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
-      return listingOf(plan.page, row?.count ?? null, pieces(db, csvFields(plan), format, close))
+      return listingOf(plan.page, row?.count ?? null, pieces(db, plan, format, close))
     } catch (error) {
       await close()
       throw error
     }
   }
 
-  async function* pieces(
-    db: Connection,
-    fields: readonly Field[],
-    format: RecordFormat,
-    close: () => Promise<void>,
-  ) {
+  async function* pieces(db: Connection, plan: Plan, format: RecordFormat, close: () => Promise<void>) {
+    const highlights = highlightsIn(plan)
+    const fields = csvFields(plan)
     try {
       for (let count = firstFetched; ; ) {
         const rows = await db.rows<{ json: string }>(`FETCH ${count} FROM page`)
         if (rows.length === 0) return
-        const json = rows.map(row => row.json)
+        const json = rows.map(row => highlightRows(row.json, highlights))
         const piece =
           format === 'csv'
             ? await worker().call('csv', json.join(','), fields)
@@ -142,10 +147,32 @@ export function createTableListings({ databases, listings, places, worker, queue
     }
   }
 
-  return async (plan, tableOf, format, client) => {
-    const list = isShortPage(plan.page, format) ? listShort : listLong
-    return withReplicaFallback(databases(plan), database => list(database, plan, tableOf, format, client))
+  return {
+    list: (plan, tableOf, format, client) => {
+      const list = isShortPage(plan.page, format) ? listShort : listLong
+      return withReplicaFallback(databases(plan), database => list(database, plan, tableOf, format, client))
+    },
+    explain: (plan, tableOf, client, runs) => {
+      const statement = compilePage(plan, tableOf)
+      return withReplicaFallback(databases(plan), async database =>
+        stepsAsJson(
+          plan,
+          statement.sql,
+          await inTurn(database, client, db => explainStatement(db, statement, runs)),
+        ),
+      )
+    },
   }
+}
+
+/** @param body of a short page */
+function marked(body: string, plan: Plan, format: RecordFormat): string {
+  const highlights = highlightsIn(plan)
+  if (highlights.length === 0 || format !== 'ndjson') return highlightRows(body, highlights)
+  return body
+    .split('\n')
+    .map(row => highlightRows(row, highlights))
+    .join('\n')
 }
 
 /** Whether the client has asked for an order or anything else that makes the statement one of very many. */

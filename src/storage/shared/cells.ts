@@ -71,9 +71,4 @@ export function joinBalanced(terms: readonly string[], operator: 'AND' | 'OR' | 
     .join(` ${operator} `)
 }
 
-/** `match` isn't built yet: the one place where statements would search texts. */
-export function searchText(): never {
-  throw new Error('tables can’t be searched by words yet')
-}
-
 export const isWhole = ({ path }: FieldRef): boolean => path.length === 0

@@ -1,5 +1,6 @@
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Condition, Plan } from '../../model/plan.ts'
+import type { Highlighted } from './text-search.ts'
 
 /** What a listing needs to know of its plan. */
 
@@ -8,6 +9,14 @@ export const csvFields = ({ entity, shape }: Plan): readonly Field[] =>
   shape.kind === 'records'
     ? entity.fields
     : shape.columns.map(({ name, type }) => ({ name, type, nullable: true }))
+
+/** The columns in which what was found is marked. */
+export const highlightsIn = ({ shape }: Pick<Plan, 'shape'>): readonly Highlighted[] =>
+  shape.kind === 'records'
+    ? []
+    : shape.columns.flatMap(({ name, value }) =>
+        value.kind === 'highlight' ? [{ name, words: value.words }] : [],
+      )
 
 /** How many keys may be looked up one by one. */
 const maxKeys = 100

@@ -3,11 +3,13 @@ import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
 import { shortPage } from '../../model/short-pages.ts'
 import type { Listing, RecordEntity } from '../entities.ts'
+import type { Explanation } from './explain.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { pieceBytes } from './page-limits.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders, type RecordPlan } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
+import { filterName } from './records/filters.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './records/rows.ts'
 import type { RecordCache } from './version-cache.ts'
 
@@ -16,6 +18,7 @@ const pieceRecords = 1_024
 
 export interface RecordListings {
   list(plan: RecordPlan, format: RecordFormat, client: Client): Promise<Listing>
+  explain(plan: RecordPlan): Explanation
   /** Drops what is cached of other versions. */
   keepOnly(versions: ReadonlySet<string>): void
 }
@@ -113,6 +116,9 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
       const body = shortBody(plan, sorted?.subarray(from, end) ?? [from, end], format)
       return { ...counts, body: body instanceof Promise ? await body : body }
     },
+    explain: ({ entity, where }) => ({
+      kept: where !== null && cache.peek(entity.source.version, filterName(where)) !== undefined,
+    }),
     keepOnly: versions => cache.keepOnly(versions),
   }
 }

@@ -64,6 +64,7 @@ function planOf({ text, membership }: EpersonSearch, { offset, limit }: Window):
       : null,
     end: offset + limit,
     isFiltered: false,
+    highlights: [],
   }
 }
 
@@ -89,6 +90,7 @@ export function findGroups(
     collect: null,
     end: offset + limit,
     isFiltered: false,
+    highlights: [],
   }
   return read<Group>(parts, plan, text !== '', client)
 }

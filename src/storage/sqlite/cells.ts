@@ -1,7 +1,8 @@
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
-import { type Cell, type Dialect, isWhole, searchText } from '../shared/cells.ts'
+import { type Cell, type Dialect, isWhole } from '../shared/cells.ts'
 import { maskOf } from '../shared/hidden-metadata.ts'
+import { relevance } from './text-search.ts'
 
 /** Values of the tables in SQL. */
 
@@ -49,7 +50,12 @@ export function createDialect({ bind, field }: Parts): Dialect {
   }
   function scalar(value: Scalar): Cell {
     if (value.kind === 'field') return cellFor(value.field)
-    if (value.kind !== 'to_string') return searchText()
+    // What is marked in it is marked in the rows.
+    if (value.kind === 'highlight') return cellFor(value.field)
+    if (value.kind === 'relevance') {
+      const values = value.fields.map(cellFor).map(({ sql, kind }) => ({ sql, isJson: kind === 'json' }))
+      return { kind: 'integer', sql: relevance(values, value.words, bind), nullable: false }
+    }
     const { sql, kind } = cellFor(value.field)
     const convert = kind === 'time' ? 'carrel_time_to_char' : 'carrel_number_to_char'
     return { kind: 'text', sql: `${convert}(${sql}, ${bind(value.mask)})`, nullable: true }

@@ -1,6 +1,7 @@
 import type { Entity, Order, TableSource } from '../../model/entities.ts'
 import type { Condition, FieldRef, Plan } from '../../model/plan.ts'
 import { type Cell, createBinder, type Dialect, fieldNamed } from '../shared/cells.ts'
+import { highlightsIn } from '../shared/plan-shape.ts'
 import { compileRows, rowAsJson } from '../shared/row-statement.ts'
 import {
   counterColumn,
@@ -8,6 +9,7 @@ import {
   type VisibleRows,
   viewPrefixes,
 } from '../shared/row-visibility.ts'
+import type { Highlighted } from '../shared/text-search.ts'
 import { totalOrder } from '../shared/total-order.ts'
 import { createDialect, fieldCell, literal, quoteName } from './cells.ts'
 import { compileCondition } from './conditions.ts'
@@ -31,6 +33,8 @@ export interface TablePlan {
   readonly end: number | null
   /** Whether there is a condition, so that nobody knows how many rows are read. */
   readonly isFiltered: boolean
+  /** Columns of the rows in which words are marked. */
+  readonly highlights: readonly Highlighted[]
 }
 
 export interface Access {
@@ -60,6 +64,7 @@ export function compileTable(plan: Plan, visible: Visible): TablePlan {
     collect: mayCollect ? access(true) : null,
     end: page.limit === null ? null : page.offset + page.limit,
     isFiltered,
+    highlights: highlightsIn(plan),
   }
 }
 

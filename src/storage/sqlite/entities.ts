@@ -10,6 +10,7 @@ import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordEntity } from '../entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
+import { explanationOf, noRows } from '../shared/explain.ts'
 import { createRecordListings } from '../shared/record-listings.ts'
 import type { RecordPlan } from '../shared/record-orders.ts'
 import { hasPlans, resolvePlans } from '../shared/resolve-plans.ts'
@@ -58,7 +59,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
   const fileOf = (version: string) => join(folder, `${version}.db`)
   const files = recordFiles({ readerThreads, fileOf })
   const records = createRecordListings(files, shared.cache)
-  const listTable = createTableListings({
+  const tables = createTableListings({
     store: { file, folder },
     db,
     readerThreads,
@@ -126,13 +127,23 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
       ? await resolvePlans(given, inner => list(inner, viewer, 'ndjson', client))
       : given
     if (plan.entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
-    const visible = (source: TableSource) => visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
-    return listTable(plan, visible, format, client)
+    return tables.list(plan, visibleTo(viewer), format, client)
+  }
+  const visibleTo = (viewer: Viewer) => (source: TableSource) =>
+    visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
+
+  async function explain(given: Plan, viewer: Viewer, client: Client, runs: boolean) {
+    if (given.entity.source.kind === 'records')
+      return explanationOf('records', given, viewer, records.explain(given as RecordPlan))
+    if (viewer.kind !== 'administrator') return explanationOf('sqlite', given, viewer, undefined)
+    const plan = await resolvePlans(given, runs ? inner => list(inner, viewer, 'ndjson', client) : noRows)
+    return explanationOf('sqlite', given, viewer, await tables.explain(plan, visibleTo(viewer), client, runs))
   }
 
   return {
     all,
     list,
+    explain,
     publish: async (entity, lines, event) => {
       const version = `${entity.name}.${randomBytes(8).toString('hex')}`
       const written = await writeRecordFile(fileOf(version), entity, lines)

@@ -2,7 +2,9 @@ import { printNumber } from '../../lib/decimals.ts'
 import { compileExpression } from '../../lib/expressions.ts'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
+import { toChar } from '../../lib/to-char.ts'
 import type { FieldRef } from '../../model/plan.ts'
+import { instantBound } from '../shared/bounds.ts'
 import {
   alternatives,
   canonicalJson,
@@ -12,7 +14,9 @@ import {
   memberOf,
   numberText,
 } from '../shared/json-values.ts'
+import { timeDigits } from './comparisons.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'
+import { searchFunctions } from './text-search.ts'
 
 /** What statements of queries call: SQLite lacks regular expressions, exact numbers, and equality of JSON. */
 
@@ -71,14 +75,19 @@ const functions = {
   },
   /** @param number as JSON writes it @returns a text that sorts by value */
   carrel_number_key: number => (number === null ? null : decimalKey(String(number))),
-  carrel_time_to_char: notYet,
-  carrel_number_to_char: notYet,
+  /** @returns an instant in the form of the built-in tables; NULL if they have no such instant */
+  carrel_time: text => {
+    const bound = instantBound('=', String(text), timeDigits)
+    return text === null || typeof bound === 'string' ? null : bound.value
+  },
+  carrel_time_to_char: (text, mask) =>
+    text === null ? null : toChar({ instant: String(text) }, String(mask)),
+  carrel_number_to_char: (value, mask) => {
+    const number = numberIn(value)
+    return number === undefined ? null : toChar({ number }, String(mask))
+  },
+  ...searchFunctions,
 } satisfies OpenOptions['functions']
-
-/** `to_string` isn't built yet: the place where masks of `to_char` would be applied. */
-function notYet(): never {
-  throw new Error('the embedded store can’t format values yet')
-}
 
 /** The exact sum of numbers: of whole ones as such, of others as one with the most digits behind the point. */
 function createSum() {
@@ -112,9 +121,16 @@ function createSum() {
     total: () => {
       if (count === 0) return null
       const exact = `${sum}e${-fraction}`
-      return isWhole ? printNumber(exact) : printNumber(String(Number(exact)))
+      const double = Number(exact)
+      return printNumber(isWhole || !Number.isFinite(double) ? exact : String(double))
     },
-    mean: () => (count === 0 ? null : printNumber(String(Number(`${sum}e${-fraction}`) / count))),
+    mean: () => {
+      if (count === 0) return null
+      const total = Number(`${sum}e${-fraction}`)
+      // A sum may be larger than every double.
+      const mean = Number.isFinite(total) ? total / count : Number(`${sum / BigInt(count)}e${-fraction}`)
+      return printNumber(String(mean))
+    },
   }
 }
 

@@ -12,9 +12,11 @@ import { findKeys, searchIn } from '../shared/records/search.ts'
 import { recordWork } from '../shared/records/work.ts'
 import { sortRecords, toSlots } from '../shared/sort-records.ts'
 import { limited, limitStatements, mayGoOn, type Stop } from '../shared/statement-limits.ts'
+import { highlightRows } from '../shared/text-search.ts'
 import type { TablePlan } from './compile.ts'
 import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
 import { type Database, openDatabase } from './driver.ts'
+import { explainPage } from './explain.ts'
 import { queryFunctions } from './functions.ts'
 import {
   openRecords,
@@ -52,12 +54,17 @@ function inSnapshot<T>(file: string, stop: Stop, work: (db: Database) => T): T {
   }
 }
 
-function pageOf(db: Database, { total, page }: ReturnType<typeof choose>, separator: string) {
+function pageOf(
+  db: Database,
+  { total, page }: ReturnType<typeof choose>,
+  { highlights }: TablePlan,
+  separator: string,
+) {
   const rows = db.all<{ json: string }>(page.sql, ...page.values)
   return {
     total: total(),
     body: joinPieces(
-      rows.map(({ json }) => json),
+      rows.map(({ json }) => highlightRows(json, highlights)),
       separator,
     ),
   }
@@ -169,19 +176,24 @@ function createReader() {
 
     /** Reads a whole short page. */
     page: (file: string, plan: TablePlan, separator: string, stop: Stop) =>
-      inSnapshot(file, stop, db => pageOf(db, choose(db, plan), separator)),
+      inSnapshot(file, stop, db => pageOf(db, choose(db, plan), plan, separator)),
 
     /** The same. @returns null if it would read more rows than that */
     quickPage: (file: string, plan: TablePlan, separator: string, maxRows: number, stop: Stop) =>
       inSnapshot(file, stop, db => {
         const chosen = choose(db, plan)
-        return chosen.reads > maxRows ? null : pageOf(db, chosen, separator)
+        return chosen.reads > maxRows ? null : pageOf(db, chosen, plan, separator)
       }),
+
+    explain: (file: string, plan: TablePlan, runs: boolean, stop: Stop) =>
+      inSnapshot(file, stop, db => explainPage(db, plan, runs)),
 
     /** @returns the number of the cursor, and the total if it was requested */
     open(store: StoreFile, plan: TablePlan, format: RecordFormat, fields: readonly Field[], stop: Stop) {
-      const toPiece = (json: string[]) =>
-        format === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[format])
+      const toPiece = (rows: string[]) => {
+        const json = rows.map(row => highlightRows(row, plan.highlights))
+        return format === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[format])
+      }
       const opened = openCursor(store, plan, toPiece, stop)
       const cursor = nextCursor++
       cursors.set(cursor, opened)

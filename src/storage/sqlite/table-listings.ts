@@ -6,6 +6,7 @@ import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
 import { isShortPage } from '../../model/short-pages.ts'
 import type { Listing } from '../entities.ts'
+import { stepsAsJson } from '../shared/explain.ts'
 import { csvFields, isByKey } from '../shared/plan-shape.ts'
 import { whilePresent } from '../shared/while-present.ts'
 import { compileTable, type Statement, type Visible } from './compile.ts'
@@ -46,14 +47,25 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
       .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
       .some(({ detail }) => /^USE TEMP B-TREE/.test(detail))
 
+  const kindOf = ({ entity: { source } }: Plan, visible: Visible) =>
+    source.kind === 'table' ? visible(source).kind : source.kind
+
   /** Nobody knows how many rows a condition needs, unless it names the key. */
-  const mayTakeLong = (plan: Plan, kind: string, scan: Statement) =>
+  const mayTakeLong = (plan: Plan, visible: Visible, scan: Statement) =>
     plan.where === null && plan.shape.kind === 'records'
-      ? plan.page.offset > nearby || hasToSort(plan, kind, scan)
+      ? plan.page.offset > nearby || hasToSort(plan, kindOf(plan, visible), scan)
       : !isByKey(plan)
 
-  return async (plan: Plan, visible: Visible, format: RecordFormat, client: Client): Promise<Listing> => {
-    const { entity, page } = plan
+  async function explainPlan(plan: Plan, visible: Visible, client: Client, runs: boolean) {
+    const compiled = compileTable(plan, visible)
+    const { sql, ...steps } = await readerThreads.long(client, reader =>
+      whilePresent(client, stop => reader.call('explain', store.file, compiled, runs, stop)),
+    )
+    return stepsAsJson(plan, sql, steps)
+  }
+
+  async function list(plan: Plan, visible: Visible, format: RecordFormat, client: Client): Promise<Listing> {
+    const { page } = plan
     const compiled = compileTable(plan, visible)
     const listing = (total: number | null, body: Listing['body']): Listing => ({
       total: page.total || !compiled.isFiltered ? (total ?? undefined) : undefined,
@@ -61,7 +73,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
       body,
     })
     if (isShortPage(page, format)) {
-      const isLong = mayTakeLong(plan, compiled.collect ? 'audiences' : entity.name, compiled.scan.page)
+      const isLong = mayTakeLong(plan, visible, compiled.scan.page)
       const wanted = { file: store.file, plan: compiled, separator: separators[format], isLong }
       const { total, body } = await readPage(readerThreads, wanted, client)
       return listing(total, body)
@@ -92,4 +104,5 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
       await reader.call('close', cursor).catch(() => {})
     }
   }
+  return { list, explain: explainPlan }
 }

@@ -39,6 +39,7 @@ test('Q6 a page without an order is in the order of the key', () => {
     collect: null,
     end: null,
     isFiltered: false,
+    highlights: [],
   })
 })
 

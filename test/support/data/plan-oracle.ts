@@ -9,9 +9,13 @@ import type {
   Rows,
   Scalar,
 } from '../../../src/model/plan.ts'
+import { matchesText, searchable, textsIn } from '../../../src/model/text-query.ts'
 import { compareCodePoints } from './oracle.ts'
 
-/** A plain second reading of plans, over the records that a viewer's lists show. It shares no code with the engines. */
+/**
+ * A plain second reading of plans, over the records that a viewer's lists show. It shares no code with the engines, but for
+ * the words of texts, which have tests of their own.
+ */
 
 export type Shown = Readonly<Record<string, unknown>>
 /** The records that the viewer sees, by entity, in the order of the key. */
@@ -77,9 +81,14 @@ export function holds(condition: Condition, record: Shown, world: World): boolea
       )
       return found !== condition.negated
     }
+    case 'text': {
+      const values = condition.fields.map(field => at(record, field)).filter(value => value !== undefined)
+      if (values.length === 0) return false
+      const texts = values.map(value => searchable(typeof value === 'string' ? [value] : textsIn(value)))
+      return matchesText(texts.flat(), condition.words) !== condition.negated
+    }
     case 'in rows':
-    case 'text':
-      throw new Error('not here')
+      throw new Error('the check makes no such condition')
     default: {
       const value = at(record, condition.field)
       if (value === undefined) return false
@@ -193,7 +202,10 @@ export function compareNumbers(a: string, b: string): number {
 /** In units of 10^-12 s. */
 function instantOf(text: string): bigint {
   const [, head = '', fraction = '', zone = ''] = /^(.{19})(?:\.(\d+))?(.+)$/.exec(text) ?? []
-  return BigInt(Date.parse(`${head}${zone}`)) * 10n ** 9n + BigInt(fraction.slice(0, 12).padEnd(12, '0'))
+  // A leap second is no instant of any other second.
+  const isLeap = head.endsWith('60')
+  const at = BigInt(Date.parse(`${head.replace(/60$/, '59')}${zone}`)) * 10n ** 9n
+  return isLeap ? at + 10n ** 12n - 1n : at + BigInt(fraction.slice(0, 12).padEnd(12, '0'))
 }
 
 // Order -------------------------------------------------------------------------------------------------------
@@ -338,7 +350,10 @@ function aggregate({ name, field }: Aggregate, bucket: readonly Shown[]): Value 
   }
   const sum = numbers.reduce((all, one) => all + scaled(one, maxScale), 0n)
   const double = Number(`${sum}e-${maxScale}`)
-  if (name === 'avg') return double / numbers.length
+  if (name === 'avg')
+    return Number.isFinite(double)
+      ? double / numbers.length
+      : Number(`${sum / BigInt(numbers.length)}e-${maxScale}`)
   const unit = 10n ** BigInt(maxScale)
   const isWhole = numbers.every(one => scaled(one, maxScale) % unit === 0n)
   return isWhole ? parseExact(String(sum / unit)) : double

@@ -9,6 +9,7 @@ import type {
   Plan,
   Rows,
   Scalar,
+  TextQuery,
 } from '../../../src/model/plan.ts'
 import type { Shown } from './plan-oracle.ts'
 
@@ -44,12 +45,14 @@ interface Parts {
   readonly random: Random
   readonly world: (entity: string) => readonly Shown[]
   /** Those that a plan may have inside. */
-  readonly entities: readonly Entity[]
+  readonly inner: readonly Entity[]
+  /** What is searched for. */
+  readonly searches: readonly TextQuery[]
   /** What matches texts of the data. */
   readonly expressions: readonly string[]
 }
 
-export function createPlans({ random, world, entities, expressions }: Parts) {
+export function createPlans({ random, world, inner: entities, expressions, searches }: Parts) {
   const { below, pick } = random
   const chance = (share: number) => below(1_000) < share * 1_000
 
@@ -166,11 +169,18 @@ export function createPlans({ random, world, entities, expressions }: Parts) {
       'compare',
       'in',
       'matches',
+      'text',
       'path matches',
       'in plan',
       'in plan',
     ] as const)
     if (kind === 'in plan') return inPlan(entity, negated) ?? { kind: 'none' }
+    if (kind === 'text') {
+      // Tables are what is tested here.
+      if (entity.source.kind === 'records') return { kind: 'none' }
+      const fields = [fieldOf(entity, ['text']), fieldOf(entity, ['text'])].filter(one => one !== undefined)
+      return fields.length === 0 ? { kind: 'none' } : { kind, fields, words: pick(searches), negated }
+    }
     const wanted: readonly FieldType[] | undefined =
       kind === 'matches' ? ['text'] : kind === 'path matches' ? ['json'] : undefined
     const field = fieldOf(entity, wanted)

@@ -38,6 +38,9 @@ export function nameOfCondition(where: Condition): string {
   return name
 }
 
+/** What its records are kept by. */
+export const filterName = (where: Condition): string => `filter ${nameOfCondition(where)}`
+
 /** What is found on this thread: at most so many records, by at most so many look-ups, looking at at most so many. */
 const quickRecords = 1_024
 const quickLookups = 32
@@ -81,7 +84,7 @@ export function createFilters(facts: Facts): Filters {
   }
 
   const find: Find = (turn, entity, where) =>
-    facts.kept(turn, entity, `filter ${nameOfCondition(where)}`, async () => {
+    facts.kept(turn, entity, filterName(where), async () => {
       const needs = new Needs(entity)
       const open = openCondition(where, entity, needs)
       const found: FilterTask['facts'][number][] = []

@@ -1,0 +1,28 @@
+import type { Steps } from '../shared/explain.ts'
+import type { Statement } from './compile.ts'
+import type { Connection } from './driver.ts'
+
+/** What a statement does (https://www.postgresql.org/docs/current/sql-explain.html). @param runs whether to run it, too */
+export async function explainStatement(
+  db: Connection,
+  { sql, values }: Statement,
+  runs: boolean,
+): Promise<Steps> {
+  const rows = await db.unnamedRows<{ 'QUERY PLAN': string }>(
+    `EXPLAIN (COSTS OFF${runs ? ', ANALYZE, BUFFERS OFF' : ''}) ${sql}`,
+    ...values,
+  )
+  const steps = rows.map(row => row['QUERY PLAN'])
+  const indexes = steps.flatMap(
+    step => /Index(?: Only)? Scan(?: Backward)? (?:using|on) (\S+)/.exec(step)?.[1] ?? [],
+  )
+  const explained = {
+    steps,
+    indexes: [...new Set(indexes)],
+    scans: steps.some(step => /\bSeq Scan\b/.test(step)),
+  }
+  if (!runs) return explained
+  const [, count = '0'] = /actual .*?rows=(\d+)/.exec(steps[0] ?? '') ?? []
+  const [time = '0'] = steps.flatMap(step => /^Execution Time: ([\d.]+)/.exec(step)?.[1] ?? [])
+  return { ...explained, ran: { rows: Number(count), milliseconds: Math.round(Number(time)) } }
+}

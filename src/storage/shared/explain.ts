@@ -1,0 +1,73 @@
+import type { Condition, Plan } from '../../model/plan.ts'
+import type { Viewer } from '../../model/readers.ts'
+import type { Listing } from '../entities.ts'
+
+/** How a plan is run (Q26), as plain JSON. */
+export type Explanation = Readonly<Record<string, unknown>>
+
+/** What a statement does. */
+export interface Steps {
+  /** As the database tells them. */
+  readonly steps: readonly string[]
+  readonly indexes: readonly string[]
+  /** Whether it reads all of the table. */
+  readonly scans: boolean
+  /** If it was run. */
+  readonly ran?: { readonly rows: number; readonly milliseconds: number }
+}
+
+/** The condition in the words of plans, with entities by their names. */
+const conditionOf = ({ where }: Plan): unknown =>
+  where === null
+    ? null
+    : JSON.parse(
+        JSON.stringify(where, (key, value: unknown) =>
+          key === 'entity' ? (value as Plan['entity']).name : value,
+        ),
+      )
+
+/**
+ * Others than administrators learn what was understood. How a statement is run depends on all rows, and how many of them
+ * there are.
+ */
+export function explanationOf(
+  engine: string,
+  plan: Plan,
+  viewer: Viewer,
+  more: Explanation | undefined,
+): Explanation {
+  const understood = { engine, entity: plan.entity.name, condition: conditionOf(plan) }
+  return viewer.kind === 'administrator' ? { ...understood, ...more } : understood
+}
+
+export const stepsAsJson = (plan: Plan, sql: string, { steps, indexes, scans, ran }: Steps): Explanation => ({
+  sql,
+  steps,
+  indexes,
+  advice: scans ? adviceOn(plan) : null,
+  ...(ran && { ran }),
+})
+
+/** Which index would help a plan that reads all of a table. */
+function adviceOn({ entity, where }: Plan): string | null {
+  const terms = where === null ? [] : where.kind === 'and' ? where.of : [where]
+  const fields = new Set(terms.flatMap(selectiveField))
+  if (fields.size === 0) return null
+  const names = [...fields].map(name => JSON.stringify(name)).join(' or ')
+  return `All of ${entity.name} is read. An index on ${names} would help.`
+}
+
+/** The field of a condition that few records are likely to fulfil. */
+function selectiveField(condition: Condition): readonly string[] {
+  const isEqual = condition.kind === 'in' || (condition.kind === 'compare' && condition.operator === '=')
+  if (!isEqual || condition.negated) return []
+  const { name, path, type } = condition.field
+  return path.length > 0 || type === 'json' || type === 'boolean' ? [] : [name]
+}
+
+/** In the place of subqueries that would have to be run first. */
+export const noRows = async (): Promise<Listing> => ({
+  total: undefined,
+  more: undefined,
+  body: new Uint8Array(),
+})

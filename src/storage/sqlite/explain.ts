@@ -1,0 +1,25 @@
+import type { Steps } from '../shared/explain.ts'
+import type { TablePlan } from './compile.ts'
+import { choose } from './cursor.ts'
+import type { Database } from './driver.ts'
+
+/** What the statement of a page does (https://sqlite.org/eqp.html). @param runs whether to run it, too */
+export function explainPage(db: Database, plan: TablePlan, runs: boolean): Steps & { readonly sql: string } {
+  const { page } = choose(db, plan)
+  const steps = db
+    .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${page.sql}`, ...page.values)
+    .map(({ detail }) => detail)
+  const indexes = steps.flatMap(
+    step => /\bUSING (?:COVERING )?(?:INDEX (\S+)|(INTEGER PRIMARY KEY))/.exec(step)?.slice(1) ?? [],
+  )
+  const explained = {
+    sql: page.sql,
+    steps,
+    indexes: [...new Set(indexes.filter(name => name !== undefined))],
+    scans: steps.some(step => /^SCAN (?!json_each|\(subquery|[ders]\b)/.test(step)),
+  }
+  if (!runs) return explained
+  const begun = performance.now()
+  const rows = db.all(page.sql, ...page.values).length
+  return { ...explained, ran: { rows, milliseconds: Math.round(performance.now() - begun) } }
+}
