@@ -75,7 +75,8 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
       const endOfPiece = Math.min(at + step, end)
       // Looked up for each piece, so that a client that reads slowly keeps no order from being evicted.
       const sorted = await orders.of(plan, client)
-      return open.piece(sorted?.slice(at, endOfPiece) ?? [at, endOfPiece], format, fields, columns)
+      const numbers = sorted?.between(at, endOfPiece).slice() ?? ([at, endOfPiece] as const)
+      return open.piece(numbers, format, fields, columns)
     }
     try {
       let next = piece(from)
@@ -113,7 +114,7 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
         return { ...counts, body: longBody(plan, from, end, step, format, client) }
       const ordered = matching ?? orders.of(plan, client)
       const sorted = ordered instanceof Promise ? await ordered : ordered
-      const body = shortBody(plan, sorted?.subarray(from, end) ?? [from, end], format)
+      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format)
       return { ...counts, body: body instanceof Promise ? await body : body }
     },
     explain: ({ entity, where }) => ({

@@ -8,7 +8,7 @@ import { type ColumnRef, columnOf, indexOf, nameOf } from './records/column-ref.
 import { openColumn, shareNumbers } from './records/columns.ts'
 import { entryBytes, Facts, type Turn } from './records/facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './records/filters.ts'
-import { numbersIn } from './records/selections.ts'
+import { numbersBetween, numbersIn, type PackedSelection, packedSize } from './records/selections.ts'
 import type { TaskOrder } from './records/work.ts'
 import { sortNumbers, toSlots } from './sort-records.ts'
 import { decidingOrder } from './total-order.ts'
@@ -16,13 +16,31 @@ import type { RecordCache } from './version-cache.ts'
 
 export type RecordPlan = Plan & { readonly entity: RecordEntity }
 
+/** Slots in the order wanted. */
+export interface RecordList {
+  readonly length: number
+  /** Without the end. */
+  between(from: number, end: number): Uint32Array
+}
+
+const listOf = (slots: Uint32Array): RecordList => ({
+  length: slots.length,
+  between: (from, end) => slots.subarray(from, end),
+})
+
+/** In the order of the key, which is that of the slots. */
+const listOfSelected = (packed: PackedSelection): RecordList => ({
+  length: packedSize(packed),
+  between: (from, end) => numbersBetween(packed, from, end),
+})
+
 /** The slots of records in the order of a plan. */
 export interface RecordOrders {
   /**
    * Of the records that match, or of all.
    * @returns undefined: all, in the order of the key, which is that of the slots
    */
-  of(plan: RecordPlan, client: Client): Awaitable<Uint32Array | undefined>
+  of(plan: RecordPlan, client: Client): Awaitable<RecordList | undefined>
   readonly facts: Facts
   readonly filters: Filters
 }
@@ -47,20 +65,31 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     if (wanted === null) return undefined
     const { name, fields } = wanted
     const known = cache.peek<Uint32Array>(version, name)
-    if (known) return known
+    if (known) return listOf(known)
     if (!fields) return listed(entity, null, name, wanted, client)
     const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
     // Asked for in turn: who waits for what another makes must not wait in the line of the other's network.
     return source.inTurn(client, async work =>
-      cache.get(version, name, bytes, () => work.sort(entity, fields), asIs),
+      listOf(await cache.get(version, name, bytes, () => work.sort(entity, fields), asIs)),
     )
   }
 
   function matching(entity: RecordEntity, where: Condition, sort: Sort | null, client: Client) {
+    const isByKey = sort === null && entity.source.slots === undefined
+    if (isByKey) {
+      const selected = filters.peek(entity, where)
+      if (selected) return listOfSelected(selected)
+    }
     const name = `list ${nameOfCondition(where)} ${sort?.name ?? ''}`
-    const known = cache.peek<Uint32Array>(entity.source.version, name)
-    if (known) return known
-    return quickly(entity, where, sort) ?? listed(entity, where, name, sort, client)
+    const known = isByKey ? undefined : cache.peek<Uint32Array>(entity.source.version, name)
+    if (known) return listOf(known)
+    const quick = quickly(entity, where, sort)
+    if (quick) return listOf(quick)
+    return isByKey
+      ? source.inTurn(client, async work =>
+          listOfSelected(await filters.find({ work, client }, entity, where)),
+        )
+      : listed(entity, where, name, sort, client)
   }
 
   /** Lists records in the thread. @param where null: all */
@@ -73,7 +102,7 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
   ) =>
     source.inTurn(client, async work => {
       const turn: Turn = { work, client }
-      return facts.kept(turn, entity, name, async () => {
+      const slots = await facts.kept(turn, entity, name, async () => {
         const selection = where && (await filters.find(turn, entity, where))
         const order: TaskOrder[] = []
         for (const [ref, descending] of sort?.refs ?? []) {
@@ -82,6 +111,7 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
         }
         return work.call('list', selection, entity.source.count, order, await facts.slots(turn, entity))
       })
+      return listOf(slots)
     })
 
   /** What takes no longer than asking the thread: a few records, found and sorted by what is at hand. */

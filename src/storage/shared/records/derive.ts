@@ -1,7 +1,7 @@
 import { parseExact } from '../../../lib/json.ts'
 import type { FieldType } from '../../../model/entities.ts'
 import { openColumn, type PackedColumn, packRanks } from './columns.ts'
-import { orderIn } from './leaves.ts'
+import { orderIn } from './look-up.ts'
 import { jsonAt, openValues, type PackedValues, Packer, valueAt } from './values.ts'
 
 /**

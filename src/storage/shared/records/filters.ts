@@ -9,13 +9,15 @@ import { createInPlans, type Find } from './in-plans.ts'
 import { soughtIn } from './leaves.ts'
 import { Needs, type OpenNode, openCondition } from './needs.ts'
 import { costOf, select } from './select.ts'
-import { type Selection, sizeOfSelection } from './selections.ts'
+import { type PackedSelection, type Selection, sizeOfSelection } from './selections.ts'
 import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
 import { textMatches } from './text-search.ts'
 import { constantValue } from './value-tests.ts'
 
 /** Finds the records that match a condition (docs/decisions/0035). */
 export interface Filters {
+  /** @returns undefined unless they were found before, and are still kept */
+  peek(entity: RecordEntity, where: Condition): PackedSelection | undefined
   /**
    * Finds them at once, on this thread, if all that is needed is at hand, and it takes no longer than asking the thread for
    * long work.
@@ -28,12 +30,14 @@ export interface Filters {
 /** The same condition is the same object in many requests, and its text may be long. */
 const names = new WeakMap<Condition, string>()
 
+const maxName = 256
+
 /** What a condition is kept by. */
 export function nameOfCondition(where: Condition): string {
   const known = names.get(where)
   if (known !== undefined) return known
   const json = JSON.stringify(where)
-  const name = json.length <= 64 ? json : hash('sha256', json, 'base64')
+  const name = json.length <= maxName ? json : hash('sha256', json, 'base64')
   names.set(where, name)
   return name
 }
@@ -43,7 +47,7 @@ export const filterName = (where: Condition): string => `filter ${nameOfConditio
 
 /** What is found on this thread: at most so many records, by at most so many look-ups, looking at at most so many. */
 const quickRecords = 1_024
-const quickLookups = 32
+const quickLookups = 128
 const quickCost = 8_192
 
 export function createFilters(facts: Facts): Filters {
@@ -96,6 +100,7 @@ export function createFilters(facts: Facts): Filters {
     })
 
   return {
+    peek: (entity, where) => facts.peekKept(entity, `filter ${nameOfCondition(where)}`),
     quickly: (entity, where) => {
       const needs = new Needs(entity)
       const node = openCondition(where, entity, needs)

@@ -1,8 +1,9 @@
 import { markedText, oddKey } from '../../../lib/sort-keys.ts'
 import type { FieldType } from '../../../model/entities.ts'
 import type { Constant } from '../../../model/plan.ts'
-import { orderOf, type ValueOrder } from '../../../model/value-order.ts'
+import { orderOf } from '../../../model/value-order.ts'
 import type { Column } from './columns.ts'
+import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import { constantValue, testOf, type ValueCondition } from './value-tests.ts'
 import { eachText, type Values, valueAt } from './values.ts'
@@ -18,33 +19,6 @@ export interface FieldFacts {
   /** Reads the value of a rank where there are no `values`. */
   readonly read: ((rank: number) => unknown) | null
 }
-
-/** Where a value is among the distinct ones, or would be. */
-export interface Place {
-  readonly at: number
-  readonly isThere: boolean
-}
-
-/**
- * Halves.
- * @param compare how the value at a position compares with the one that is searched: less than 0 where it comes before it
- */
-export function findPlace(length: number, compare: (at: number) => number): Place {
-  let low = 0
-  let high = length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const compared = compare(middle)
-    if (compared === 0) return { at: middle, isThere: true }
-    if (compared < 0) low = middle + 1
-    else high = middle
-  }
-  return { at: low, isThere: false }
-}
-
-/** The order of a field's values. */
-export const orderIn = ({ type, collation }: Pick<FieldFacts, 'type' | 'collation'>): ValueOrder =>
-  orderOf({ type, ...(collation !== undefined && { collation }) })
 
 /** The constants of a condition that are found by halving, in the order of their places. */
 export function soughtIn(condition: ValueCondition): readonly Constant[] {
@@ -104,13 +78,13 @@ function trueFor(
 }
 
 function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly Place[] {
-  const order = orderIn(facts)
-  const { values } = facts
-  const read = values ? (rank: number) => valueAt(values, rank) : facts.read
+  const { values, read, column } = facts
+  if (values) return placesIn(values, facts, constants)
   if (!read) throw new Error('the values of a field are not at hand')
+  const order = orderIn(facts)
   return constants.map(constant => {
     const key = order.key(constantValue(constant))
-    return findPlace(facts.column.distinct, rank => order.compare(order.key(read(rank)), key))
+    return findPlace(column.distinct, rank => order.compare(order.key(read(rank)), key))
   })
 }
 

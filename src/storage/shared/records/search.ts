@@ -2,7 +2,7 @@ import { orderOf } from '../../../model/value-order.ts'
 import type { RecordEntity } from '../../entities.ts'
 import type { Among } from '../record-source.ts'
 import { openColumn } from './columns.ts'
-import { findPlace, type Place } from './leaves.ts'
+import { findPlace, type Place } from './look-up.ts'
 import { fieldIn } from './readable-records.ts'
 
 /** How keys are found among the values of a field by looking at a record for each value that is compared. */

@@ -77,21 +77,67 @@ export function compact(words: Uint32Array, count: number): Selection {
   return { kind: 'list', numbers }
 }
 
-/** A selection as it is kept: its size, 1 for bits, and its numbers or words. */
+/**
+ * A selection as it is kept: its size, 1 for bits, how many numbers or words there are, and these. Behind bits, how many
+ * are set before each block of them.
+ */
 export type PackedSelection = Uint32Array<SharedArrayBuffer>
 
+const headLength = 3
+
+/** In words. */
+const blockLength = 32
+
 export function packSelection(selection: Selection): PackedSelection {
-  const data = selection.kind === 'list' ? selection.numbers : selection.words
-  const packed = sharedNumbers(2 + data.length)
-  packed[0] = sizeOfSelection(selection)
-  packed[1] = selection.kind === 'bits' ? 1 : 0
-  packed.set(data, 2)
+  if (selection.kind === 'list') {
+    const { numbers } = selection
+    const packed = sharedNumbers(headLength + numbers.length)
+    packed.set([numbers.length, 0, numbers.length])
+    packed.set(numbers, headLength)
+    return packed
+  }
+  const { words } = selection
+  const blocks = Math.ceil(words.length / blockLength)
+  const packed = sharedNumbers(headLength + words.length + blocks)
+  packed.set(words, headLength)
+  let size = 0
+  for (let block = 0; block < blocks; block++) {
+    packed[headLength + words.length + block] = size
+    size += countBits(words.subarray(block * blockLength, (block + 1) * blockLength))
+  }
+  packed.set([size, 1, words.length])
   return packed
 }
 
-export const openSelection = (packed: PackedSelection): Selection =>
-  packed[1] === 1
-    ? { kind: 'bits', words: packed.subarray(2) }
-    : { kind: 'list', numbers: packed.subarray(2) }
+export const openSelection = (packed: PackedSelection): Selection => {
+  const data = packed.subarray(headLength, headLength + (packed[2] as number))
+  return packed[1] === 1 ? { kind: 'bits', words: data } : { kind: 'list', numbers: data }
+}
 
 export const packedSize = (packed: PackedSelection): number => packed[0] as number
+
+/** The numbers from a place to another, without its end, among those that are selected. */
+export function numbersBetween(packed: PackedSelection, from: number, end: number): Uint32Array {
+  const selection = openSelection(packed)
+  if (selection.kind === 'list') return selection.numbers.subarray(from, end)
+  const { words } = selection
+  const before = packed.subarray(headLength + words.length)
+  let low = 0
+  let high = before.length
+  // The last block that begins at the place or before it.
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((before[middle] as number) <= from) low = middle
+    else high = middle
+  }
+  const numbers = new Uint32Array(Math.max(0, Math.min(end, packedSize(packed)) - from))
+  let place = before[low] as number
+  for (let at = low * blockLength, size = 0; size < numbers.length; at++) {
+    let word = words[at] as number
+    while (word !== 0 && size < numbers.length) {
+      if (place++ >= from) numbers[size++] = (at << 5) + 31 - Math.clz32(word & -word)
+      word &= word - 1
+    }
+  }
+  return numbers
+}

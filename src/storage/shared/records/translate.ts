@@ -1,5 +1,6 @@
 import { sharedNumbers } from './columns.ts'
-import { type FieldFacts, findPlace, kindsOf, orderIn } from './leaves.ts'
+import { type FieldFacts, kindsOf } from './leaves.ts'
+import { findPlace, orderIn } from './look-up.ts'
 import { equalityKey } from './value-tests.ts'
 import { type Values, valueAt } from './values.ts'
 

@@ -22,6 +22,7 @@ import {
   allBits,
   compact,
   countBits,
+  numbersBetween,
   numbersIn,
   openSelection,
   packedSize,
@@ -69,6 +70,13 @@ test('Q20 bits and lists are the same selection', () => {
           const packed = packSelection(selection)
           assert.equal(packedSize(packed), list.length)
           assert.deepEqual(Array.from(numbersIn(openSelection(packed), count)), Array.from(list))
+          for (const [from, end] of [
+            [0, count],
+            [list.length >> 1, list.length],
+            [3, 7],
+            [list.length, list.length + 5],
+          ] as const)
+            assert.deepEqual([...numbersBetween(packed, from, end)], [...list.subarray(from, end)])
         }
         assert.deepEqual(Array.from(numbersIn(undefined, count)), upTo(count))
       },

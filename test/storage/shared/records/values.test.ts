@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { inUtc } from '../../../../src/lib/instants.ts'
+import { orderOf } from '../../../../src/model/value-order.ts'
 import { openColumn, packColumn } from '../../../../src/storage/shared/records/columns.ts'
 import { columnsOfRows } from '../../../../src/storage/shared/records/derive.ts'
 import { groupBy } from '../../../../src/storage/shared/records/groups.ts'
+import { placesIn } from '../../../../src/storage/shared/records/look-up.ts'
 import { packValues } from '../../../../src/storage/shared/records/readable-records.ts'
 import { rowsOf } from '../../../../src/storage/shared/records/rows.ts'
 import {
@@ -170,4 +172,49 @@ test('Q21 instants of any zone are the same in UTC', () => {
     '2017-01-01T00:59:60.25+01:00': '2016-12-31T23:59:60.25Z',
   }
   for (const [given, expected] of Object.entries(cases)) assert.equal(inUtc(given), expected)
+})
+
+test('Q20 constants are found among values however they are written', () => {
+  const keys = orderOf({ type: 'text' })
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(anyText, { maxLength: 30 }),
+      fc.array(anyText, { maxLength: 5 }),
+      (texts, others) => {
+        const sorted = texts.toSorted((one, other) => keys.compare(keys.key(one), keys.key(other)))
+        const values = packed(sorted.map(text => JSON.stringify(text)))
+        const sought = [...texts, ...others]
+        const places = placesIn(
+          values,
+          { type: 'text', collation: undefined },
+          sought.map(text => ({ kind: 'text', text })),
+        )
+        for (const [n, text] of sought.entries()) {
+          const at = sorted.findIndex(one => keys.compare(keys.key(one), keys.key(text)) >= 0)
+          const place = { at: at < 0 ? sorted.length : at, isThere: sorted.includes(text) }
+          assert.deepEqual(places[n], place, JSON.stringify(text))
+        }
+      },
+    ),
+  )
+  const numbers = [
+    '-12345678901234567890',
+    '-7',
+    '-0.5',
+    '0',
+    '1e-7',
+    '0.25',
+    '3',
+    '9007199254740993',
+    '1e+21',
+  ]
+  const values = packed(numbers)
+  const found = (text: string) =>
+    placesIn(values, { type: 'number', collation: undefined }, [{ kind: 'number', text }])[0]
+  for (const [at, text] of numbers.entries()) assert.deepEqual(found(text), { at, isThere: true })
+  assert.deepEqual(found('0.0000001'), { at: 4, isThere: true })
+  assert.deepEqual(found('9007199254740992'), { at: 7, isThere: false })
+  assert.deepEqual(found('9007199254740994'), { at: 8, isThere: false })
+  assert.deepEqual(found('-6.5'), { at: 2, isThere: false })
+  assert.deepEqual(found('-0'), { at: 3, isThere: true })
 })
