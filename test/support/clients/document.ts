@@ -47,6 +47,13 @@ interface Following {
 
 const mark = '-- end of a block --'
 
+/** The command line, and as documents run it in a checkout. */
+const programs = `
+of_checkout() { node ${repository}src/cli/carrel.ts "$@"; }
+carrel() { of_checkout "$@"; }
+npm() { test "$1 $2 $3 $4" = 'run --silent carrel --' && shift 4 && of_checkout "$@"; }
+`
+
 /**
  * Runs blocks of shell commands one after the other in one shell, where `carrel` is the command line on the service's store.
  * @returns what each wrote to standard output
@@ -60,10 +67,9 @@ export async function follow(
   const commands = examples.map(
     ({ text }) => `${text.replaceAll(shownAddress, service.address)}\nprintf '\\n%s\\n' '${mark}'\n`,
   )
-  const carrel = `carrel() { node ${repository}src/cli/carrel.ts "$@"; }\n`
   const { code, stdout, stderr } = await run(
     'bash',
-    ['-eu', '-o', 'pipefail', '-c', carrel + before + commands.join('')],
+    ['-eu', '-o', 'pipefail', '-c', programs + before + commands.join('')],
     {
       env: environmentWithNode(await storeSettings(service.dataFolder)),
       cwd: folder,
