@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { type Query, singleParameters } from '../http/parameters.ts'
+import { badParameter, type Query, tokenParameter } from '../http/parameters.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
@@ -41,7 +41,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
       const asked = parseAsked(given, ['ast_only'])
       const { query } = asked
       if (query === undefined) {
-        singleParameters(given, ['query'])
+        refuseOthers(given)
         return describeEntities(await entities.all(), request.caller, addresses)
       }
       if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
@@ -61,10 +61,12 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
     bodyLimit: maxQueryBody,
     handler: async (request, reply) => {
       const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request)
-      const asked = parseAsked(given)
       const { entity: name } = request.params
       return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
-        return { asked, plan: planOf(asked, await knownTo(entities, request, name)) }
+        // Who may not read the entity isn't told what is wrong with the parameters.
+        const known = await knownTo(entities, request, name)
+        const asked = parseAsked(given)
+        return { asked, plan: planOf(asked, known) }
       })
     },
   })
@@ -72,4 +74,18 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   factNameRoutes(app, { entities, answers, address: `${addresses.query}/fact-names` })
   eventCountRoutes(app, entities)
   belowEntityRoutes(app, { ...parts, answers })
+}
+
+/** @throws Problem 400 for a parameter that means nothing without a query */
+function refuseOthers({ values }: Query): void {
+  for (const [name, [value = '']] of values)
+    if (name !== 'query' && name !== tokenParameter)
+      throw badParameter(
+        name,
+        value,
+        `The parameter ${name} means nothing here without the parameter query.`,
+        {
+          legal: ['query'],
+        },
+      )
 }

@@ -161,25 +161,27 @@ test('C4 of several cookies of the name, as two paths give them, one must match'
     assert.equal((await postWith(service, { cookie: both, value }, '/api/authn/logout')).status, 204)
 })
 
-test('C8 a POST to the query base needs no pair, and answers 405 or 404', async t => {
+test('C8 Q15 a POST to the query base needs no pair', async t => {
   const service = await startService(t, { env: { CARREL_QUERY_BASE: '/pdb/query/v4' } })
   const json = { headers: { 'content-type': 'application/json' }, body: '{}' }
   const odd = { headers: { 'content-type': 'application/x-odd' }, body: 'x'.repeat(17_000) }
-  for (const prefix of ['', '/server'])
-    for (const init of [{}, json, odd]) {
-      for (const path of [
-        '/pdb/query/v4',
-        '/pdb/query/v4/',
-        '/pdb/query/v4/epersons',
-        '/pdb/query/v4/nothing?x=1',
-      ]) {
-        const answer = await postWith(service, {}, prefix + path, init)
-        assert.equal(answer.headers.get('allow'), 'GET, HEAD')
-        await assertProblem(answer, 405, 'method-not-allowed')
-      }
-      const deep = await postWith(service, {}, `${prefix}/pdb/query/v4/epersons/x`, init)
-      await assertProblem(deep, 404, 'not-found')
+  for (const prefix of ['', '/server']) {
+    for (const init of [{}, json]) {
+      const post = (path: string) => postWith(service, {}, `${prefix}/pdb/query/v4${path}`, init)
+      for (const path of ['', '/', '/items']) assert.equal((await post(path)).status, 200, path)
+      await assertProblem(await post('/epersons'), 401, 'authentication-required')
+      await assertProblem(await post('/nothing?x=1'), 404, 'unknown-entity')
+      const deep = await post('/epersons/x')
+      assert.equal(deep.headers.get('allow'), 'GET, HEAD')
+      await assertProblem(deep, 405, 'method-not-allowed')
     }
+    for (const path of ['', '/items'])
+      await assertProblem(
+        await postWith(service, {}, `${prefix}/pdb/query/v4${path}`, odd),
+        415,
+        'unsupported-media-type',
+      )
+  }
   for (const path of ['/pdb/query/v44', '/pdb/query', '/pdb/query/v4%2F../login', '/api/query/v4'])
     await assertProblem(await postWith(service, {}, path), 403, 'csrf-cookie-missing')
   const elsewhere = { headers: { origin: 'https://evil.example' } }

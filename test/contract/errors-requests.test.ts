@@ -48,8 +48,8 @@ const routes = [
   ['/api/problems', 'GET, HEAD'],
   ['/api/problems/not-found', 'GET, HEAD'],
   [`/api/eperson/epersons/${nobody}`, 'GET, HEAD, PATCH'],
-  ['/api/query/v4', 'GET, HEAD'],
-  ['/api/query/v4/letters', 'GET, HEAD'],
+  ['/api/query/v4', 'GET, HEAD, POST'],
+  ['/api/query/v4/letters', 'GET, HEAD, POST'],
   ['/health/live', 'GET, HEAD'],
   ['/health/ready', 'GET, HEAD'],
 ] as const

@@ -168,6 +168,7 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'headers-too-large',
   'internal-error',
   'busy',
+  'query-timeout',
   'store-unavailable',
   'expectation-failed',
   'request-timeout',

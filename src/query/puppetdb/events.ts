@@ -40,8 +40,8 @@ const parameters = ['summarize_by', 'count_by', 'counts_filter']
 export function eventCountRoutes(app: FastifyInstance, entities: Entities): void {
   const counted = async (request: Parameters<typeof givenBy>[0]) => {
     const given = await givenBy(request)
-    const asked = parseAsked(given, parameters)
     const known = await knownTo(entities, request, 'events')
+    const asked = parseAsked(given, parameters)
     const own: Partial<Record<string, string>> = singleParameters(given, [...given.values.keys()])
     const countBy = oneOf('count_by', own.count_by ?? 'resource', ['resource', 'certname'])
     const filter = countsFilter(own.counts_filter)

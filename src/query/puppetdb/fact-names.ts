@@ -21,7 +21,9 @@ export function factNameRoutes(
     method: ['GET', 'POST'],
     url: '/fact-names',
     handler: async (request, reply) => {
-      const asked = parseAsked(await givenBy(request))
+      const given = await givenBy(request)
+      await knownTo(entities, request, 'facts')
+      const asked = parseAsked(given)
       if (asked.query !== undefined)
         throw new Problem(
           'bad-request',
