@@ -303,9 +303,12 @@ function rowsOf(shape: Rows, records: readonly Shown[]): readonly (readonly Valu
     })),
   ])
   if (!shape.distinct) return sorted.map(({ values }) => values)
-  const seen: (readonly Value[])[] = []
-  for (const { values } of sorted)
-    if (!seen.some(one => one.every((value, n) => equal(value ?? null, values[n] ?? null)))) seen.push(values)
+  const seen: Value[][] = []
+  for (const { values } of sorted) {
+    const same = seen.find(one => one.every((value, n) => equal(value ?? null, values[n] ?? null)))
+    if (same === undefined) seen.push([...values])
+    else for (const [n, value] of values.entries()) same[n] = firstOf([same[n], value])
+  }
   return seen
 }
 
@@ -327,9 +330,10 @@ function bucketsOf(records: readonly Shown[], groups: readonly Scalar[]): Shown[
 
 /** Of equal values, the one whose JSON comes first. */
 const shownOf = (group: Scalar, bucket: readonly Shown[]): Value =>
-  bucket
-    .map(one => scalarValue(group, one))
-    .toSorted((a, b) => compareCodePoints(JSON.stringify(a) ?? '', JSON.stringify(b) ?? ''))[0]
+  firstOf(bucket.map(one => scalarValue(group, one)))
+
+const firstOf = (values: readonly Value[]): Value =>
+  values.toSorted((a, b) => compareCodePoints(JSON.stringify(a) ?? '', JSON.stringify(b) ?? ''))[0]
 
 function aggregate({ name, field }: Aggregate, bucket: readonly Shown[]): Value {
   if (field === null) return bucket.length
@@ -356,5 +360,9 @@ function aggregate({ name, field }: Aggregate, bucket: readonly Shown[]): Value 
       : Number(`${sum / BigInt(numbers.length)}e-${maxScale}`)
   const unit = 10n ** BigInt(maxScale)
   const isWhole = numbers.every(one => scaled(one, maxScale) % unit === 0n)
-  return isWhole ? parseExact(String(sum / unit)) : double
+  if (isWhole) return parseExact(String(sum / unit))
+  if (Number.isFinite(double)) return double
+  const digits = String(sum < 0n ? -sum : sum).padStart(maxScale + 1, '0')
+  const decimal = `${digits.slice(0, -maxScale)}.${digits.slice(-maxScale)}`.replace(/0+$/, '')
+  return parseExact(sum < 0n ? `-${decimal}` : decimal)
 }
