@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { assertShown, examplesIn, follow } from '../support/clients/document.ts'
+import { addPuppetEntities, puppetEntities } from '../support/data/puppet.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
+
+const commands = examplesIn('docs/how-to/puppetdb-clients.md').filter(({ language }) => language === 'sh')
+
+const recordsOf = (entity: string): readonly object[] => puppetEntities[entity]?.[1] ?? []
+
+/** As PuppetDB has them: paths are arrays, an event may have no property, and some nodes are gone. */
+const answers: Readonly<Record<string, (query: string | null) => readonly object[]>> = {
+  'fact-contents': () =>
+    recordsOf('fact-contents').map(one => ({ ...one, path: [(one as { name: string }).name] })),
+  'fact-paths': () =>
+    recordsOf('fact-paths').map(one => ({ ...one, path: [(one as { path: string }).path] })),
+  events: () => recordsOf('events').map((one, n) => (n === 3 ? { ...one, property: null } : one)),
+  producers: () => [{ name: 'puppet.example.edu' }],
+  nodes: query =>
+    query === null
+      ? recordsOf('nodes')
+      : [
+          ...recordsOf('nodes'),
+          {
+            ...recordsOf('nodes')[0],
+            certname: 'node-9.example.edu',
+            deactivated: '2026-10-01T00:00:00.000Z',
+          },
+        ],
+}
+
+/** What the guide exports from. */
+async function startPuppetDb(t: TestContext): Promise<string> {
+  const server = createServer(({ url = '' }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://localhost')
+    const entity = pathname.replace('/pdb/query/v4/', '')
+    const records = answers[entity]?.(searchParams.get('query')) ?? recordsOf(entity)
+    response.statusCode = records.length === 0 ? 404 : 200
+    response.end(JSON.stringify(records))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  atEnd(t, () => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+testOn(
+  'sqlite',
+  'Q14 Q15 Q16 Q21 Q24 Q25 every command of docs/how-to/puppetdb-clients.md does what it says',
+  async t => {
+    const service = await startService(t, { env: { CARREL_QUERY_BASE: '/pdb/query/v4' } })
+    await service.addEperson('reader@example.org')
+    const puppetDb = await startPuppetDb(t)
+    const there = commands.map(one => ({
+      ...one,
+      text: one.text.replaceAll('https://puppetdb.example.edu:8081', puppetDb),
+    }))
+    // The service runs already.
+    const before = 'carrel() { test "$1" = serve || of_checkout "$@"; }\n'
+    const given = await follow(service, there, { folder: temporaryFolder(t), before })
+    assert.ok(commands.length > 10, `${commands.length} commands`)
+    for (const [at, command] of commands.entries()) assertShown(command, given[at] ?? '')
+    assert.equal((await fetch(`${service.address}/pdb/query/v4/nodes`)).status, 401)
+  },
+)
+
+/** What `docs/how-to/puppetdb-clients.md` says of differences: a query, and the problem or the records that come. */
+const differences: readonly (readonly [query: string, given: number | readonly object[]])[] = [
+  ['["from", "nodes", ["=", "certname", 5]]', 400],
+  ['["from", "nodes", ["limit", 0]]', 400],
+  ['nodes[nonsense()] { }', 400],
+  ['nodes { certname ~ "(?=node)" }', 400],
+  ['nodes { certname ~ "[[:<:]]node" }', 400],
+  ['nodes { report_timestamp in ["yesterday"] }', 400],
+  ['inventory { facts.match("os") = 1 }', 400],
+  ['["from", "nodes", ["=", ["node", "active"], true]]', 400],
+  ['facts[avg(value)] { }', [{ avg: 3 }]],
+  ['nodes[count()] { ! latest_report_hash in reports[transaction_uuid] { } }', [{ count: 5 }]],
+  [
+    'facts[name, count_distinct(value)] { group by name having count() > 5 order by count_distinct(value) desc limit 1 }',
+    [{ name: 'os', count_distinct: 6 }],
+  ],
+]
+
+test('Q20 Q22 Q24 Q26 what docs/how-to/puppetdb-clients.md says of differences to PuppetDB holds', async t => {
+  const service = await startService(t, { env: { CARREL_QUERY_BASE: '/pdb/query/v4' } })
+  await addPuppetEntities(service)
+  const client = service.client()
+  for (const [query, given] of differences) {
+    const response = await client.get(`/pdb/query/v4?${new URLSearchParams({ query })}`)
+    const body: unknown = await response.json()
+    if (typeof given === 'number') assert.equal(response.status, given, query)
+    else assert.deepEqual(body, given, query)
+  }
+  assert.equal((await client.get('/pdb/query/v4/events?distinct_resources=true')).status, 400)
+  assert.equal((await client.post('/pdb/cmd/v1')).status, 404)
+})
