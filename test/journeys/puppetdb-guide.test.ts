@@ -80,7 +80,7 @@ const differences: readonly (readonly [query: string, given: number | readonly o
   ['facts[avg(value)] { }', [{ avg: 3 }]],
   ['nodes[count()] { ! latest_report_hash in reports[transaction_uuid] { } }', [{ count: 5 }]],
   [
-    'facts[name, count_distinct(value)] { group by name having count() > 5 order by count_distinct(value) desc limit 1 }',
+    'facts[name, count_distinct(value)] { group by name having count_distinct(value) > 1 order by count_distinct(value) desc limit 1 }',
     [{ name: 'os', count_distinct: 6 }],
   ],
 ]

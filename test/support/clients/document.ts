@@ -81,7 +81,8 @@ export async function follow(
 }
 
 /**
- * Compares what is shown with what came. Members of JSON have the same order; of a problem, only those that are shown count.
+ * Compares what is shown with what came. Members of JSON have the same order; of one object, such as a problem, only those that are
+ * shown count.
  * @throws AssertionError
  */
 export function assertShown(example: Example, given: string): void {
@@ -94,17 +95,17 @@ export function assertShown(example: Example, given: string): void {
   const shown: unknown = JSON.parse(answer.text)
   const came: unknown = JSON.parse(given)
   assert.equal(
-    JSON.stringify(isProblem(shown) ? only(came, Object.keys(shown)) : came),
+    JSON.stringify(isObject(shown) ? only(came, Object.keys(shown)) : came),
     JSON.stringify(shown),
     place,
   )
 }
 
-const isProblem = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && 'status' in value && 'code' in value
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function only(value: unknown, names: readonly string[]): unknown {
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObject(value)) return value
   const members = new Map(Object.entries(value))
   return Object.fromEntries(names.map(name => [name, members.get(name)]))
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 
-/** Works as files of https://github.com/tategallery/collection (CC0) have them, as far as `docs/how-to/ten-questions.md` reads them. */
+/** Works as the files of https://github.com/tategallery/collection have them (public domain), as far as `docs/how-to/ten-questions.md` reads them. */
 const works = [
   [8590, 'N01234', 'Norham Castle', 'Joseph Mallord William Turner', 558, 'Oil paint on canvas', 1798, 1856],
   [8591, 'N01235', 'The Sea', 'Joseph Mallord William Turner', 558, 'Graphite on paper', null, 1856],
