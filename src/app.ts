@@ -148,10 +148,9 @@ export async function buildApp(
       { prefix: '/api' },
     )
     puppetDbServiceRoutes(inside, { entities, ping: storage.ping, config })
-    await inside.register(
-      async query => queryRoutes(query, { addresses, entities, config, limits, measures }),
-      { prefix: config.queryBase },
-    )
+    await inside.register(async query => queryRoutes(query, { addresses, entities, config, ...working }), {
+      prefix: config.queryBase,
+    })
   })
   return app
 }

@@ -38,6 +38,8 @@ export type Queue =
   | 'listings'
   /** The same, by connections to PostgreSQL. */
   | 'listing connections'
+  /** Of queries: they are read and checked in a thread. */
+  | 'long texts'
   /** Of SAML: their signatures are checked in a thread. */
   | 'saml messages'
 

@@ -14,11 +14,13 @@ import type { Entities, Listing } from '../storage/entities.ts'
 import { entityTag } from './entity-tag.ts'
 import { isAllInAddress } from './given.ts'
 import { createLongListings } from './long-listings.ts'
+import type { LongTexts } from './long-texts.ts'
 import type { Asked } from './parse.ts'
 import { chooseFormat, present } from './present.ts'
 
 interface Parts {
   readonly entities: Entities
+  readonly texts: LongTexts
   readonly config: Config
   readonly limits: Limits
   readonly measures: Pick<Measures, 'queue'>
@@ -43,13 +45,25 @@ export interface Answers {
     parse: () => Promise<Parsed>,
     as?: 'rows' | 'values',
   ): Promise<FastifyReply>
+  /** Runs work whose result is in memory: when it is the request's turn, and there is a place for it as for a listing. */
+  inTurn<T>(reply: FastifyReply, timeout: Asked['timeout'], work: (client: Client) => Promise<T>): Promise<T>
 }
 
-export function createAnswers({ entities, config, limits, measures }: Parts): Answers {
+export function createAnswers({ entities, texts, config, limits, measures }: Parts): Answers {
   const longListings = createLongListings(config, limits, measures.queue('listings'))
   const timeLimits = { idle: config.listingPatience, total: config.listingTimeLimit }
 
   return {
+    inTurn: async (reply, timeout, work) => {
+      const { client, done } = limitedClient(reply.request, timeout)
+      try {
+        await turnOf(reply)
+        return await longListings.run(client, () => work(client))
+      } finally {
+        done()
+      }
+    },
+
     answer: async (request, reply, address, parse, as = 'rows') => {
       const first = await parse()
       const viewer = viewerOf(request.caller)
@@ -74,7 +88,7 @@ export function createAnswers({ entities, config, limits, measures }: Parts): An
         const send = (parsed: Parsed, listing: Listing) => {
           const tag = tagOf(parsed)
           if (tag !== undefined) reply.header('etag', `W/${tag}`)
-          return present(reply, { ...parsed, as, format, listing, address, timeLimits })
+          return present(reply, { ...parsed, as, format, listing, address, timeLimits, texts, client })
         }
         const list = ({ plan }: Parsed) => entities.list(plan, viewer, format, client)
         if (isShortPage(first.plan.page, format)) {

@@ -16,6 +16,7 @@ import { recordTag } from './entity-tag.ts'
 import { givenBy, isAllInAddress } from './given.ts'
 import { keyCondition, notFound } from './keys.ts'
 import { knownTo } from './known.ts'
+import type { LongTexts } from './long-texts.ts'
 import { parseAsked, parseBoolean } from './parse.ts'
 import { type Known, planOf } from './plan.ts'
 import { listedBy } from './puppetdb/listed-by.ts'
@@ -26,6 +27,7 @@ interface Parts {
   readonly config: Pick<Config, 'queryBase'>
   readonly entities: Entities
   readonly answers: Answers
+  readonly texts: LongTexts
 }
 
 /**
@@ -34,7 +36,7 @@ interface Parts {
  */
 export function belowEntityRoutes(
   app: FastifyInstance,
-  { addresses, config, entities, answers }: Parts,
+  { addresses, config, entities, answers, texts }: Parts,
 ): void {
   app.get('/:entity/*', async (request, reply) => {
     const [name = '', ...below] = segmentsOf(request, config)
@@ -58,20 +60,20 @@ export function belowEntityRoutes(
     to: string,
     condition: (from: Found, to: Found) => Json,
   ) {
-    const asked = parseAsked(isAllInAddress(request) ? (request.query as Query) : await givenBy(request))
+    const asked = parseAsked(
+      isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts),
+    )
     const address = addresses.query + pathOf(request.url).slice(config.queryBase.length)
     return answers.answer(request, reply, address, async () => {
       const known = await knownTo(entities, request, to)
-      return {
-        asked,
-        plan: planOf(asked, known, nodeOf(condition(await knownTo(entities, request, from), known))),
-      }
+      const also = nodeOf(condition(await knownTo(entities, request, from), known))
+      return { asked, plan: await texts.plan(asked, known, clientOf(request), { also }) }
     })
   }
 
   async function sendRecord(request: FastifyRequest, reply: FastifyReply, known: Found, key: string) {
     const { pretty } = singleParameters(request.query as Query, ['pretty'])
-    const plan = planOf(oneRecord, known, nodeOf(keyCondition(known.entity, key)))
+    const plan = planOf(oneRecord, known, { also: nodeOf(keyCondition(known.entity, key)) })
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
     const record = await bytesOf(body)
     if (record.length === 0) throw notFound(known.entity, key)

@@ -1,5 +1,6 @@
 import { badParameter } from '../http/parameters.ts'
 import type { Problem } from '../http/problems.ts'
+import { RecentlyUsed } from '../lib/recently-used.ts'
 import type { Entity } from '../model/entities.ts'
 import { listOf, type Plan } from '../model/plan.ts'
 import { type Context, check } from './check/check.ts'
@@ -7,33 +8,75 @@ import { markerOf } from './language/marker.ts'
 import { type Node, QueryError } from './language/node.ts'
 import { readAst } from './language/read-ast.ts'
 import { readPql } from './language/read-pql.ts'
-import { type Asked, orderOf, pageOf } from './parse.ts'
+import { type Asked, orderOf, pageOf, type Sortable } from './parse.ts'
 
 export interface Known extends Pick<Context, 'entities' | 'mayRead'> {
   /** The entity of the address; null at the query base, where the query names one. */
   readonly entity: Entity | null
 }
 
-/**
- * @param also a condition of the address, which every record fulfils besides those of the query
- * @throws Problem 400 that says what is wrong, where, and what would be right (Q7, Q14)
- */
-export function planOf(asked: Asked, known: Known, also?: Node): Plan {
+/** What an address makes of a query. */
+export type Change =
+  /** Every record fulfils this condition, too. */
+  | { readonly also: Node }
+  /** These columns are shown of what the query lists. */
+  | { readonly columns: Node; readonly clauses: readonly Node[] }
+
+/** @throws Problem 400 that says what is wrong, where, and what would be right (Q7, Q14) */
+export function planOf(asked: Asked, known: Known, change?: Change): Plan {
   const { entity } = known
-  if (entity && asked.query === undefined && also === undefined && entity.defaultCondition === undefined)
+  if (entity && asked.query === undefined && change === undefined && entity.defaultCondition === undefined)
     return listOf(entity, pageOf(asked, entity))
-  const { order, limit, offset, total, query } = asked
-  const given: Context['given'] = {
-    ...(order !== undefined && { order: sortable => orderOf(order, sortable) }),
+  const { limit, offset, total } = asked
+  const plan = change === undefined ? planBefore(asked, known) : checked(asked, known, change)
+  // The parameters win over the clauses.
+  const page = {
+    ...plan.page,
     ...(limit !== undefined && { limit }),
     ...(offset !== undefined && { offset }),
-    total,
   }
+  return { ...plan, page: { ...page, total } }
+}
+
+/** Queries that were asked before, for as long as the entities stay the same: their plans are the same objects. */
+const plans = new WeakMap<Known['entities'], RecentlyUsed<string, Plan>>()
+const maxPlans = 256
+const maxKeptText = 2_000
+/** With more, it would take longer to say which of them the caller may read. */
+const maxEntities = 100
+
+function planBefore(asked: Asked, known: Known): Plan {
+  const { entities, entity, mayRead } = known
+  const { order = '', query = '' } = asked
+  if (order.length + query.length > maxKeptText || entities.size > maxEntities) return checked(asked, known)
+  let readable = ''
+  for (const one of entities.values()) readable += mayRead(one) ? '1' : '0'
+  // An empty order is none.
+  const key = `${readable} ${entity?.name} ${order.length} ${order}${query}`
+  let kept = plans.get(entities)
+  if (kept === undefined) {
+    kept = new RecentlyUsed(maxPlans)
+    plans.set(entities, kept)
+  }
+  let plan = kept.get(key)
+  if (plan === undefined) {
+    plan = checked(asked, known)
+    kept.add(key, plan)
+  }
+  return plan
+}
+
+function checked({ order, query }: Asked, known: Known, change?: Change): Plan {
+  const sorted = order !== undefined && { order: (sortable: Sortable) => orderOf(order, sortable) }
+  const given: Context['given'] = { ...sorted, total: false }
   return telling(query ?? '', () => {
-    const node = query === undefined ? null : readQuery(query, entity)
-    return check(also === undefined ? node : narrowed(node, also), { ...known, given })
+    const node = query === undefined ? null : readQuery(query, known.entity)
+    return check(change === undefined ? node : changed(node, change), { ...known, given })
   })
 }
+
+const changed = (query: Node | null, change: Change): Node =>
+  'also' in change ? narrowed(query, change.also) : projected(query, change.columns, change.clauses)
 
 /** At an entity, a query is an AST; at the base it may be PQL, too (Q14). */
 export function readQuery(text: string, entity: Entity | null): Node {
@@ -71,7 +114,7 @@ function problemOf({ message, at, members }: QueryError, query: string): Problem
 }
 
 /** @returns the query with another condition, which it keeps however it is projected */
-export function narrowed(query: Node | null, also: Node): Node {
+function narrowed(query: Node | null, also: Node): Node {
   if (query === null) return also
   const { at } = query
   const both = (one: Node): Node => ({ kind: 'array', items: [text('and', at), one, also], at })
@@ -86,7 +129,7 @@ export function narrowed(query: Node | null, also: Node): Node {
 }
 
 /** @returns these columns of what the query lists */
-export function projected(query: Node | null, columns: Node, ...clauses: readonly Node[]): Node {
+function projected(query: Node | null, columns: Node, clauses: readonly Node[]): Node {
   const { at } = columns
   return {
     kind: 'array',

@@ -2,12 +2,14 @@ import type { FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces, type TimeLimits } from '../http/send-pieces.ts'
-import { parseExact } from '../lib/json.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
+import type { Client } from '../lib/fair-queue.ts'
 import type { Field, Page } from '../model/entities.ts'
 import type { Plan } from '../model/plan.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import { csvHeader } from '../model/record-format.ts'
 import type { Listing } from '../storage/entities.ts'
+import type { LongTexts } from './long-texts.ts'
 import type { Asked } from './parse.ts'
 
 /** Turns a listing into a response: media type, headers, and a body that is sent at the client's pace (Q5, Q8–Q10). */
@@ -54,26 +56,26 @@ interface Presented {
   /** Of the page, without its parameters. */
   readonly address: string
   readonly timeLimits: TimeLimits
+  readonly texts: Pick<LongTexts, 'indented' | 'values'>
+  readonly client: Client
 }
 
-export async function present(
-  reply: FastifyReply,
-  { asked, plan, as, format, listing, address, timeLimits }: Presented,
-): Promise<FastifyReply> {
+export async function present(reply: FastifyReply, presented: Presented): Promise<FastifyReply> {
+  const { asked, plan, format, listing, address, timeLimits } = presented
   const { page } = plan
   if (page.total) reply.header('x-records', String(listing.total))
   const link = linkHeader(page, listing, address, askedParameters(asked, plan))
   if (link !== undefined) reply.header('link', link)
   reply.type(contentTypes[format])
 
-  const framing = frame(format, plan, asked.pretty, as)
+  const framing = frame(presented)
   const { body } = listing
-  if (body instanceof Uint8Array) return reply.send(whole(framing, body))
+  if (body instanceof Uint8Array) return reply.send(await whole(framing, body))
   // After two pieces are read, an early failure can still have its own status, and a short body has a length.
   const pieces = body[Symbol.asyncIterator]()
   const first = await pieces.next()
   const second = first.done ? first : await pieces.next()
-  if (second.done) return reply.send(whole(framing, first.done ? new Uint8Array() : first.value))
+  if (second.done) return reply.send(await whole(framing, first.done ? new Uint8Array() : first.value))
   if (reply.request.method === 'HEAD') {
     await pieces.return?.()
     return sendHead(reply)
@@ -87,15 +89,15 @@ export async function present(
 function continued(
   start: readonly Uint8Array[],
   rest: AsyncIterator<Uint8Array>,
-  toSend: (piece: Uint8Array) => Uint8Array,
+  toSend: Framing['piece'],
 ): AsyncIterator<Uint8Array, undefined> {
   const read = [...start]
   return {
     next: async () => {
       const value = read.shift()
-      if (value) return { value: toSend(value), done: false }
+      if (value) return { value: await toSend(value), done: false }
       const next = (await rest.next()) as IteratorResult<Uint8Array, undefined>
-      return next.done ? next : { value: toSend(next.value), done: false }
+      return next.done ? next : { value: await toSend(next.value), done: false }
     },
     return: async () => {
       await rest.return?.()
@@ -111,14 +113,18 @@ interface Framing {
   readonly after: string
   /** What stands for no records. */
   readonly empty: string
-  readonly piece: (records: Uint8Array) => Uint8Array
+  readonly piece: (records: Uint8Array) => Awaitable<Uint8Array>
 }
 
 const asIs = (records: Uint8Array) => records
 
-function frame(format: RecordFormat, { entity, shape }: Plan, pretty: boolean, as: Presented['as']): Framing {
+function frame({ format, plan, asked, as, texts, client }: Presented): Framing {
+  const { entity, shape } = plan
   if (format === 'json') {
-    const piece = as === 'values' ? valuesIn(pretty) : pretty ? indented : asIs
+    const { pretty } = asked
+    const written = (records: Uint8Array) =>
+      as === 'values' ? texts.values(records, pretty, client) : texts.indented(records, client)
+    const piece = pretty || as === 'values' ? written : asIs
     return pretty
       ? { before: '[\n', between: ',\n', after: '\n]\n', empty: '[]\n', piece }
       : { before: '[', between: ',', after: ']', empty: '[]', piece }
@@ -129,25 +135,9 @@ function frame(format: RecordFormat, { entity, shape }: Plan, pretty: boolean, a
   return { before: header, between: '\r\n', after: '\r\n', empty: header, piece: asIs }
 }
 
-/** Records as a person reads them (`pretty`). */
-function indented(records: Uint8Array): Uint8Array {
-  const text = JSON.stringify(parseExact(`[${Buffer.from(records).toString()}]`), null, 2)
-  return Buffer.from(text.slice(2, -2))
-}
-
-/** The values of rows that have one each. */
-const valuesIn = (pretty: boolean) => (rows: Uint8Array) => {
-  const values = (parseExact(`[${Buffer.from(rows).toString()}]`) as object[]).map(
-    row => Object.values(row)[0],
-  )
-  return Buffer.from(
-    JSON.stringify(values, null, pretty ? 2 : undefined).slice(pretty ? 2 : 1, pretty ? -2 : -1),
-  )
-}
-
-function whole({ before, after, empty, piece }: Framing, records: Uint8Array): Buffer {
+async function whole({ before, after, empty, piece }: Framing, records: Uint8Array): Promise<Buffer> {
   if (records.length === 0) return Buffer.from(empty)
-  return Buffer.concat([Buffer.from(before), piece(records), Buffer.from(after)])
+  return Buffer.concat([Buffer.from(before), await piece(records), Buffer.from(after)])
 }
 
 /** So that links stay shorter than what servers take. */
@@ -158,6 +148,9 @@ export function askedParameters(
   { query, order, pretty }: Presented['asked'],
   { page, shape }: { readonly page: Pick<Page, 'order'>; readonly shape: Plan['shape'] },
 ): string | undefined {
+  const given = `${query ?? ''}${order ?? ''}`
+  // Half a character can't be encoded. A text is never shorter when it is.
+  if (given.length > maxAskedLength || !given.isWellFormed()) return undefined
   const sorted =
     shape.kind === 'records'
       ? orderParameter(page.order)

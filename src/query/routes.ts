@@ -1,19 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { clientOf } from '../http/client.ts'
 import { badParameter, type Query, tokenParameter } from '../http/parameters.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Entities } from '../storage/entities.ts'
+import type { Threads } from '../threads/threads.ts'
 import { createAnswers } from './answer.ts'
 import { belowEntityRoutes } from './below-entity.ts'
 import { describeEntities } from './describe.ts'
 import { givenBy, isAllInAddress, maxQueryBody } from './given.ts'
 import { knownTo } from './known.ts'
-import { printAst } from './language/print-ast.ts'
+import { createLongTexts } from './long-texts.ts'
 import { parseAsked, parseBoolean } from './parse.ts'
-import { planOf, readQuery, telling } from './plan.ts'
 import { eventCountRoutes } from './puppetdb/events.ts'
 import { factNameRoutes } from './puppetdb/fact-names.ts'
 import { mayReadEntity } from './readable.ts'
@@ -24,19 +25,22 @@ interface Parts {
   readonly config: Config
   readonly limits: Limits
   readonly measures: Pick<Measures, 'queue'>
+  readonly threads: Threads
 }
 
 /** What is below the query base (contract section 6). */
 export function queryRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, entities } = parts
-  const answers = createAnswers(parts)
+  const { addresses, entities, limits, measures, threads } = parts
+  const texts = createLongTexts({ threads, loops: limits.loops, measures: measures.queue('long texts') })
+  app.addHook('onClose', () => texts.close())
+  const answers = createAnswers({ ...parts, texts })
 
   app.route({
     method: ['GET', 'POST'],
     url: '/',
     bodyLimit: maxQueryBody,
     handler: async (request, reply) => {
-      const given = await givenBy(request)
+      const given = await givenBy(request, texts)
       const onlyAst = given.values.get('ast_only')
       const asked = parseAsked(given, ['ast_only'])
       const { query } = asked
@@ -45,12 +49,11 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
         return describeEntities(await entities.all(), request.caller, addresses)
       }
       if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
-        return reply
-          .type('application/json')
-          .send(Buffer.from(telling(query, () => printAst(readQuery(query, null)))))
+        return reply.type('application/json').send(Buffer.from(await texts.ast(query, clientOf(request))))
       return answers.answer(request, reply, addresses.query, async () => {
         const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity.read)
-        return { asked, plan: planOf(asked, { entities: await entities.all(), entity: null, mayRead }) }
+        const known = { entities: await entities.all(), entity: null, mayRead }
+        return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
       })
     },
   })
@@ -60,20 +63,20 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
     url: '/:entity',
     bodyLimit: maxQueryBody,
     handler: async (request, reply) => {
-      const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request)
+      const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
       const { entity: name } = request.params
       return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
         // Who may not read the entity isn't told what is wrong with the parameters.
         const known = await knownTo(entities, request, name)
         const asked = parseAsked(given)
-        return { asked, plan: planOf(asked, known) }
+        return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
       })
     },
   })
 
-  factNameRoutes(app, { entities, answers, address: `${addresses.query}/fact-names` })
-  eventCountRoutes(app, entities)
-  belowEntityRoutes(app, { ...parts, answers })
+  factNameRoutes(app, { entities, answers, texts, address: `${addresses.query}/fact-names` })
+  eventCountRoutes(app, { entities, answers, texts })
+  belowEntityRoutes(app, { ...parts, answers, texts })
 }
 
 /** @throws Problem 400 for a parameter that means nothing without a query */

@@ -36,7 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'storage/sqlite': ['storage', 'storage/shared', 'storage/shared/records', 'threads'],
   'storage/postgres': ['storage', 'storage/shared', 'storage/shared/records', 'threads'],
   'storage/copy': ['storage', 'storage/sqlite', 'storage/postgres', 'storage/shared/sort-records.ts'],
-  query: ['config', 'http', 'storage', 'query/check', 'query/language', 'query/puppetdb'],
+  query: ['config', 'http', 'storage', 'query/check', 'query/language', 'query/puppetdb', 'threads'],
   'query/check': ['query/language', 'http/parameters.ts'],
   'query/puppetdb': ['config', 'http', 'storage', 'query', 'query/language'],
   'query/language': ['query/json-errors.ts'],

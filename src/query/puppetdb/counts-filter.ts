@@ -15,6 +15,9 @@ const comparisons = {
   '<=': (one: number, other: number) => one <= other,
 } as const
 
+/** There are four numbers to compare. */
+const maxLength = 2_000
+
 type Filter = (counts: Counts) => boolean
 
 /**
@@ -23,6 +26,12 @@ type Filter = (counts: Counts) => boolean
  */
 export function countsFilter(text: string | undefined): Filter {
   if (text === undefined) return () => true
+  if (text.length > maxLength)
+    throw badParameter(
+      'counts_filter',
+      text,
+      `The parameter counts_filter has at most ${maxLength.toLocaleString('en')} characters.`,
+    )
   try {
     return filterOf(readAst(text))
   } catch (error) {

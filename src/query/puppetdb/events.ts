@@ -1,99 +1,109 @@
-import type { FastifyInstance } from 'fastify'
-import { clientOf } from '../../http/client.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badParameter, commaList, quote, singleParameters, suggestion } from '../../http/parameters.ts'
+import type { Client } from '../../lib/fair-queue.ts'
+import { TooMuch } from '../../model/errors.ts'
 import { viewerOf } from '../../model/viewer.ts'
 import type { Entities } from '../../storage/entities.ts'
+import type { Answers } from '../answer.ts'
 import { type Json, nodeOf } from '../build-ast.ts'
 import { givenBy } from '../given.ts'
 import { knownTo } from '../known.ts'
-import { orderOf, parseAsked, type Sortable } from '../parse.ts'
-import { planOf, projected, readQuery, telling } from '../plan.ts'
-import { recordsIn } from '../records-in.ts'
+import type { LongTexts } from '../long-texts.ts'
+import { type Asked, parseAsked } from '../parse.ts'
+import { bytesOf } from '../records-in.ts'
+import { type CountedRows, type Counting, eventOrder, type Subject, subjects } from './count-events.ts'
 import { countsFilter } from './counts-filter.ts'
-
-/** What events are counted by (https://www.puppet.com/docs/puppetdb/8/api/query/v4/event-counts), and the fields of it. */
-const subjects = {
-  certname: ['certname'],
-  containing_class: ['containing_class'],
-  resource: ['resource_type', 'resource_title'],
-} as const
-type Subject = keyof typeof subjects
-
-/** The members of a count, by the status that each counts. */
-const statuses = { failure: 'failures', success: 'successes', noop: 'noops', skipped: 'skips' } as const
-
-export interface EventCount {
-  readonly subject_type: Subject
-  readonly subject: { readonly title: string | null; readonly type?: string | null }
-  failures: number
-  successes: number
-  noops: number
-  skips: number
-}
 
 /** More subjects than a person reads about; all of them are in memory. */
 const maxGroups = 100_000
 
 const parameters = ['summarize_by', 'count_by', 'counts_filter']
 
+interface Parts {
+  readonly entities: Entities
+  readonly answers: Pick<Answers, 'inTurn'>
+  readonly texts: LongTexts
+}
+
 /** `/event-counts` and `/aggregate-event-counts`, where an entity `events` was imported (Q24). */
-export function eventCountRoutes(app: FastifyInstance, entities: Entities): void {
-  const counted = async (request: Parameters<typeof givenBy>[0]) => {
-    const given = await givenBy(request)
-    const known = await knownTo(entities, request, 'events')
+export function eventCountRoutes(app: FastifyInstance, { entities, answers, texts }: Parts): void {
+  async function asking(request: FastifyRequest) {
+    await knownTo(entities, request, 'events')
+    const given = await givenBy(request, texts)
     const asked = parseAsked(given, parameters)
     const own: Partial<Record<string, string>> = singleParameters(given, [...given.values.keys()])
-    const countBy = oneOf('count_by', own.count_by ?? 'resource', ['resource', 'certname'])
-    const filter = countsFilter(own.counts_filter)
-    const summaries: EventCount[][] = []
-    for (const subject of summarizedBy(own.summarize_by)) {
-      const count: Json =
-        countBy === 'certname' ? ['function', 'count_distinct', 'certname'] : ['function', 'count']
-      const groups: readonly string[] = [...subjects[subject], 'status']
-      const plan = telling(asked.query ?? '', () =>
-        planOf(
-          { ...asked, query: undefined, order: undefined, limit: maxGroups, offset: 0, total: false },
-          known,
-          projected(
-            asked.query === undefined ? null : readQuery(asked.query, known.entity),
-            nodeOf([...groups, count]),
-            nodeOf(['group_by', ...groups]),
-          ),
-        ),
-      )
-      const listing = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
-      const rows = await recordsIn<Readonly<Record<string, string | number | null>>>(listing.body)
-      summaries.push(
-        countsOf(subject, rows, countBy === 'certname' ? 'count_distinct' : 'count').filter(filter),
-      )
+    const byNode = oneOf('count_by', own.count_by ?? 'resource', ['resource', 'certname']) === 'certname'
+    const counting: Counting = {
+      member: byNode ? 'count_distinct' : 'count',
+      filter: own.counts_filter,
+      order: asked.order,
+      offset: asked.offset ?? 0,
+      limit: asked.limit,
     }
-    return { asked, summaries, subjects: summarizedBy(own.summarize_by) }
+    // What is wrong with them is said before anything is counted.
+    countsFilter(counting.filter)
+    eventOrder(counting.order)
+    return { asked, byNode, counting, by: summarizedBy(own.summarize_by) }
+  }
+
+  async function rowsOf(
+    request: FastifyRequest,
+    client: Client,
+    { asked, byNode, subject }: { asked: Asked; byNode: boolean; subject: Subject },
+  ) {
+    const known = await knownTo(entities, request, 'events')
+    const count: Json = byNode ? ['function', 'count_distinct', 'certname'] : ['function', 'count']
+    const groups: readonly string[] = [...subjects[subject], 'status']
+    const plan = await texts.plan(
+      { ...asked, order: undefined, limit: maxGroups, offset: 0, total: false },
+      known,
+      client,
+      { columns: nodeOf([...groups, count]), clauses: [nodeOf(['group_by', ...groups])] },
+    )
+    const listing = await entities.list(plan, viewerOf(request.caller), 'json', client)
+    if (listing.more)
+      throw new TooMuch(
+        `The events have more than ${maxGroups.toLocaleString('en')} different subjects and statuses. Add a condition.`,
+      )
+    return bytesOf(listing.body)
+  }
+
+  /** All rows are in memory, so only as many requests as there are places for listings work on them. */
+  async function counted<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (rows: readonly CountedRows[], counting: Counting, client: Client) => Promise<T>,
+  ) {
+    const { asked, byNode, counting, by } = await asking(request)
+    const result = await answers.inTurn(reply, asked.timeout, async client => {
+      const rows: CountedRows[] = []
+      for (const subject of by)
+        rows.push({ subject, rows: await rowsOf(request, client, { asked, byNode, subject }) })
+      return work(rows, counting, client)
+    })
+    return { asked, result }
   }
 
   app.route({
     method: ['GET', 'POST'],
     url: '/event-counts',
     handler: async (request, reply) => {
-      const { asked, summaries } = await counted(request)
-      const all = sorted(summaries.flat(), asked.order)
-      if (asked.total) reply.header('x-records', String(all.length))
-      const from = asked.offset ?? 0
-      return all.slice(from, asked.limit === undefined ? undefined : from + asked.limit)
+      const { asked, result } = await counted(request, reply, (rows, counting, client) =>
+        texts.eventCounts(rows, counting, client),
+      )
+      if (asked.total) reply.header('x-records', String(result.total))
+      return reply.type('application/json').send(Buffer.from(result.json))
     },
   })
 
   app.route({
     method: ['GET', 'POST'],
     url: '/aggregate-event-counts',
-    handler: async request => {
-      const { summaries, subjects } = await counted(request)
-      return summaries.map((counts, at) => ({
-        summarize_by: subjects[at],
-        ...Object.fromEntries(
-          Object.values(statuses).map(member => [member, counts.filter(one => one[member] > 0).length]),
-        ),
-        total: counts.length,
-      }))
+    handler: async (request, reply) => {
+      const { result } = await counted(request, reply, (rows, counting, client) =>
+        texts.aggregateEventCounts(rows, counting, client),
+      )
+      return reply.type('application/json').send(Buffer.from(result))
     },
   })
 }
@@ -104,8 +114,12 @@ function summarizedBy(text: string | undefined): readonly Subject[] {
     throw badParameter('summarize_by', '', `The parameter summarize_by is required: ${commaList(legal)}.`, {
       legal,
     })
-  return [...new Set(text.split(',').map(one => oneOf('summarize_by', one.trim(), legal)))]
+  const names = text.length > maxNames ? [text] : text.split(',')
+  return [...new Set(names.map(one => oneOf('summarize_by', one.trim(), legal)))]
 }
+
+/** In characters. */
+const maxNames = 200
 
 function oneOf<T extends string>(parameter: string, text: string, legal: readonly T[]): T {
   const found = legal.find(one => one === text)
@@ -113,56 +127,4 @@ function oneOf<T extends string>(parameter: string, text: string, legal: readonl
   const { hint, members } = suggestion(text, legal)
   const detail = `The parameter ${parameter} must be one of ${commaList(legal)}, not ${quote(text)}.${hint}`
   throw badParameter(parameter, text, detail, members)
-}
-
-function countsOf(
-  subject: Subject,
-  rows: readonly Readonly<Record<string, string | number | null>>[],
-  member: string,
-): EventCount[] {
-  const counts = new Map<string, EventCount>()
-  for (const row of rows) {
-    const of = subjects[subject].map(field => row[field] ?? null)
-    const key = JSON.stringify(of)
-    let count = counts.get(key)
-    if (count === undefined) {
-      const [first, title = first] = of as (string | null)[]
-      const described =
-        subject === 'resource' ? { type: first ?? null, title: title ?? null } : { title: first ?? null }
-      count = { subject_type: subject, subject: described, failures: 0, successes: 0, noops: 0, skips: 0 }
-      counts.set(key, count)
-    }
-    const status = Object.entries(statuses).find(([name]) => name === row.status)?.[1]
-    if (status !== undefined) count[status] += Number(row[member])
-  }
-  return [...counts.values()]
-}
-
-const sortable: Sortable = {
-  name: 'event-counts',
-  fields: [...Object.values(statuses), 'subject_type', 'subject'].map(name => ({
-    name,
-    type: 'text',
-    nullable: false,
-  })),
-}
-
-/** By the subject where nothing else decides. */
-function sorted(counts: readonly EventCount[], order: string | undefined): readonly EventCount[] {
-  const wanted = [
-    ...orderOf(order, sortable),
-    { field: 'subject_type', descending: false },
-    { field: 'subject', descending: false },
-  ]
-  const value = (count: EventCount, field: string) =>
-    field === 'subject'
-      ? JSON.stringify([count.subject.type, count.subject.title])
-      : count[field as 'failures']
-  return counts.toSorted((one, other) => {
-    for (const { field, descending } of wanted) {
-      const [a, b] = [value(one, field), value(other, field)]
-      if (a !== b) return a < b === descending ? 1 : -1
-    }
-    return 0
-  })
 }

@@ -5,25 +5,25 @@ import type { Answers } from '../answer.ts'
 import { nodeOf } from '../build-ast.ts'
 import { givenBy } from '../given.ts'
 import { knownTo } from '../known.ts'
+import type { LongTexts } from '../long-texts.ts'
 import { parseAsked } from '../parse.ts'
 import { planOf } from '../plan.ts'
 
+interface Parts {
+  readonly entities: Entities
+  readonly answers: Answers
+  readonly texts: LongTexts
+  readonly address: string
+}
+
 /** `/fact-names`, the names of all facts, as texts (Q24): of an entity `facts` with a field `name`. */
-export function factNameRoutes(
-  app: FastifyInstance,
-  {
-    entities,
-    answers,
-    address,
-  }: { readonly entities: Entities; readonly answers: Answers; readonly address: string },
-): void {
+export function factNameRoutes(app: FastifyInstance, { entities, answers, texts, address }: Parts): void {
   app.route({
     method: ['GET', 'POST'],
     url: '/fact-names',
     handler: async (request, reply) => {
-      const given = await givenBy(request)
       await knownTo(entities, request, 'facts')
-      const asked = parseAsked(given)
+      const asked = parseAsked(await givenBy(request, texts))
       if (asked.query !== undefined)
         throw new Problem(
           'bad-request',
@@ -38,7 +38,10 @@ export function factNameRoutes(
           const order = asked.order ?? '[{"field": "name"}]'
           return {
             asked,
-            plan: planOf({ ...asked, order }, known, nodeOf(['extract', ['name'], ['distinct']])),
+            plan: planOf({ ...asked, order }, known, {
+              columns: nodeOf(['name']),
+              clauses: [nodeOf(['distinct'])],
+            }),
           }
         },
         'values',

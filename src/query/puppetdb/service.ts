@@ -52,7 +52,7 @@ export function puppetDbServiceRoutes(
     const mayRead = (one: Parameters<typeof mayReadEntity>[1]) => mayReadEntity(request.caller, one)
     if (!entity || !mayRead(entity.read)) return undefined
     const known = { entities: all, entity, mayRead: (one: typeof entity) => mayRead(one.read) }
-    const plan = planOf(everything, known, nodeOf(['extract', [['function', 'count']]]))
+    const plan = planOf(everything, known, { columns: nodeOf([['function', 'count']]), clauses: [] })
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
     const [row] = await recordsIn<{ count: number }>(body)
     return row?.count

@@ -1,0 +1,82 @@
+import { Problem, type ProblemCode } from '../http/problems.ts'
+import type { Entity } from '../model/entities.ts'
+import type { Plan } from '../model/plan.ts'
+import { lowerPriority, serveThread } from '../threads/thread.ts'
+import { membersOf } from './body-members.ts'
+import { printAst } from './language/print-ast.ts'
+import type { Asked } from './parse.ts'
+import { type Change, planOf, readQuery, telling } from './plan.ts'
+import { aggregateEventCounts, eventCounts } from './puppetdb/count-events.ts'
+import { shortened } from './shortened-plan.ts'
+import { indented, valuesIn } from './written-json.ts'
+
+/** The service's thread for texts that take long to read, check or write (docs/decisions/0034). */
+
+/** An error has no class on its way between threads, and what is wrong with a request is no fault of the thread. */
+export type Outcome<T> =
+  | { readonly result: T }
+  | {
+      readonly code: ProblemCode
+      readonly detail: string
+      readonly members: Readonly<Record<string, unknown>>
+    }
+
+function outcomeOf<T>(work: () => T): Outcome<T> {
+  try {
+    return { result: work() }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { code: error.code, detail: error.message, members: error.members }
+  }
+}
+
+/** What a query is about, and what it may use. */
+export interface Question {
+  readonly asked: Asked
+  /** The entity of the address; null at the query base. */
+  readonly entity: string | null
+  /** The entities that the caller may read. */
+  readonly readable: readonly string[]
+  readonly change: Change | undefined
+}
+
+/** For one event loop. */
+function createHandlers() {
+  let entities: ReadonlyMap<string, Entity> = new Map()
+  return {
+    /** Calls that follow are about these. */
+    know(all: readonly Entity[]): void {
+      entities = new Map(all.map(entity => [entity.name, entity]))
+    },
+
+    plan({ asked, entity, readable, change }: Question): Outcome<Plan> {
+      const may = new Set(readable)
+      const known = {
+        entities,
+        entity: entity === null ? null : (entities.get(entity) ?? null),
+        mayRead: ({ name }: Entity) => may.has(name),
+      }
+      return outcomeOf(() => shortened(planOf(asked, known, change)))
+    },
+
+    ast: (query: string): Outcome<string> =>
+      outcomeOf(() => telling(query, () => printAst(readQuery(query, null)))),
+
+    members: (body: Uint8Array) => outcomeOf(() => membersOf(body)),
+
+    indented,
+
+    values: valuesIn,
+    eventCounts,
+    aggregateEventCounts,
+  }
+}
+
+export type LongTextHandlers = ReturnType<typeof createHandlers>
+
+// Below the event loops, and above long listings.
+lowerPriority(5)
+serveThread(() => {
+  const connect = () => ({ handlers: createHandlers(), close: () => {} })
+  return { ...connect(), connect }
+})

@@ -1,0 +1,145 @@
+import { Problem } from '../http/problems.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
+import { type Client, createFairQueue } from '../lib/fair-queue.ts'
+import type { QueueMeasures } from '../lib/tally.ts'
+import { StoreUnavailable } from '../model/errors.ts'
+import type { Limits } from '../model/limits.ts'
+import type { Plan } from '../model/plan.ts'
+import type { Thread } from '../threads/thread.ts'
+import type { Threads } from '../threads/threads.ts'
+import { membersOf, type Parameters } from './body-members.ts'
+import { printAst } from './language/print-ast.ts'
+import type { LongTextHandlers, Outcome } from './long-texts-thread.ts'
+import type { Asked } from './parse.ts'
+import { type Change, type Known, planOf, readQuery, telling } from './plan.ts'
+import type { CountedRows, Counting, eventCounts } from './puppetdb/count-events.ts'
+import { withEntities } from './shortened-plan.ts'
+import { indented, valuesIn } from './written-json.ts'
+
+/**
+ * Texts of clients, read, checked and written. What takes longer than a millisecond is done by a thread of the service, in
+ * the turn of the client's network (docs/decisions/0034).
+ */
+export interface LongTexts {
+  /** As `planOf`. @throws Problem, also Overloaded if too much is waiting */
+  plan(asked: Asked, known: Known, client: Client, change?: Change): Awaitable<Plan>
+  /** The JSON of a query in any language. @throws Problem 400 */
+  ast(query: string, client: Client): Awaitable<string>
+  /** The parameters in the JSON body of a request. @throws Problem 400 */
+  members(body: Uint8Array, client: Client): Awaitable<Parameters>
+  /** Records as a person reads them. */
+  indented(records: Uint8Array, client: Client): Awaitable<Uint8Array>
+  /** The values of rows that have one each. */
+  values(rows: Uint8Array, pretty: boolean, client: Client): Awaitable<Uint8Array>
+  /** As the functions of these names. */
+  eventCounts(
+    counted: readonly CountedRows[],
+    how: Counting,
+    client: Client,
+  ): Promise<ReturnType<typeof eventCounts>>
+  aggregateEventCounts(counted: readonly CountedRows[], how: Counting, client: Client): Promise<string>
+  close(): Promise<void>
+}
+
+interface Parts {
+  readonly threads: Threads
+  readonly loops: Limits['loops']
+  readonly measures: QueueMeasures
+}
+
+/** How many texts may wait, in all event loops together. */
+const maxWaiting = 1_000
+/** For how long, in ms. */
+const maxWait = 15_000
+
+/** In characters: to read and check a text of this length takes less than a millisecond. */
+const shortQuery = 2_000
+/** In bytes of JSON, which only have to be read or written. */
+const shortJson = 16_000
+
+/** A regular expression of a few characters may take a millisecond. An escape may hide an operator. */
+const hasExpressions = /~>|~.*~|\\u/s
+
+const isShort = (query: string | undefined): boolean =>
+  query === undefined || (query.length <= shortQuery && !hasExpressions.test(query))
+
+export function createLongTexts({ threads, loops, measures }: Parts): LongTexts {
+  // The thread has the next text at hand when it is done with one.
+  const queue = createFairQueue({ max: 2, maxWaiting: Math.ceil(maxWaiting / loops().wanted), maxWait })
+  queue.measure(measures)
+
+  let known: Thread<LongTextHandlers> | undefined
+  /** What the thread knows. */
+  let told: Known['entities'] | undefined
+  function thread(): Thread<LongTextHandlers> {
+    if (!known || known.hasEnded) {
+      known = threads.start<LongTextHandlers>('query/long-texts-thread', 0, null)
+      told = undefined
+    }
+    return known
+  }
+
+  const inTurn = <T>(client: Client, work: (thread: Thread<LongTextHandlers>) => Promise<T>) =>
+    queue.run(client, () => inThread(work(thread())))
+
+  async function planInThread(asked: Asked, own: Known, client: Client, change?: Change): Promise<Plan> {
+    const { entities, entity, mayRead } = own
+    const readable = [...entities.values()].filter(mayRead).map(({ name }) => name)
+    const question = { asked, entity: entity?.name ?? null, readable, change }
+    const plan = await inTurn(client, thread => {
+      // Calls are answered in order.
+      if (told !== entities) thread.call('know', [...entities.values()]).catch(() => {})
+      told = entities
+      return thread.call('plan', question)
+    })
+    return withEntities(resultOf(plan), entities)
+  }
+
+  /** A request may ask twice, if it has to wait in between. */
+  const plans = new WeakMap<Asked, { readonly entities: Known['entities']; readonly plan: Plan }>()
+
+  return {
+    plan: (asked, own, client, change) => {
+      if (isShort(asked.query)) return planOf(asked, own, change)
+      const before = plans.get(asked)
+      if (before?.entities === own.entities) return before.plan
+      return planInThread(asked, own, client, change).then(plan => {
+        plans.set(asked, { entities: own.entities, plan })
+        return plan
+      })
+    },
+    ast: (query, client) =>
+      isShort(query)
+        ? telling(query, () => printAst(readQuery(query, null)))
+        : inTurn(client, thread => thread.call('ast', query)).then(resultOf),
+    members: (body, client) =>
+      body.length <= shortJson
+        ? membersOf(body)
+        : inTurn(client, thread => thread.call('members', body)).then(resultOf),
+    indented: (records, client) =>
+      records.length <= shortJson
+        ? indented(records)
+        : inTurn(client, thread => thread.call('indented', records)),
+    values: (rows, pretty, client) =>
+      rows.length <= shortJson
+        ? valuesIn(rows, pretty)
+        : inTurn(client, thread => thread.call('values', rows, pretty)),
+    eventCounts: (counted, how, client) => inTurn(client, thread => thread.call('eventCounts', counted, how)),
+    aggregateEventCounts: (counted, how, client) =>
+      inTurn(client, thread => thread.call('aggregateEventCounts', counted, how)),
+    close: async () => known?.close(),
+  }
+}
+
+function resultOf<T>(outcome: Outcome<T>): T {
+  if ('result' in outcome) return outcome.result
+  throw new Problem(outcome.code, outcome.detail, { members: outcome.members })
+}
+
+/** That a thread has ended says nothing of the store. */
+const inThread = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch(error => {
+    throw error instanceof StoreUnavailable
+      ? new Error('the thread for long texts has ended', { cause: error })
+      : error
+  })

@@ -1,0 +1,18 @@
+import { parseExact } from '../lib/json.ts'
+
+/** Records as a person reads them (`pretty`), joined by commas before and after. */
+export function indented(records: Uint8Array): Uint8Array {
+  const text = JSON.stringify(parsed(records), null, 2)
+  return encoder.encode(text.slice(2, -2))
+}
+
+/** The values of rows that have one each. */
+export function valuesIn(rows: Uint8Array, pretty: boolean): Uint8Array {
+  const values = (parsed(rows) as object[]).map(row => Object.values(row)[0])
+  const text = JSON.stringify(values, null, pretty ? 2 : undefined)
+  return encoder.encode(text.slice(pretty ? 2 : 1, pretty ? -2 : -1))
+}
+
+const encoder = new TextEncoder()
+
+const parsed = (records: Uint8Array) => parseExact(`[${Buffer.from(records).toString()}]`)
