@@ -40,6 +40,8 @@ export type Queue =
   | 'listing connections'
   /** Of queries: they are read and checked in a thread. */
   | 'long texts'
+  /** Of queries, until they are answered. */
+  | 'large bodies'
   /** Of SAML: their signatures are checked in a thread. */
   | 'saml messages'
 

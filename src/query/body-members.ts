@@ -1,3 +1,5 @@
+import { parseForm } from '../http/form.ts'
+import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { type Node, QueryError } from './language/node.ts'
 import { printAst } from './language/print-ast.ts'
@@ -8,9 +10,34 @@ export type Parameters = ReadonlyMap<string, readonly string[]>
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
+/** More than any address takes. */
+const maxParameters = 100
+
+function refuseMany({ size }: Pick<ReadonlyMap<string, unknown>, 'size'>): void {
+  if (size > maxParameters)
+    throw new Problem('bad-request', `The body has ${size} parameters; the maximum is ${maxParameters}.`)
+}
+
+/** The parameters in a form. @throws Problem 400 */
+export function fieldsOf(body: Uint8Array): Parameters {
+  const form = parseForm(body)
+  refuseMany(form)
+  return new Map([...form].map(([name, value]) => [name, [utf8(name, value)]]))
+}
+
+function utf8(name: string, bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw new Problem('bad-request', `The parameter ${quote(name)} of the form is not UTF-8.`)
+  }
+}
+
 /** The parameters in a body of JSON. @throws Problem 400 */
 export function membersOf(body: Uint8Array): Parameters {
-  const texts = [...nodesIn(body)].flatMap(([name, node]) => {
+  const nodes = nodesIn(body)
+  refuseMany(nodes)
+  const texts = [...nodes].flatMap(([name, node]) => {
     const text = textOf(node)
     return text === undefined ? [] : [[name, [text]] as const]
   })

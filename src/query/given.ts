@@ -1,12 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../http/client.ts'
-import { isForm, parseForm } from '../http/form.ts'
-import { type Query, quote } from '../http/parameters.ts'
+import { isForm } from '../http/form.ts'
+import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readGetBody } from '../http/read-get-body.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Parameters } from './body-members.ts'
 import type { LongTexts } from './long-texts.ts'
+
+type Bodies = Pick<LongTexts, 'members' | 'fields'>
 
 /** The size of a body with a query, in bytes. */
 export const maxQueryBody = 1024 * 1024
@@ -16,9 +18,9 @@ export const maxQueryBody = 1024 * 1024
  * form, which is what `curl -X GET --data-urlencode` sends; the body of a `POST` is JSON.
  * @throws Problem 400 for a malformed body, 413 for a large one, 415 for another type
  */
-export async function givenBy(request: FastifyRequest, texts: Pick<LongTexts, 'members'>): Promise<Query> {
+export async function givenBy(request: FastifyRequest, texts: Bodies): Promise<Query> {
   const { values } = request.query as Query
-  const body = await (request.method === 'POST' ? ofJson(request, texts) : ofForm(request))
+  const body = await (request.method === 'POST' ? ofJson(request, texts) : ofForm(request, texts))
   if (body.size === 0) return request.query as Query
   const all = new Map(values)
   for (const [name, more] of body) all.set(name, [...(all.get(name) ?? []), ...more])
@@ -31,23 +33,13 @@ const none: Parameters = new Map()
 export const isAllInAddress = (request: FastifyRequest): boolean =>
   request.method !== 'POST' && (request.headers['content-type'] === undefined || !isForm(request))
 
-async function ofForm(request: FastifyRequest): Promise<Parameters> {
+async function ofForm(request: FastifyRequest, texts: Bodies): Promise<Parameters> {
   // Any other body of a GET has no meaning (RFC 9110 §9.3.1).
   if (!isForm(request)) return none
-  const form = parseForm(await readGetBody(request, maxQueryBody))
-  return new Map([...form].map(([name, value]) => [name, [utf8(name, value)]]))
+  return texts.fields(await readGetBody(request, maxQueryBody), clientOf(request))
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
-function utf8(name: string, bytes: Uint8Array): string {
-  try {
-    return decoder.decode(bytes)
-  } catch {
-    throw new Problem('bad-request', `The parameter ${quote(name)} of the form is not UTF-8.`)
-  }
-}
-
-function ofJson(request: FastifyRequest, texts: Pick<LongTexts, 'members'>): Awaitable<Parameters> {
+function ofJson(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {
   const body = request.body as Buffer | undefined
   if (body === undefined || body.length === 0) return none
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? 'application/json'))

@@ -2,7 +2,7 @@ import { Problem, type ProblemCode } from '../http/problems.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Plan } from '../model/plan.ts'
 import { lowerPriority, serveThread } from '../threads/thread.ts'
-import { membersOf } from './body-members.ts'
+import { fieldsOf, membersOf } from './body-members.ts'
 import { printAst } from './language/print-ast.ts'
 import type { Asked } from './parse.ts'
 import { type Change, planOf, readQuery, telling } from './plan.ts'
@@ -63,6 +63,8 @@ function createHandlers() {
       outcomeOf(() => telling(query, () => printAst(readQuery(query, null)))),
 
     members: (body: Uint8Array) => outcomeOf(() => membersOf(body)),
+
+    fields: (body: Uint8Array) => outcomeOf(() => fieldsOf(body)),
 
     indented,
 

@@ -7,7 +7,7 @@ import type { Limits } from '../model/limits.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Thread } from '../threads/thread.ts'
 import type { Threads } from '../threads/threads.ts'
-import { membersOf, type Parameters } from './body-members.ts'
+import { fieldsOf, membersOf, type Parameters } from './body-members.ts'
 import { printAst } from './language/print-ast.ts'
 import type { LongTextHandlers, Outcome } from './long-texts-thread.ts'
 import type { Asked } from './parse.ts'
@@ -27,6 +27,8 @@ export interface LongTexts {
   ast(query: string, client: Client): Awaitable<string>
   /** The parameters in the JSON body of a request. @throws Problem 400 */
   members(body: Uint8Array, client: Client): Awaitable<Parameters>
+  /** The parameters in the form of a request. @throws Problem 400 */
+  fields(body: Uint8Array, client: Client): Awaitable<Parameters>
   /** Records as a person reads them. */
   indented(records: Uint8Array, client: Client): Awaitable<Uint8Array>
   /** The values of rows that have one each. */
@@ -116,6 +118,10 @@ export function createLongTexts({ threads, loops, measures }: Parts): LongTexts 
       body.length <= shortJson
         ? membersOf(body)
         : inTurn(client, thread => thread.call('members', body)).then(resultOf),
+    fields: (body, client) =>
+      body.length <= shortJson
+        ? fieldsOf(body)
+        : inTurn(client, thread => thread.call('fields', body)).then(resultOf),
     indented: (records, client) =>
       records.length <= shortJson
         ? indented(records)

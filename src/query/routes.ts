@@ -13,6 +13,7 @@ import { belowEntityRoutes } from './below-entity.ts'
 import { describeEntities } from './describe.ts'
 import { givenBy, isAllInAddress, maxQueryBody } from './given.ts'
 import { knownTo } from './known.ts'
+import { limitLargeBodies } from './large-bodies.ts'
 import { createLongTexts } from './long-texts.ts'
 import { parseAsked, parseBoolean } from './parse.ts'
 import { eventCountRoutes } from './puppetdb/events.ts'
@@ -33,6 +34,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, entities, limits, measures, threads } = parts
   const texts = createLongTexts({ threads, loops: limits.loops, measures: measures.queue('long texts') })
   app.addHook('onClose', () => texts.close())
+  limitLargeBodies(app, { loops: limits.loops, measures: measures.queue('large bodies') })
   const answers = createAnswers({ ...parts, texts })
 
   app.route({

@@ -1,0 +1,50 @@
+import type { FastifyInstance } from 'fastify'
+import { clientOf, signalOf } from '../http/client.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
+import type { QueueMeasures } from '../lib/tally.ts'
+import type { Limits } from '../model/limits.ts'
+
+/** How many requests of a node may have a large body at a time, which takes at most a few MB of memory with all that is made of it. */
+const maxBodies = 32
+/** How many may wait for that, in all event loops together. Nothing of their bodies is read. */
+const maxWaiting = 1_000
+/** For how long, in ms. */
+const maxWait = 15_000
+/** In bytes. */
+const small = 16 * 1024
+
+interface Parts {
+  readonly loops: Limits['loops']
+  readonly measures: QueueMeasures
+}
+
+/** Lets requests with large bodies wait for a place before their bodies are read (Q18). A network may have a quarter of them. */
+export function limitLargeBodies(app: FastifyInstance, { loops, measures }: Parts): void {
+  const of = loops().wanted
+  const max = Math.ceil(maxBodies / of)
+  const queue = createFairQueue({
+    max,
+    maxOfOne: Math.ceil(max / 4),
+    maxWaiting: Math.ceil(maxWaiting / of),
+    maxWait,
+  })
+  queue.measure(measures)
+  app.addHook('onRequest', (request, reply, done) => {
+    const { headers } = request
+    const isSmall =
+      headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= small
+    if (isSmall) return done()
+    queue.enter(clientOf(request)).then(leave => {
+      const gone = signalOf(request)
+      const end = () => {
+        reply.raw.off('close', end)
+        gone.removeEventListener('abort', end)
+        leave()
+      }
+      // A response that waits for its turn is told nothing when the connection closes.
+      reply.raw.once('close', end)
+      gone.addEventListener('abort', end)
+      done()
+    }, done)
+  })
+}
