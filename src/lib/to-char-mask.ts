@@ -10,6 +10,8 @@ export type MaskPart =
       readonly isLocal: boolean
       /** `TH` and `th`, behind it. */
       readonly ordinal: 'TH' | 'th' | null
+      /** All of it, as it stands in the mask. */
+      readonly written: string
     }
 
 interface Language {
@@ -19,49 +21,13 @@ interface Language {
   readonly affixes: boolean
 }
 
-/** In the case that they are written in: `Month` and `month` differ, `YYYY` and `yyyy` don't. */
-const byCase = ['A.D.', 'B.C.', 'AD', 'BC', 'A.M.', 'P.M.', 'AM', 'PM', 'RM', 'TZ']
-const anyCase = [
-  ...[
-    'CC',
-    'DDD',
-    'DD',
-    'D',
-    'FF1',
-    'FF2',
-    'FF3',
-    'FF4',
-    'FF5',
-    'FF6',
-    'FX',
-    'HH24',
-    'HH12',
-    'HH',
-    'IDDD',
-    'ID',
-  ],
-  ...[
-    'IW',
-    'IYYY',
-    'IYY',
-    'IY',
-    'I',
-    'J',
-    'MI',
-    'MM',
-    'MS',
-    'OF',
-    'Q',
-    'SSSSS',
-    'SSSS',
-    'SS',
-    'TZH',
-    'TZM',
-    'US',
-  ],
-  ...['WW', 'W', 'Y,YYY', 'YYYY', 'YYY', 'YY', 'Y'],
-]
-const names = ['MONTH', 'Month', 'month', 'MON', 'Mon', 'mon', 'DAY', 'Day', 'day', 'DY', 'Dy', 'dy']
+/** Their case is that of what they show; of the others it doesn't matter. */
+const words = 'A.D. B.C. AD BC A.M. P.M. AM PM RM TZ'.split(' ')
+const digits = (
+  'CC DDD DD D FF1 FF2 FF3 FF4 FF5 FF6 FX HH24 HH12 HH IDDD ID IW IYYY IYY IY I J MI MM MS OF Q ' +
+  'SSSSS SSSS SS TZH TZM US WW W Y,YYY YYYY YYY YY Y'
+).split(' ')
+const names = 'MONTH Month month MON Mon mon DAY Day day DY Dy dy'.split(' ')
 
 const longestFirst = (list: readonly string[]) =>
   new RegExp(
@@ -74,37 +40,12 @@ const longestFirst = (list: readonly string[]) =>
 const withLower = (list: readonly string[]) => list.flatMap(one => [one, one.toLowerCase()])
 
 export const instants: Language = {
-  patterns: longestFirst([...withLower([...byCase, ...anyCase]), ...names]),
+  patterns: longestFirst([...withLower([...words, ...digits]), ...names]),
   affixes: true,
 }
 
 export const numbers: Language = {
-  patterns: longestFirst(
-    withLower([
-      ...[
-        ',',
-        '.',
-        '0',
-        '9',
-        'B',
-        'C',
-        'D',
-        'EEEE',
-        'FM',
-        'G',
-        'L',
-        'MI',
-        'PL',
-        'PR',
-        'RN',
-        'SG',
-        'SP',
-        'S',
-        'TH',
-        'V',
-      ],
-    ]),
-  ),
+  patterns: longestFirst(withLower(', . 0 9 B C D EEEE FM G L MI PL PR RN SG SP S TH V'.split(' '))),
   affixes: false,
 }
 
@@ -125,6 +66,7 @@ export function readMask(mask: string, { patterns, affixes }: Language): MaskPar
       const ordinal = behind === 'TH' || behind === 'th' ? behind : null
       parts.push({
         kind: 'pattern',
+        written: before + name + behind,
         name,
         isBare: before.toUpperCase() === 'FM',
         isLocal: before.toUpperCase() === 'TM',
@@ -141,6 +83,20 @@ export function readMask(mask: string, { patterns, affixes }: Language): MaskPar
     }
   }
   return parts
+}
+
+/** The same mask without what depends on the server: `TZ` as UTC, and separators as they are without a country. */
+export function writePlainMask(parts: readonly MaskPart[], language: Language): string {
+  const quoted = (text: string) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+  const plain = language.affixes
+    ? { TZ: quoted('UTC'), tz: quoted('utc') }
+    : { D: '.', d: '.', G: ',', g: ',' }
+  const known = new Map(Object.entries(plain))
+  const mask = parts
+    .map(part => (part.kind === 'copied' ? quoted(part.text) : (known.get(part.name) ?? part.written)))
+    .join('')
+  // An empty mask would make it null.
+  return mask === '' ? quoted('') : mask
 }
 
 /** 1st, 2nd, 3rd, 4th, 11th, 21st. */

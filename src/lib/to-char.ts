@@ -1,6 +1,6 @@
 import { RecentlyUsed } from './recently-used.ts'
 import { instantFormat } from './to-char-instant.ts'
-import { instants, readMask } from './to-char-mask.ts'
+import { instants, numbers, readMask, writePlainMask } from './to-char-mask.ts'
 import { checkNumberMask, numberFormat } from './to-char-number.ts'
 
 /**
@@ -34,4 +34,10 @@ export function checkMask(mask: string, kind: 'instant' | 'number'): string | un
   if (kind === 'number') return checkNumberMask(mask)
   const isLocal = readMask(mask, instants).some(part => part.kind === 'pattern' && part.isLocal)
   return isLocal ? 'TM depends on the language of the server' : undefined
+}
+
+/** A mask with which a PostgreSQL of any country and zone answers the same. @param mask was checked */
+export function plainMask(mask: string, kind: 'instant' | 'number'): string {
+  const language = kind === 'instant' ? instants : numbers
+  return writePlainMask(readMask(mask, language), language)
 }

@@ -1,6 +1,6 @@
 import { quote } from '../../http/parameters.ts'
 import { checkExpression } from '../../lib/expressions.ts'
-import { readTextQuery } from '../../model/text-query.ts'
+import { maxWords, readTextQuery } from '../../model/text-query.ts'
 import type { Node } from '../language/node.ts'
 import { usable } from './constants.ts'
 import { type Found, findField, typeNames, whole } from './fields.ts'
@@ -87,6 +87,8 @@ export function textMatches(node: ArrayNode, negated: boolean, scope: Scope): Ch
     throw wrong(text, `match looks for at most ${most.searched.toLocaleString('en')} characters.`)
   const words = readTextQuery(usable(text.text, text, scope))
   if (words.length === 0) throw wrong(text, `There is no word in ${quote(text.text)} to look for.`)
+  if (words.reduce((sum, phrase) => sum + phrase.words.length, 0) > maxWords)
+    throw wrong(text, `match looks for at most ${maxWords} words.`)
   // What must not be there can't be marked, and says nothing of how well the rest fits.
   if (!negated) scope.matches.push({ fields, words })
   return { kind: 'text', fields, words, negated }
@@ -94,21 +96,27 @@ export function textMatches(node: ArrayNode, negated: boolean, scope: Scope): Ch
 
 function searched(node: Node, scope: Scope): readonly Found[] {
   if (node.kind === 'text' && node.text === '*') {
-    const texts = scope.fields.filter(({ type }) => type === 'text').map(whole)
-    if (texts.length === 0) throw wrong(node, `${scope.name} has no field of text to look in.`)
+    const texts = scope.fields.filter(({ type }) => type === 'text' || type === 'json').map(whole)
+    if (texts.length === 0) throw wrong(node, `${scope.name} has no field of text or JSON to look in.`)
     return texts
   }
   const nodes = node.kind === 'array' ? node.items : [node]
   if (nodes.length === 0 || nodes.length > most.fields)
-    throw wrong(node, `match looks in 1 to ${most.fields} fields, or with "*" in all fields of text.`)
+    throw wrong(
+      node,
+      `match looks in 1 to ${most.fields} fields, or with "*" in all fields of text and JSON.`,
+    )
   const unique = new Map(nodes.map(one => [one.kind === 'text' ? one.text : '', textField(one, scope)]))
   return [...unique].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, found]) => found)
 }
 
 function textField(node: Node, scope: Scope): Found {
   const found = findField(node, scope)
-  if (found.ref.type !== 'text')
-    throw wrong(node, `match looks in text, and ${quote(found.field.name)} is ${typeNames[found.ref.type]}.`)
+  if (found.ref.type !== 'text' && found.ref.type !== 'json')
+    throw wrong(
+      node,
+      `match looks in text and JSON, and ${quote(found.field.name)} is ${typeNames[found.ref.type]}.`,
+    )
   scope.mentioned.add(found.field.name)
   return found
 }

@@ -33,6 +33,7 @@ export function readProjection({ columns: listed, clauses }: Extract, scope: Sco
   const isAggregated = columns.some(({ value }) => value.kind === 'aggregate')
   const isGrouped = groups !== null || isAggregated
   if (isGrouped) requireGrouped(columns, groups ?? [])
+  if (isGrouped || clauses.distinct) requireOfManyRecords(columns, clauses.group_by)
   if (clauses.having && !isGrouped)
     throw wrong(
       clauses.having,
@@ -93,6 +94,23 @@ function requireGrouped(columns: readonly Shown[], groups: readonly Group[]): vo
       },
     )
 }
+
+/** What a search says is said of one record. */
+function requireOfManyRecords(columns: readonly Shown[], clause: ArrayNode | undefined): void {
+  const ofOne = columns.find(({ value }) => isOfSearch(value.kind))
+  if (ofOne)
+    throw wrong(
+      ofOne.node,
+      `${quote(ofOne.name)} is known of single records only: leave out group_by and distinct.`,
+    )
+  const named = clause && argumentsOf(clause).find(isCallOfSearch)
+  if (named) throw wrong(named, "Rows can't be grouped by relevance or highlight.")
+}
+
+const isOfSearch = (kind: string) => kind === 'relevance' || kind === 'highlight'
+
+const isCallOfSearch = (node: Node) =>
+  node.kind === 'array' && node.items[1]?.kind === 'text' && isOfSearch(node.items[1].text)
 
 /** @returns null if all rows match */
 function readHaving(clause: ArrayNode, columns: readonly Shown[], { shared }: Scope): Condition | null {

@@ -1,3 +1,4 @@
+import { plainMask } from '../../lib/to-char.ts'
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
 import { type Cell, type Dialect, isWhole } from '../shared/cells.ts'
@@ -93,8 +94,8 @@ export function createDialect({ bind, field, mayHaveLineBreaks }: Parts): Dialec
       return { kind: 'integer', sql: relevance(values, value.words, bind), nullable: false }
     }
     const cell = cellFor(value.field)
-    const mask = `CAST(${bind(value.mask.replaceAll('\0', ''))} AS TEXT)`
     const isTime = cell.kind === 'time' || cell.kind === 'instant'
+    const mask = `CAST(${bind(plainMask(value.mask, isTime ? 'instant' : 'number'))} AS TEXT)`
     const sql = isTime
       ? `to_char(CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC', ${mask})`
       : `to_char(${numeric(cell, bind)}, ${mask})`

@@ -5,10 +5,11 @@ import type { Condition, Plan, Rows } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { RecordSource, SortField } from './record-source.ts'
 import { type ColumnRef, columnOf, indexOf, nameOf } from './records/column-ref.ts'
-import { openColumn, shareNumbers } from './records/columns.ts'
+import { openColumn, type PackedColumn, shareNumbers } from './records/columns.ts'
 import { entryBytes, Facts, type Turn } from './records/facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './records/filters.ts'
 import { numbersBetween, numbersIn, type PackedSelection, packedSize } from './records/selections.ts'
+import { nameOfRelevance, type Relevance, relevanceOfAll } from './records/text-search.ts'
 import type { TaskOrder } from './records/work.ts'
 import { sortNumbers, toSlots } from './sort-records.ts'
 import { decidingOrder } from './total-order.ts'
@@ -50,7 +51,7 @@ interface Sort {
   readonly name: string
   /** undefined: one of them is no field as a whole. */
   readonly fields: readonly SortField[] | undefined
-  readonly refs: readonly (readonly [ref: ColumnRef, descending: boolean])[]
+  readonly refs: readonly (readonly [by: ColumnRef | Relevance, descending: boolean])[]
 }
 
 /** @param cache keeps orders, filters, and what they are made of */
@@ -106,28 +107,37 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
         const selection = where && (await filters.find(turn, entity, where))
         const order: TaskOrder[] = []
         for (const [ref, descending] of sort?.refs ?? []) {
-          const { column } = await facts.make(turn, entity, { ref, ...onlyRanks })
-          order.push({ column, descending })
+          order.push({ column: await columnFor(turn, entity, ref), descending })
         }
         return work.call('list', selection, entity.source.count, order, await facts.slots(turn, entity))
       })
       return listOf(slots)
     })
 
+  const columnFor = async (turn: Turn, entity: RecordEntity, by: ColumnRef | Relevance) =>
+    isRelevance(by)
+      ? relevanceOfAll(turn, entity, by, facts)
+      : (await facts.make(turn, entity, { ref: by, ...onlyRanks })).column
+
+  const peekColumn = (entity: RecordEntity, by: ColumnRef | Relevance) =>
+    isRelevance(by)
+      ? facts.peekKept<PackedColumn>(entity, nameOfRelevance(by))
+      : facts.peek(entity, { ref: by, ...onlyRanks })?.column
+
   /** What takes no longer than asking the thread: a few records, found and sorted by what is at hand. */
   function quickly(entity: RecordEntity, where: Condition, sort: Sort | null): Uint32Array | undefined {
     const { count } = entity.source
     const slots = facts.peekSlots(entity)
     const columns = (sort?.refs ?? []).map(
-      ([ref, descending]) => [facts.peek(entity, { ref, ...onlyRanks }), descending] as const,
+      ([by, descending]) => [peekColumn(entity, by), descending] as const,
     )
-    if (slots === undefined || columns.some(([found]) => found === undefined)) return undefined
+    if (slots === undefined || columns.some(([column]) => column === undefined)) return undefined
     const selection = filters.quickly(entity, where)
     if (!selection) return undefined
     const numbers = numbersIn(selection, count)
     if (columns.length === 0 && slots === null) return numbers
-    const order = columns.flatMap(([found, descending]) =>
-      found ? { ranks: openColumn(found.column, count).ranks, descending } : [],
+    const order = columns.flatMap(([column, descending]) =>
+      column ? { ranks: openColumn(column, count).ranks, descending } : [],
     )
     const sorted = sortNumbers(shareNumbers(numbers), order)
     if (slots) toSlots(sorted, slots)
@@ -144,6 +154,8 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
   }
 }
 
+const isRelevance = (by: ColumnRef | Relevance): by is Relevance => 'words' in by
+
 const onlyRanks = { values: false, lookups: 0, postings: false } as const
 
 const asIs = <T>(value: T): T => value
@@ -156,13 +168,21 @@ function sortOfRows(entity: RecordEntity, { columns, order }: Rows): Sort | null
   const refs = order.map(({ by, descending }) => {
     const value = typeof by === 'number' ? columns[by]?.value : by
     if (!value || value.kind === 'aggregate') throw new Error('a record has no aggregates to sort by')
-    return [columnOf(value), descending] as const
+    return [value.kind === 'relevance' ? value : columnOf(value), descending] as const
   })
-  const isPlain = refs.every(([{ path, mask }]) => path.length === 0 && mask === undefined)
+  const plain = refs.flatMap(([by, descending]) =>
+    isRelevance(by) || by.path.length > 0 || by.mask !== undefined
+      ? []
+      : [[indexOf(entity, by), descending] as const],
+  )
   return {
     // Of plain fields, the order is the same as that of whole records.
-    name: refs.map(([ref, descending]) => `${nameOf(entity, ref)},${descending}`).join(),
-    fields: isPlain ? refs.map(([ref, descending]) => [indexOf(entity, ref), descending]) : undefined,
+    name: refs
+      .map(
+        ([by, descending]) => `${isRelevance(by) ? nameOfRelevance(by) : nameOf(entity, by)},${descending}`,
+      )
+      .join(),
+    fields: plain.length === refs.length ? plain : undefined,
     refs,
   }
 }

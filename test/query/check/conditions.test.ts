@@ -180,7 +180,7 @@ test('Q20 numbers and booleans in an array become text for a field of text', () 
   })
 })
 
-test('Q27 match looks for words in some fields, or in all fields of text', () => {
+test('Q27 match looks for words in some fields, or in all fields of text and JSON', () => {
   const words = [{ words: ['sea'], prefix: true }]
   assert.deepEqual(where(['match', 'name', 'Sea*']), {
     kind: 'text',
@@ -190,7 +190,7 @@ test('Q27 match looks for words in some fields, or in all fields of text', () =>
   })
   assert.deepEqual(where(['not', ['match', '*', 'sea*']]), {
     kind: 'text',
-    fields: [refs.name, { name: 'data.x', path: [], type: 'text' }],
+    fields: [refs.name, refs.data, refs.tags, { name: 'data.x', path: [], type: 'text' }],
     words,
     negated: true,
   })

@@ -1,4 +1,6 @@
+import { inUtc } from '../../../src/lib/instants.ts'
 import { exactText, parseExact } from '../../../src/lib/json.ts'
+import { toChar } from '../../../src/lib/to-char.ts'
 import type {
   Aggregate,
   Column,
@@ -9,7 +11,7 @@ import type {
   Rows,
   Scalar,
 } from '../../../src/model/plan.ts'
-import { matchesText, searchable, textsIn } from '../../../src/model/text-query.ts'
+import { highlight, matchesText, relevanceOf, searchable, textsIn } from '../../../src/model/text-query.ts'
 import { compareCodePoints } from './oracle.ts'
 
 /**
@@ -82,10 +84,8 @@ export function holds(condition: Condition, record: Shown, world: World): boolea
       return found !== condition.negated
     }
     case 'text': {
-      const values = condition.fields.map(field => at(record, field)).filter(value => value !== undefined)
-      if (values.length === 0) return false
-      const texts = values.map(value => searchable(typeof value === 'string' ? [value] : textsIn(value)))
-      return matchesText(texts.flat(), condition.words) !== condition.negated
+      const texts = searchedIn(record, condition.fields)
+      return texts.length > 0 && matchesText(texts, condition.words) !== condition.negated
     }
     case 'in rows':
       throw new Error('the check makes no such condition')
@@ -259,10 +259,26 @@ interface Row {
 }
 
 const scalarValue = (scalar: Scalar, record: Shown): Value => {
-  if (scalar.kind !== 'field') throw new Error('not here')
-  return at(record, scalar.field)
+  if (scalar.kind === 'relevance') return relevanceOf(searchedIn(record, scalar.fields), scalar.words)
+  const value = at(record, scalar.field)
+  if (scalar.kind === 'field') return value
+  if (scalar.kind === 'highlight') return typeof value === 'string' ? highlight(value, scalar.words) : value
+  if (scalar.field.type === 'date-time')
+    return typeof value === 'string' ? toChar({ instant: inUtc(value) }, scalar.mask) : undefined
+  const number = numberOf(value)
+  return number === undefined ? undefined : toChar({ number }, scalar.mask)
 }
+
+/** Of the fields that have a value. How words are read, and values written by masks, has tests of its own. */
+const searchedIn = (record: Shown, fields: readonly FieldRef[]) =>
+  fields.flatMap(field => {
+    const value = at(record, field)
+    if (value === undefined) return []
+    return searchable(typeof value === 'string' ? [value] : textsIn(value))
+  })
+
 const typeOf = (value: Scalar | Aggregate): string => {
+  if (value.kind === 'to_string') return 'text'
   if (value.kind !== 'field') return 'number'
   return value.field.type === 'json' && value.field.path.length === 0 ? 'whole' : value.field.type
 }
@@ -281,7 +297,9 @@ function rowsOf(shape: Rows, records: readonly Shown[]): readonly (readonly Valu
           : scalarValue(of, first)
     const values = shape.columns.map(column => value(column.value))
     const sort = shape.order.map(({ by }) => {
-      const of = typeof by === 'number' ? shape.columns[by]?.value : by
+      const named = typeof by === 'number' ? shape.columns[by]?.value : by
+      // What is marked is sorted without its marks.
+      const of = named?.kind === 'highlight' ? ({ kind: 'field', field: named.field } as const) : named
       return of === undefined ? null : sortValue(value(of), typeOf(of))
     })
     return { values, sort, last: groups.map(group => sortValue(value(group), typeOf(group))) }

@@ -41,6 +41,11 @@ export function createRandom(seed: number): Random {
   }
 }
 
+const masks = {
+  instant: ['YYYY', 'Mon DD, HH24:MI:SS.US', 'IYYY-IW TZ', 'FMDAY "of" Q'],
+  number: ['999', 'FM9990.99', 'S0G000D0', '99PR'],
+} as const
+
 interface Parts {
   readonly random: Random
   readonly world: (entity: string) => readonly Shown[]
@@ -176,8 +181,6 @@ export function createPlans({ random, world, inner: entities, expressions, searc
     ] as const)
     if (kind === 'in plan') return inPlan(entity, negated) ?? { kind: 'none' }
     if (kind === 'text') {
-      // Tables are what is tested here.
-      if (entity.source.kind === 'records') return { kind: 'none' }
       const fields = [fieldOf(entity, ['text']), fieldOf(entity, ['text'])].filter(one => one !== undefined)
       return fields.length === 0 ? { kind: 'none' } : { kind, fields, words: pick(searches), negated }
     }
@@ -258,7 +261,26 @@ export function createPlans({ random, world, inner: entities, expressions, searc
     }
   }
 
-  const scalar = (entity: Entity): Scalar => ({ kind: 'field', field: fieldOf(entity) as FieldRef })
+  function scalar(entity: Entity): Scalar {
+    const field = fieldOf(entity) as FieldRef
+    const isNumber = field.type === 'integer' || field.type === 'number'
+    if (chance(0.7) || !(isNumber || field.type === 'date-time')) return { kind: 'field', field }
+    return { kind: 'to_string', field, mask: pick(isNumber ? masks.number : masks.instant) }
+  }
+
+  /** Of rows that show one record each. */
+  function scalarOfOne(entity: Entity): Scalar {
+    const field = chance(0.2) ? fieldOf(entity, ['text']) : undefined
+    if (field === undefined) return scalar(entity)
+    const words = pick(searches)
+    return field.type === 'text' && chance(0.5)
+      ? { kind: 'highlight', field, words }
+      : {
+          kind: 'relevance',
+          fields: [field, ...(chance(0.5) ? [fieldOf(entity, ['text']) ?? field] : [])],
+          words,
+        }
+  }
 
   function aggregate(entity: Entity): Aggregate {
     const name = pick(['count', 'count', 'count_distinct', 'avg', 'sum', 'min', 'max'] as const)
@@ -277,6 +299,7 @@ export function createPlans({ random, world, inner: entities, expressions, searc
 
   const typeOf = (value: Scalar | Aggregate): FieldType => {
     if (value.kind === 'field') return value.field.type
+    if (value.kind === 'relevance') return 'integer'
     if (value.kind !== 'aggregate') return 'text'
     if (value.name === 'min' || value.name === 'max')
       return value.field?.type === 'json' ? 'number' : (value.field?.type ?? 'number')
@@ -288,7 +311,9 @@ export function createPlans({ random, world, inner: entities, expressions, searc
     const groups = Array.from({ length: 1 + below(2) }, () => scalar(entity))
     const values: (Scalar | Aggregate)[] =
       kind === 'plain' || kind === 'distinct'
-        ? Array.from({ length: 1 + below(3) }, () => scalar(entity))
+        ? Array.from({ length: 1 + below(3) }, () =>
+            kind === 'plain' ? scalarOfOne(entity) : scalar(entity),
+          )
         : [
             ...(kind === 'grouped' ? groups.slice(below(2)) : []),
             aggregate(entity),
@@ -296,7 +321,7 @@ export function createPlans({ random, world, inner: entities, expressions, searc
           ]
     const columns = values.map((value, n): Column => ({ name: `m${n} "x"`, value, type: typeOf(value) }))
     const distinct = kind === 'distinct' || (kind === 'grouped' && chance(0.2))
-    const others = kind === 'plain' ? [scalar(entity)] : kind === 'grouped' && !distinct ? groups : []
+    const others = kind === 'plain' ? [scalarOfOne(entity)] : kind === 'grouped' && !distinct ? groups : []
     const order = Array.from({ length: below(3) }, () => ({
       by: chance(0.3) && others.length > 0 ? pick(others) : below(columns.length),
       descending: chance(0.5),

@@ -5,13 +5,15 @@ import type { RecordEntity } from '../../entities.ts'
 /** What has a column: a field, a member inside it, or, with a mask, its text by `to_string`. */
 export type ColumnRef = FieldRef & { readonly mask?: string }
 
-/** @throws Error for what has none: it depends on the words of a `match` */
+/** @throws Error for relevance, which is made of several fields; what is highlighted counts without its marks */
 export function columnOf(scalar: Scalar): ColumnRef {
   switch (scalar.kind) {
     case 'field':
       return scalar.field
     case 'to_string':
       return { ...scalar.field, mask: scalar.mask }
+    case 'highlight':
+      return scalar.field
     default:
       throw new Error(`${scalar.kind} is known only of whole records`)
   }

@@ -1,9 +1,11 @@
 import { inUtc } from '../../../lib/instants.ts'
 import { exactText, parseExact } from '../../../lib/json.ts'
+import { textForm } from '../../../lib/sort-keys.ts'
 import { toChar } from '../../../lib/to-char.ts'
 import type { Field, FieldType } from '../../../model/entities.ts'
-import type { Column, Rows, Scalar } from '../../../model/plan.ts'
+import type { Column, FieldRef, Rows, Scalar } from '../../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../../model/record-format.ts'
+import { highlight, relevanceOf, searchable, textsIn } from '../../../model/text-query.ts'
 import { memberAt } from './value-tests.ts'
 import { type PackedValues, Packer, type Values, valueAt } from './values.ts'
 
@@ -47,13 +49,37 @@ export function rowsOf(records: string, columns: readonly ScalarColumn[]): strin
 }
 
 function readerOf(scalar: Scalar): (record: Readonly<Record<string, unknown>>) => unknown {
-  if (scalar.kind === 'relevance' || scalar.kind === 'highlight')
-    throw new Error(`records can't be searched for words, so that there is no ${scalar.kind}`)
-  const { name, path } = scalar.field
-  const value = (record: Readonly<Record<string, unknown>>) =>
-    Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
+  if (scalar.kind === 'relevance') {
+    const texts = scalar.fields.map(field => [field, readField(field)] as const)
+    return record => relevanceOf(searchedTexts(texts, record), scalar.words)
+  }
+  const value = readField(scalar.field)
+  if (scalar.kind === 'highlight')
+    return record => {
+      const text = value(record)
+      return typeof text === 'string' ? highlight(text, scalar.words) : text
+    }
   if (scalar.kind === 'field') return value
   return record => textBy(scalar.mask, scalar.field.type, value(record))
+}
+
+type ValueOf = (record: Readonly<Record<string, unknown>>) => unknown
+
+const readField =
+  ({ name, path }: FieldRef): ValueOf =>
+  record =>
+    Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
+
+/** Of the fields that have a value. */
+function searchedTexts(
+  fields: readonly (readonly [field: FieldRef, value: ValueOf])[],
+  record: Readonly<Record<string, unknown>>,
+): string[] {
+  return fields.flatMap(([{ type }, read]) => {
+    const value = read(record)
+    if (value === undefined || value === null) return []
+    return searchable(type === 'json' ? textsIn(value) : [textForm(value)])
+  })
 }
 
 /** A value by `to_string`; undefined where it is neither a number nor an instant. */

@@ -1,8 +1,8 @@
 import { parseExact } from '../../../lib/json.ts'
 import type { FieldType } from '../../../model/entities.ts'
 import type { TextQuery } from '../../../model/plan.ts'
-import { searchable, textsIn } from '../../../model/text-query.ts'
-import { openColumn, type PackedColumn } from './columns.ts'
+import { relevanceOf, searchable, textsIn } from '../../../model/text-query.ts'
+import { openColumn, type PackedColumn, packRanks } from './columns.ts'
 import { type RankSet, rankRange } from './rank-sets.ts'
 import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
 import { compact, noBits, type Selection, setBits } from './selections.ts'
@@ -80,6 +80,30 @@ export function searchTexts({ count, fields, words, negated }: SearchTask, tick:
     count,
   )
   return without(select(known, count, tick), selection, count)
+}
+
+/** How well all records match, as a column. @param tick called now and then; it may throw to stop */
+export function relevanceColumn({ count, fields, words }: SearchTask, tick: () => void): PackedColumn {
+  const sums = new Float64Array(count)
+  for (const { column: packed, type, values: kept, words: index } of fields) {
+    const { distinct, ranks } = openColumn(packed, count)
+    if (!kept) throw new Error('the values of a field are not at hand')
+    const values = openValues(kept, distinct)
+    const read = (rank: number) => searchableOf(values, type, rank)
+    const relevance = new Float64Array(distinct + 1)
+    for (const phrase of words)
+      for (const rank of lookUp(openWordIndex(index), [phrase], distinct, read, tick)) {
+        if ((rank & 0x3ff) === 0) tick()
+        if (relevance[rank] === 0) relevance[rank] = relevanceOf([read(rank)], words)
+      }
+    for (let n = 0; n < count; n++) sums[n] = (sums[n] as number) + (relevance[ranks[n] as number] as number)
+  }
+  const distinct = [...new Set(sums)].sort((one, other) => one - other)
+  const places = new Map(distinct.map((sum, place) => [sum, place]))
+  return packRanks(
+    Uint32Array.from(sums, sum => places.get(sum) as number),
+    distinct.length,
+  )
 }
 
 function without(all: Selection, some: Selection, count: number): Selection {

@@ -1,7 +1,9 @@
-import type { FieldRef } from '../../../model/plan.ts'
+import { hash } from 'node:crypto'
+import type { FieldRef, Scalar } from '../../../model/plan.ts'
 import type { RecordEntity } from '../../entities.ts'
 import { whilePresent } from '../while-present.ts'
 import { nameOf, typeOf } from './column-ref.ts'
+import type { PackedColumn } from './columns.ts'
 import type { Facts, Turn } from './facts.ts'
 import type { TextCondition } from './needs.ts'
 import type { SearchedField, SearchTask } from './search-texts.ts'
@@ -20,6 +22,28 @@ export async function textMatches(
   for (const ref of fields) searched.push(await searchedField(turn, entity, ref, inRow, facts))
   const task: SearchTask = { count: entity.source.count, fields: searched, words, negated }
   return whilePresent(turn.client, stop => turn.work.call('searchTexts', task, stop))
+}
+
+/** What a relevance is kept by. */
+export function nameOfRelevance({ fields, words }: Relevance): string {
+  return `relevance ${hash('sha256', JSON.stringify([fields, words]), 'base64')}`
+}
+
+export type Relevance = Extract<Scalar, { kind: 'relevance' }>
+
+/** How well all records match, to sort them by. */
+export async function relevanceOfAll(
+  turn: Turn,
+  entity: RecordEntity,
+  relevance: Relevance,
+  facts: Facts,
+): Promise<PackedColumn> {
+  return facts.kept(turn, entity, nameOfRelevance(relevance), async () => {
+    const fields: SearchedField[] = []
+    for (const ref of relevance.fields) fields.push(await searchedField(turn, entity, ref, true, facts))
+    const task: SearchTask = { count: entity.source.count, fields, words: relevance.words, negated: false }
+    return whilePresent(turn.client, stop => turn.work.call('relevance', task, stop))
+  })
 }
 
 async function searchedField(

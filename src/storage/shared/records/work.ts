@@ -14,7 +14,7 @@ import { columnsOfRows, derive } from './derive.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { maskedValues, pieceOf } from './rows.ts'
-import { indexWords, type SearchTask, searchTexts } from './search-texts.ts'
+import { indexWords, relevanceColumn, type SearchTask, searchTexts } from './search-texts.ts'
 import { select } from './select.ts'
 import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
 import { type FilterTask, prepare } from './tasks.ts'
@@ -102,6 +102,9 @@ export const recordWork = {
 
   indexWords: (values: PackedValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
     limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
+
+  relevance: (task: SearchTask, stop: Stop): PackedColumn =>
+    limited(stop, () => relevanceColumn(task, mayGoOn)),
 
   searchTexts: (task: SearchTask, stop: Stop): PackedSelection =>
     limited(stop, () => packSelection(searchTexts(task, mayGoOn))),
