@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { nobody } from '../../src/lib/fair-queue.ts'
 import { type Condition, type FieldRef, listOf } from '../../src/model/plan.ts'
-import { matchesText, readTextQuery, searchable, textsIn } from '../../src/model/text-query.ts'
+import {
+  highlight,
+  matchesText,
+  readTextQuery,
+  relevanceOf,
+  searchable,
+  textsIn,
+} from '../../src/model/text-query.ts'
+import { list } from '../support/clients/listings.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
@@ -102,4 +110,46 @@ test('Q27 match lists the imported records that a look at each of them finds', a
         if (!negated) found += expected.length
       }
   assert.ok(found > 2_000, `${found} were found`)
+})
+
+test('Q27 imported records are sorted by relevance, and show what was found', async t => {
+  const service = await startService(t)
+  await service.addRecords('things', 'id', records)
+  const client = service.client()
+  for (const [query, names, search] of [
+    [
+      'things[id, relevance(), highlight(title)] { title match "sea side" order by relevance desc, id limit 30 }',
+      ['title'],
+      'sea side',
+    ],
+    [
+      'things[id, relevance(), highlight(title)] { [title, more] match "hou*" order by relevance desc limit 30 offset 5 }',
+      ['more', 'title'],
+      'hou*',
+    ],
+    [
+      'things[id, relevance(), highlight(title)] { * match "elan" and id > 10 order by relevance, id desc }',
+      ['title', 'note', 'more'],
+      'elan',
+    ],
+  ] as const) {
+    const words = readTextQuery(search)
+    const found = records
+      .map(one => {
+        const fields = names.map(name => textsOf(one, name)).filter(list => list !== undefined)
+        const texts = fields.map(searchable)
+        return { id: one.id, one, isFound: matchesText(texts, words), relevance: relevanceOf(texts, words) }
+      })
+      .filter(({ id, isFound }) => isFound && (search !== 'elan' || id > 10))
+    const sign = search === 'elan' ? -1 : 1
+    const sorted = found.toSorted((a, b) => sign * (b.relevance - a.relevance || a.id - b.id))
+    const [from, end] = search === 'hou*' ? [5, 35] : search === 'elan' ? [0, found.length] : [0, 30]
+    const expected = sorted.slice(from, end).map(({ id, relevance, one }) => ({
+      id,
+      relevance,
+      highlight: one.title === null ? null : highlight(one.title, words),
+    }))
+    assert.deepEqual(await list(client, '', { query }), expected, query)
+    assert.ok(new Set(found.map(({ relevance }) => relevance)).size > 2, search)
+  }
 })

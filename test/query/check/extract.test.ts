@@ -213,6 +213,16 @@ test('Q22 a wrong extract is refused', () => {
     [['extract', [fn('to_string', 'made', 'TMDay')]], '/1/0/3', /TM depends on the language/],
     [['extract', [fn('to_string', 'name', 'YYYY')]], '/1/0/2', /which is text/],
     [['extract', [fn('highlight', 'name')]], '/1/0', /need a search/],
+    [
+      ['extract', [fn('relevance')], ['match', 'name', 'x'], ['distinct']],
+      '/1/0',
+      /known of single records only/,
+    ],
+    [
+      ['extract', [fn('count')], ['match', 'name', 'x'], ['group_by', fn('relevance')]],
+      '/3/1',
+      /grouped by relevance/,
+    ],
     [['extract', [fn('relevance')], ['not', ['match', 'name', 'x']]], '/1/0', /need a search/],
   ]
   for (const [query, pointer, message] of table) {
