@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { createDemo } from '../../src/cli/demo.ts'
+import { examplesIn, follow, shownAddress } from '../support/clients/document.ts'
+import { testOn } from '../support/service/engines.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
+
+/** What newcomers read first, with the demo data of `npm start`. */
+async function startDemo(t: TestContext) {
+  const service = await startService(t, { env: { CARREL_BASE_URL: shownAddress } })
+  await createDemo(service.storage, service.config.filesFolder)
+  return { service, folder: temporaryFolder(t) }
+}
+
+const commandsIn = (path: string) => examplesIn(path).filter(({ language }) => language === 'sh')
+
+testOn(
+  'sqlite',
+  'D1 Q14 Q22 the first commands of the README answer, with the query that they show',
+  async t => {
+    const { service, folder } = await startDemo(t)
+    const [start, ...commands] = commandsIn('README.md')
+    assert.match(start?.text ?? '', /npm start/)
+    const [page = '', query = ''] = await follow(service, commands.slice(0, 2), { folder })
+    assert.equal((JSON.parse(page) as readonly object[]).length, 3)
+    const places = JSON.parse(query) as readonly { place: string; count: number }[]
+    assert.deepEqual(places[0], { place: 'Leiden', count: 69 })
+  },
+)
+
+testOn('sqlite', 'D1 L1 Q1 Q14 F3 every command of the tutorial works', async t => {
+  const { service, folder } = await startDemo(t)
+  const [start, ...commands] = commandsIn('docs/tutorial.md')
+  assert.match(start?.text ?? '', /npm start/)
+  // The UUID is to be set by hand.
+  const set = commands.map(one => ({
+    ...one,
+    text: one.text.replace(
+      'BITSTREAM=…',
+      `BITSTREAM=$(carrel item show letter-1 | grep -oE '[0-9a-f-]{36}' | tail -1)`,
+    ),
+  }))
+  const given = await follow(service, set, { folder })
+  const outputOf = (containing: string) =>
+    given[commands.findIndex(({ text }) => text.includes(containing))] ?? ''
+  assert.match(outputOf('authn/status'), /"authenticated":true/)
+  assert.match(outputOf('yaer'), /Did you mean \\"year\\"/)
+  assert.deepEqual(JSON.parse(outputOf('loans > 20')), [
+    { author: 'Austen, Jane', title: 'Pride and Prejudice', loans: 41 },
+    { author: 'Dostoyevsky, Fyodor', title: 'Crime and Punishment', loans: 29 },
+  ])
+  assert.match(outputOf('carrel ingest'), /letter-2/)
+  assert.match(outputOf('authn/logout'), /^HTTP\/1.1 204/)
+})
