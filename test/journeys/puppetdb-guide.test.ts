@@ -19,6 +19,8 @@ const answers: Readonly<Record<string, (query: string | null) => readonly object
   'fact-paths': () =>
     recordsOf('fact-paths').map(one => ({ ...one, path: [(one as { path: string }).path] })),
   events: () => recordsOf('events').map((one, n) => (n === 3 ? { ...one, property: null } : one)),
+  catalogs: () => recordsOf('catalogs').map(one => ({ ...one, producer: 'puppet.example.edu' })),
+  reports: () => recordsOf('reports').map(one => ({ ...one, producer: 'puppet.example.edu' })),
   producers: () => [{ name: 'puppet.example.edu' }],
   nodes: query =>
     query === null
