@@ -32,7 +32,7 @@ async function ask({ address }: Service, token: string, parameters: Readonly<Rec
 
 for (const engine of engines)
   describe(`docs/reference/query-language.md on ${engine}`, () => {
-    test('Q14 Q20 Q21 Q22 Q23 Q26 every query gives the answer that is shown, and PQL is the AST beside it', async t => {
+    test('Q14 Q20 Q21 Q22 Q23 Q26 Q27 every query gives the answer that is shown, and PQL is the AST beside it', async t => {
       const { ask } = await startDemo(t, engine)
       assert.ok(queries.length > 25, `${queries.length} examples`)
       for (const example of queries) {
@@ -53,7 +53,7 @@ for (const engine of engines)
     })
   })
 
-test('Q20 Q21 Q22 every operator, function and clause has an example', async t => {
+test('Q20 Q21 Q22 Q27 every operator, function and clause has an example', async t => {
   const { ask } = await startDemo(t, 'sqlite')
   const legalIn = async (query: string) => {
     const { legal } = JSON.parse(await ask({ query })) as { legal?: readonly string[] }
