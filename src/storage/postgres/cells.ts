@@ -3,7 +3,7 @@ import type { Entity, Field } from '../../model/entities.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
 import { type Cell, type Dialect, isWhole } from '../shared/cells.ts'
 import { maskOf } from '../shared/hidden-metadata.ts'
-import { jsonbAt, jsonTextAt, numberOf } from './json.ts'
+import { asJsonb, asReadable, jsonTextAt, numberOf } from './json.ts'
 import { relevance } from './text-search.ts'
 
 /** Values of the tables in SQL. */
@@ -72,17 +72,17 @@ export function shownColumn(field: string, hidden: readonly string[] | undefined
 interface Parts {
   readonly bind: (value: string | number) => string
   readonly field: (name: string) => Cell
+  /** @returns the name of a value that is found once for each record */
+  readonly once: (sql: string) => string
   /** As in `TableShape`. */
   readonly mayHaveLineBreaks: boolean
 }
 
-export function createDialect({ bind, field, mayHaveLineBreaks }: Parts): Dialect {
-  const key = (cell: Cell) => keyOf(cell, bind)
-
+export function createDialect({ bind, field, once, mayHaveLineBreaks }: Parts): Dialect {
   function cellFor(ref: FieldRef): Cell {
     const whole = field(ref.name)
     if (isWhole(ref)) return whole
-    return { kind: 'json', sql: jsonTextAt(whole.sql, ref.path, bind), nullable: true }
+    return { kind: 'json', sql: jsonTextAt(once(asReadable(whole.sql)), ref.path, bind), nullable: true }
   }
 
   function scalar(value: Scalar): Cell {
@@ -90,7 +90,9 @@ export function createDialect({ bind, field, mayHaveLineBreaks }: Parts): Dialec
     // What is marked in it is marked in the rows.
     if (value.kind === 'highlight') return cellFor(value.field)
     if (value.kind === 'relevance') {
-      const values = value.fields.map(cellFor).map(cell => ({ sql: key(cell), isJson: cell.kind === 'json' }))
+      const values = value.fields
+        .map(cellFor)
+        .map(cell => ({ sql: keyOf(cell), isJson: cell.kind === 'json' }))
       return { kind: 'integer', sql: relevance(values, value.words, bind), nullable: false }
     }
     const cell = cellFor(value.field)
@@ -98,7 +100,7 @@ export function createDialect({ bind, field, mayHaveLineBreaks }: Parts): Dialec
     const mask = `CAST(${bind(plainMask(value.mask, isTime ? 'instant' : 'number'))} AS TEXT)`
     const sql = isTime
       ? `to_char(CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC', ${mask})`
-      : `to_char(${numeric(cell, bind)}, ${mask})`
+      : `to_char(${numeric(cell)}, ${mask})`
     return { kind: 'text', sql: `${sql} COLLATE "C"`, nullable: true }
   }
 
@@ -107,13 +109,13 @@ export function createDialect({ bind, field, mayHaveLineBreaks }: Parts): Dialec
     const cell = cellFor(ref)
     if (name === 'count') return { kind: 'integer', sql: `count(${cell.sql})`, nullable: false }
     if (name === 'count_distinct')
-      return { kind: 'integer', sql: `count(DISTINCT ${key(cell)})`, nullable: false }
+      return { kind: 'integer', sql: `count(DISTINCT ${keyOf(cell)})`, nullable: false }
     if (name === 'sum' || name === 'avg') {
-      const number = numeric(cell, bind)
+      const number = numeric(cell)
       return { kind: 'numeric', sql: (name === 'sum' ? sumOf : meanOf)(number), nullable: true }
     }
     if (cell.kind === 'json' || cell.kind === 'number')
-      return { kind: 'numeric', sql: `${name}(${numeric(cell, bind)})`, nullable: true }
+      return { kind: 'numeric', sql: `${name}(${numeric(cell)})`, nullable: true }
     const call = cell.kind === 'boolean' ? (name === 'min' ? 'bool_and' : 'bool_or') : name
     return { kind: cell.kind, sql: `${call}(${cell.sql})`, nullable: true }
   }
@@ -134,7 +136,7 @@ export function createDialect({ bind, field, mayHaveLineBreaks }: Parts): Dialec
 
   function sort(cell: Cell, descending: boolean): string {
     const direction = descending ? ' DESC' : ' ASC'
-    return sortTerms(cell, bind)
+    return sortTerms(cell)
       .map(term => `${term}${direction}`)
       .join(', ')
   }
@@ -143,24 +145,22 @@ export function createDialect({ bind, field, mayHaveLineBreaks }: Parts): Dialec
     bindText: text => `CAST(${bind(text)} AS TEXT)`,
     scalar,
     aggregate,
-    key,
+    key: keyOf,
     representative,
     json,
     sort,
   }
 }
 
-type Bind = Parts['bind']
-
 /** Equal values have the same key. */
-export function keyOf({ kind, sql }: Cell, bind: Bind): string {
-  if (kind === 'json') return jsonbAt(sql, [], bind)
+export function keyOf({ kind, sql }: Cell): string {
+  if (kind === 'json') return asJsonb(sql)
   return kind === 'number' ? `CAST(${sql} AS NUMERIC)` : sql
 }
 
 /** The number, NULL if it is none. */
-function numeric(cell: Cell, bind: Bind): string {
-  if (cell.kind === 'json') return numberOf(jsonbAt(cell.sql, [], bind))
+function numeric(cell: Cell): string {
+  if (cell.kind === 'json') return numberOf(asJsonb(cell.sql))
   return cell.kind === 'numeric' ? cell.sql : `CAST(${cell.sql} AS NUMERIC)`
 }
 
@@ -168,12 +168,12 @@ const representative = ({ kind, sql }: Cell) =>
   kind === 'json' || kind === 'number' ? `min(${sql} COLLATE "C")` : sql
 
 /** PostgreSQL sorts nulls last ascending and first descending by default (Q6). */
-function sortTerms(cell: Cell, bind: Bind): readonly string[] {
+function sortTerms(cell: Cell): readonly string[] {
   const { kind, sql, sort, sortsByText } = cell
   if (sort !== undefined) return [sort]
-  if (kind !== 'json') return [kind === 'number' ? keyOf(cell, bind) : sql]
+  if (kind !== 'json') return [kind === 'number' ? keyOf(cell) : sql]
   if (sortsByText) return [`${sql} COLLATE "C"`]
-  const value = jsonbAt(sql, [], bind)
+  const value = asJsonb(sql)
   return [
     `CASE jsonb_typeof(${value}) WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'boolean' THEN 2 WHEN 'array' THEN 3 WHEN 'object' THEN 3 END`,
     numberOf(value),

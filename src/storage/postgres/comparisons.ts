@@ -20,6 +20,8 @@ export interface Scope {
   readonly bind: (value: string | number | readonly string[]) => string
   /** The whole value of a field, or of a column of rows. */
   readonly cell: (field: FieldRef) => Cell
+  /** The same of JSON, as `jsonb`. */
+  readonly jsonb: (field: FieldRef) => string
   /** A select of the inner plan's rows, and its values in them. */
   readonly inner: (plan: Plan) => Inner
 }
@@ -35,9 +37,9 @@ export type Leaf<K extends Condition['kind']> = Extract<Condition, { kind: K }>
 const digits = { time: 3, instant: 6 } as const
 
 /** The value as `jsonb` if it is JSON. */
-export function valueSql(field: FieldRef, { bind, cell }: Scope): string {
+export function valueSql(field: FieldRef, { bind, cell, jsonb }: Scope): string {
   const { kind, sql } = cell(field)
-  return kind === 'json' ? jsonbAt(sql, field.path, bind) : sql
+  return kind === 'json' ? jsonbAt(jsonb(field), field.path, bind) : sql
 }
 
 /**
@@ -76,7 +78,7 @@ export function compare({ field, operator, value, negated }: Leaf<'compare'>, sc
   if (bound === 'none') return 'false'
   if (bound === 'all') return `${cell.sql} IS NOT NULL`
   const type = types[cell.kind]
-  const left = cell.kind === 'number' ? keyOf(cell, scope.bind) : cell.sql
+  const left = cell.kind === 'number' ? keyOf(cell) : cell.sql
   const right = `CAST(${scope.bind(bound.value)} AS ${type})`
   const exact = `${left} ${bound.comparison} ${right}`
   return cell.indexed === undefined || bound.comparison !== '='

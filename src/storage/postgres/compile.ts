@@ -8,6 +8,7 @@ import { totalOrder } from '../shared/total-order.ts'
 import { createDialect, fieldCell, quoteName, shownColumn } from './cells.ts'
 import { compileCondition } from './conditions.ts'
 import type { Value } from './driver.ts'
+import { asJsonb } from './json.ts'
 
 /** SQL for entities that are tables. Pure: names come from the entity's own fields, and values are bound. */
 export interface Statement {
@@ -61,7 +62,8 @@ function visible(rows: RowSelection, bind: Bind, chooses: boolean): string {
 interface Selection {
   readonly entity: Entity
   readonly dialect: Dialect
-  readonly from: string
+  /** Made last, because it finds the values that the others need. */
+  readonly from: () => string
   readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
 }
 
@@ -69,21 +71,40 @@ function select({ entity, where, shape }: Plan, tableOf: TableOf, bind: Bind): S
   const source = tableOf(entity)
   const { isExposed, asText, rows, mayHaveLineBreaks, table } = source
   const field = (name: string) => fieldCell(entity, name, { isExposed, asText, hidden: hiddenOf(source) })
+  const found = new Map<string, string>()
+  const once = (sql: string) => {
+    const name = found.get(sql) ?? `o.x${found.size}`
+    found.set(sql, name)
+    return name
+  }
+  const inner = (plan: Plan) => compileInner(plan, tableOf, bind)
   const condition: Selection['condition'] = (one, cell) =>
-    compileCondition(one, { bind, cell, inner: inner => compileInner(inner, tableOf, bind) })
+    compileCondition(one, { bind, cell, jsonb: ref => asJsonb(cell(ref).sql), inner })
   // With a condition PostgreSQL chooses the index.
   const isFiltered = where !== null || shape.kind === 'rows'
   const seen = visible(rows, bind, isFiltered)
-  const filter = where === null ? '' : `(${condition(where, ({ name }) => field(name))})`
+  const scope = {
+    bind,
+    cell: ({ name }: FieldRef) => field(name),
+    jsonb: ({ name }: FieldRef) => once(asJsonb(field(name).sql)),
+    inner,
+  }
+  const filter = where === null ? '' : `(${compileCondition(where, scope)})`
   // Rows have a WHERE to add to.
   const open = shape.kind === 'rows' && seen === '' && filter === '' ? 'WHERE true' : seen
   const clause = filter === '' ? open : `${open === '' ? 'WHERE' : `${open} AND`} ${filter}`
   return {
     entity,
-    dialect: createDialect({ bind, field, mayHaveLineBreaks }),
-    from: `FROM ${table} t ${clause}`,
+    dialect: createDialect({ bind, field, once, mayHaveLineBreaks }),
+    from: () => `FROM ${table} t ${lateral(found)}${clause}`,
     condition,
   }
+}
+
+/** Values that are found once for each record, and not wherever they are used. */
+function lateral(found: ReadonlyMap<string, string>): string {
+  const columns = [...found].map(([sql, name]) => `${sql} AS ${name.slice('o.'.length)}`)
+  return columns.length === 0 ? '' : `CROSS JOIN LATERAL (SELECT ${columns.join(', ')} OFFSET 0) AS o `
 }
 
 /** Returns rows of one column, `json`: the record. PostgreSQL sorts nulls last ascending and first descending by default. */
@@ -96,7 +117,9 @@ export function compilePage(plan: Plan, tableOf: TableOf, binder = createBinder<
   const selection = select(plan, tableOf, bind)
   const { from, cells, order } = compileRows(plan.shape, selection)
   const json = rowAsJson(plan.shape, cells(), selection.dialect)
-  return { sql: `SELECT ${json} AS json ${from} ${orderClause(order())}${window}`, values }
+  const sorted = orderClause(order())
+  const withOrder = `${from()} ${sorted}`
+  return { sql: `SELECT ${json} AS json ${withOrder}${window}`, values }
 }
 
 const orderClause = (order: string) => (order === '' ? '' : `ORDER BY ${order} `)
@@ -125,7 +148,7 @@ function recordPage(plan: Plan, source: TableShape, tableOf: TableOf, bind: Bind
   const isCollected = where === null && rows.kind === 'audiences' && rows.collect
   const from = isCollected
     ? `FROM (SELECT * FROM ${table} t ${visible(rows, bind, false)} OFFSET 0) t`
-    : select(plan, tableOf, bind).from
+    : select(plan, tableOf, bind).from()
   // The inner select picks the rows of the page; only those are converted to JSON.
   return `SELECT ${inOneLine} AS json FROM (SELECT ${columns} ${from} ORDER BY ${order} ${window}) ${row}`
 }
@@ -156,7 +179,7 @@ export function compileCount(
     return { sql: countAudiences(rows, bind), values }
   const most = page.total ? '' : ` LIMIT ${bind(lastNeeded(page))}`
   const selection = select(plan, tableOf, bind)
-  const from = shape.kind === 'rows' ? compileRows(shape, selection).from : selection.from
+  const from = (shape.kind === 'rows' ? compileRows(shape, selection) : selection).from()
   return {
     sql: page.total
       ? `SELECT count(*) AS count ${from}`
@@ -195,7 +218,7 @@ function compileInner(plan: Plan, tableOf: TableOf, bind: Bind) {
   const isCut = page.limit !== null || page.offset > 0
   const window = isCut ? ` ${orderClause(order())}LIMIT ${bind(page.limit)} OFFSET ${bind(page.offset)}` : ''
   return {
-    sql: `SELECT ${columns} ${from}${window}`,
+    sql: `SELECT ${columns} ${from()}${window}`,
     cells: values.map(({ sort: _, indexed: __, ...cell }, at): Cell => ({ ...cell, sql: `i.c${at}` })),
   }
 }

@@ -63,7 +63,7 @@ const tooLong = escaped(String.raw`(^|[\s,:\[])-?[0-9.]+[eE][-+]?[0-9]{5}`)
 const safeLength = 6_000
 
 /** What holds a number that `numeric` doesn't is the text of its JSON. */
-const asJsonb = (text: string) => `CASE
+const converted = (text: string) => `CASE
   WHEN ${text} ~ ${long} AND (length(${text}) > ${safeLength} OR ${text} ~ ${tooLong}) THEN to_jsonb(${text})
   WHEN strpos(${text}, ${escaped('\\u')}) = 0 THEN CAST(${text} AS JSONB)
   ELSE CAST(${replaced(text)} AS JSONB) END`
@@ -80,11 +80,18 @@ const isStep = (one: string | number) => typeof one === 'string' || (one >= 0 &&
 const step = (one: string | number, bind: Bind) =>
   typeof one === 'string' ? `CAST(${bind(storableInJson(one))} AS TEXT)` : `CAST(${bind(one)} AS INTEGER)`
 
-/** A member as `jsonb`; NULL also for JSON's null. @param text SQL of the whole value as JSON text */
-export function jsonbAt(text: string, path: FieldRef['path'], bind: Bind): string {
-  if (!path.every(isStep)) return 'CAST(NULL AS JSONB)'
+/** JSON text as `jsonb`. */
+export const asJsonb = (text: string): string =>
   // OFFSET 0 keeps the planner from writing an expression wherever its value is used.
-  const whole = `(SELECT ${asJsonb('j.x')} FROM (SELECT ${text} AS x OFFSET 0) AS j)`
+  `(SELECT ${converted('j.x')} FROM (SELECT ${text} AS x OFFSET 0) AS j)`
+
+/** JSON text in the form in which members of `json` can be read: without what `jsonb` refuses in texts. */
+export const asReadable = (text: string): string =>
+  `(SELECT CASE WHEN strpos(j.x, ${escaped('\\u')}) = 0 THEN CAST(j.x AS JSON) ELSE CAST(${replaced('j.x')} AS JSON) END FROM (SELECT ${text} AS x OFFSET 0) AS j)`
+
+/** A member of `jsonb`; NULL also for JSON's null. */
+export function jsonbAt(whole: string, path: FieldRef['path'], bind: Bind): string {
+  if (!path.every(isStep)) return 'CAST(NULL AS JSONB)'
   const member = path.reduce((value, one) => {
     const operand = step(one, bind)
     if (typeof one === 'string') return `(${value} -> ${operand})`
@@ -94,14 +101,13 @@ export function jsonbAt(text: string, path: FieldRef['path'], bind: Bind): strin
   return `NULLIF(${member}, CAST('null' AS JSONB))`
 }
 
-/** A member as its JSON is written; NULL also for JSON's null. */
-export function jsonTextAt(text: string, path: FieldRef['path'], bind: Bind): string {
-  if (path.length === 0) return text
+/** A member as its JSON is written; NULL also for JSON's null. @param whole as `asReadable` gives it */
+export function jsonTextAt(whole: string, path: FieldRef['path'], bind: Bind): string {
   if (!path.every(isStep)) return 'CAST(NULL AS TEXT)'
   const way = path.map(one => ` -> ${step(one, bind)}`).join('')
-  const member = `CASE WHEN strpos(j.x, ${escaped('\\u')}) = 0 THEN CAST(CAST(j.x AS JSON)${way} AS TEXT)
-    ELSE replace(CAST(CAST(${replaced('j.x')} AS JSON)${way} AS TEXT), ${escaped('\\u005c')}, ${escaped('\\\\')}) END`
-  return `(SELECT NULLIF(${member}, 'null') FROM (SELECT ${text} AS x OFFSET 0) AS j)`
+  // What `replaced` wrote otherwise.
+  const written = `replace(CAST(${whole}${way} AS TEXT), ${escaped('\\u005c')}, ${escaped('\\\\')})`
+  return `NULLIF(${written}, 'null')`
 }
 
 /** A number of `jsonb`; NULL for other values. */

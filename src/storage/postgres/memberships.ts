@@ -12,7 +12,7 @@ import {
   types,
   valueSql,
 } from './comparisons.ts'
-import { alternativesOf, jsonbAt, storableRows } from './json.ts'
+import { alternativesOf, storableRows } from './json.ts'
 
 /** Whether values are among others, as SQL (Q21). */
 
@@ -29,7 +29,7 @@ export function inValues({ field, values, negated }: Leaf<'in'>, scope: Scope): 
   })
   if (storable.length === 0) return negated ? `${cell.sql} IS NOT NULL` : 'false'
   const list = `CAST(${scope.bind(storable)} AS ${types[cell.kind]}[])`
-  const left = cell.kind === 'number' ? keyOf(cell, scope.bind) : cell.sql
+  const left = cell.kind === 'number' ? keyOf(cell) : cell.sql
   if (negated) return `${left} <> ALL(${list})`
   const exact = `${left} = ANY(${list})`
   return cell.indexed === undefined ? exact : `${cell.indexed} = ANY(${list}) AND ${exact}`
@@ -85,7 +85,7 @@ const instants = '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-
 function among(fields: readonly FieldRef[], inner: Inner, negated: boolean, scope: Scope): string {
   const outer = fields.map(scope.cell)
   const isJson = outer.map((cell, at) => cell.kind === 'json' || inner.cells[at]?.kind === 'json')
-  const wanted = inner.cells.map((cell, at) => comparable(cell, isJson[at] === true, scope))
+  const wanted = inner.cells.map((cell, at) => comparable(cell, isJson[at] === true))
   const complete = inner.cells.map(({ sql }) => `${sql} IS NOT NULL`)
   const [first] = fields
   if (first !== undefined && fields.length === 1 && outer[0]?.kind === 'json') {
@@ -103,7 +103,7 @@ function among(fields: readonly FieldRef[], inner: Inner, negated: boolean, scop
   const equal = outer.map((cell, at) =>
     cell.kind === 'json'
       ? `e${at}.v = ${wanted[at]}`
-      : `${comparable(cell, isJson[at] === true, scope)} = ${wanted[at]}`,
+      : `${comparable(cell, isJson[at] === true)} = ${wanted[at]}`,
   )
   const found = `EXISTS (SELECT 1 FROM (${inner.sql}) AS i${elements.join('')} WHERE ${[...complete, ...equal].join(' AND ')})`
   const known = values.map(value => `${value} IS NOT NULL`).join(' AND ')
@@ -111,9 +111,7 @@ function among(fields: readonly FieldRef[], inner: Inner, negated: boolean, scop
 }
 
 /** In the form in which the values of both sides are equal: numbers as such, and JSON as `jsonb`. */
-function comparable(cell: Cell, asJson: boolean, { bind }: Scope): string {
-  if (cell.kind === 'json') return jsonbAt(cell.sql, [], bind)
-  if (asJson) return `to_jsonb(${keyOf(cell, bind)})`
-  if (cell.kind === 'time') return `CAST(${cell.sql} AS TIMESTAMPTZ)`
-  return keyOf(cell, bind)
+function comparable(cell: Cell, asJson: boolean): string {
+  if (asJson && cell.kind !== 'json') return `to_jsonb(${keyOf(cell)})`
+  return cell.kind === 'time' ? `CAST(${cell.sql} AS TIMESTAMPTZ)` : keyOf(cell)
 }

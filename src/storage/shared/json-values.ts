@@ -8,8 +8,12 @@ import type { Comparison } from './bounds.ts'
 
 /** @param json NULL of a store is null @returns undefined for null and for what is absent */
 export function memberOf(json: string | null, path: FieldRef['path']): unknown {
-  if (json === null) return undefined
-  let value = parseExact(json)
+  return json === null ? undefined : memberAt(parseExact(json), path)
+}
+
+/** The same of a value that has been read. */
+export function memberAt(whole: unknown, path: FieldRef['path']): unknown {
+  let value = whole
   for (const step of path) {
     if (typeof step === 'number') value = Array.isArray(value) ? value[step] : undefined
     else value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined

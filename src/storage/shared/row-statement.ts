@@ -7,8 +7,8 @@ import { type Cell, type Dialect, fieldNamed, joinBalanced } from './cells.ts'
  * part is made when it is asked for, because a statement must use all values that are bound.
  */
 export interface RowStatement {
-  /** What rows are selected from, grouped and filtered: `FROM … WHERE …`. */
-  readonly from: string
+  /** What rows are selected from, grouped and filtered: `FROM … WHERE …`. To be asked for last. */
+  readonly from: () => string
   /** In the order of the columns. */
   readonly cells: () => readonly Cell[]
   /** Without `ORDER BY`; '' for a single row. */
@@ -18,8 +18,8 @@ export interface RowStatement {
 interface Source {
   readonly entity: Entity
   readonly dialect: Dialect
-  /** `FROM … WHERE …` of the records. */
-  readonly from: string
+  /** `FROM … WHERE …` of the records, when all of their values are written. */
+  readonly from: () => string
   /** @param cell finds the value of a column */
   readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
 }
@@ -49,8 +49,9 @@ function ungrouped(shape: Rows, source: Source): RowStatement {
     return { from, cells: () => values.map(dialect.scalar), order: order(dialect.scalar) }
   const selected = selectValues([...values, ...ordered.map(({ value }) => value), ...key], dialect, 'u')
   const cells = values.map(selected.cell)
+  const having = havingOf(shape, cells, source)
   return {
-    from: `FROM (SELECT ${selected.list} ${from}) AS u${havingOf(shape, cells, source)}`,
+    from: () => `FROM (SELECT ${selected.list} ${from()}) AS u${having}`,
     cells: () => cells,
     order: order(selected.cell),
   }
@@ -107,7 +108,7 @@ function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowS
   const grouping = keys.length === 0 ? '' : ` GROUP BY ${keys.join(', ')}`
   const cells = shape.columns.map(({ value }) => cellOf(value))
   const having = havingOf(shape, cells, source)
-  const from = `FROM (SELECT ${selected.join(', ') || '1'} ${source.from}${grouping}) AS g${having}`
+  const from = () => `FROM (SELECT ${selected.join(', ') || '1'} ${source.from()}${grouping}) AS g${having}`
   const wanted = shape.order.map(({ by, descending }) => ({
     cell: typeof by === 'number' ? cellAt(cells, by) : cellOf(by),
     descending,
@@ -126,7 +127,7 @@ function distinctRows(shape: Rows, rows: RowStatement, { dialect }: Source): Row
     return { cell: cellAt(cells, at), descending }
   })
   return {
-    from: `FROM (SELECT ${selected.join(', ')} ${rows.from} GROUP BY ${keys.join(', ')}) AS d`,
+    from: () => `FROM (SELECT ${selected.join(', ')} ${rows.from()} GROUP BY ${keys.join(', ')}) AS d`,
     cells: () => cells,
     order: () => orderBy(dialect, wanted, cells),
   }

@@ -96,7 +96,7 @@ type Bind = (value: number | string) => string
 interface Selection {
   readonly entity: Entity
   readonly dialect: Dialect
-  readonly from: string
+  readonly from: () => string
   readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
 }
 
@@ -108,10 +108,11 @@ function select({ entity, where }: Plan, visible: Visible, collects: boolean, bi
   const condition: Selection['condition'] = (one, cell) =>
     compileCondition(one, { bind, cell, inner: inner => compileInner(inner, visible, bind) })
   const filter = where === null ? '' : ` AND (${condition(where, ({ name }) => field(name))})`
+  const from = `${visibleFrom(source, rows, collects, bind)}${filter}`
   return {
     entity,
     dialect: createDialect({ bind, field }),
-    from: `${visibleFrom(source, rows, collects, bind)}${filter}`,
+    from: () => from,
     condition,
   }
 }
@@ -144,13 +145,13 @@ function compilePage(plan: Plan, visible: Visible, collects: boolean): Statement
     const members = entity.fields.map(({ name }, at) => `${literal(name)}, ${memberJson(cells[at])}`)
     const order = recordOrder(entity, page.order, dialect)
     return {
-      sql: `SELECT json_object(${members.join(', ')}) AS json ${from} ORDER BY ${order} ${limits()}`,
+      sql: `SELECT json_object(${members.join(', ')}) AS json ${from()} ORDER BY ${order} ${limits()}`,
       values,
     }
   }
   const { from, cells, order } = compileRows(shape, selection)
   const json = rowAsJson(shape, cells(), selection.dialect)
-  return { sql: `SELECT ${json} AS json ${from} ${orderClause(order())}${limits()}`, values }
+  return { sql: `SELECT ${json} AS json ${from()} ${orderClause(order())}${limits()}`, values }
 }
 
 const orderClause = (order: string) => (order === '' ? '' : `ORDER BY ${order} `)
@@ -171,7 +172,7 @@ function compileTotal(plan: Plan, visible: Visible, collects: boolean): Statemen
   const { bind, values } = createBinder<number | string>('?')
   const { page, shape } = plan
   const selection = select(plan, visible, collects, bind)
-  const from = shape.kind === 'rows' ? compileRows(shape, selection).from : selection.from
+  const from = (shape.kind === 'rows' ? compileRows(shape, selection) : selection).from()
   if (page.total) return { sql: `SELECT count(*) AS count ${from}`, values }
   const most = bind(page.offset + (page.limit ?? 0) + 1)
   return { sql: `SELECT count(*) AS count FROM (SELECT 1 ${from} LIMIT ${most})`, values }
@@ -190,7 +191,7 @@ function compileInner(plan: Plan, visible: Visible, bind: Bind) {
     ? ` ${orderClause(order())}LIMIT ${bind(page.limit ?? -1)} OFFSET ${bind(page.offset)}`
     : ''
   return {
-    sql: `SELECT ${columns} ${from}${window}`,
+    sql: `SELECT ${columns} ${from()}${window}`,
     cells: values.map(({ sort: _, ...cell }, at) => ({ ...cell, sql: `i.c${at}` })),
   }
 }

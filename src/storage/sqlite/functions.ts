@@ -1,5 +1,6 @@
 import { printNumber } from '../../lib/decimals.ts'
 import { compileExpression } from '../../lib/expressions.ts'
+import { parseExact } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
@@ -11,6 +12,7 @@ import {
   compileJsonTest,
   type JsonTest,
   jsonSortKey,
+  memberAt,
   memberOf,
   numberText,
 } from '../shared/json-values.ts'
@@ -42,7 +44,15 @@ const path = kept(text => JSON.parse(text) as FieldRef['path'])
 const jsonTest = kept(text => compileJsonTest(JSON.parse(text) as JsonTest))
 
 const textOrNull = (value: SqlValue) => (value === null ? null : String(value))
-const member = (json: SqlValue, way: SqlValue) => memberOf(textOrNull(json), path(way))
+
+/** Many leaves of a condition ask about the same value, one after the other. */
+let lastRead: { readonly json: string; readonly value: unknown } | undefined
+function member(json: SqlValue, way: SqlValue): unknown {
+  if (json === null) return undefined
+  const text = String(json)
+  if (lastRead?.json !== text) lastRead = { json: text, value: parseExact(text) }
+  return memberAt(lastRead.value, path(way))
+}
 /** A number of a column, or of JSON; undefined for everything else. */
 const numberIn = (value: SqlValue): string | undefined =>
   typeof value === 'bigint' ? String(value) : numberText(memberOf(textOrNull(value), []))
