@@ -107,8 +107,9 @@ function select({ entity, where }: Plan, visible: Visible, collects: boolean, bi
   const field = (name: string) => fieldCell(entity, name, hidden)
   const condition: Selection['condition'] = (one, cell) =>
     compileCondition(one, { bind, cell, inner: inner => compileInner(inner, visible, bind) })
+  const seen = visibleFrom(source, rows, collects, bind)
   const filter = where === null ? '' : ` AND (${condition(where, ({ name }) => field(name))})`
-  const from = `${visibleFrom(source, rows, collects, bind)}${filter}`
+  const from = `${seen}${filter}`
   return {
     entity,
     dialect: createDialect({ bind, field }),

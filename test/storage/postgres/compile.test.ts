@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entity, Page } from '../../../src/model/entities.ts'
-import { listOf } from '../../../src/model/plan.ts'
+import { type Condition, listOf } from '../../../src/model/plan.ts'
 import { quoteName } from '../../../src/storage/postgres/cells.ts'
 import {
   compileCount,
@@ -127,4 +127,35 @@ test('Q6 Q7 on PostgreSQL names with $1, quotes, % and spaces stay the names tha
     sql,
   )
   assert.deepEqual(values, [20, 40, ','])
+})
+
+test('Q20 on PostgreSQL a condition is asked with the visibility, and its JSON is read once for each record', () => {
+  const groups = { name: 'groups', type: 'json', nullable: false } as const
+  const json = (...path: readonly string[]) => ({ name: 'groups', path, type: 'json' }) as const
+  const where: Condition = {
+    kind: 'and',
+    of: [
+      { kind: 'null', field: json('a'), negated: true },
+      { kind: 'null', field: json('b'), negated: false },
+      {
+        kind: 'compare',
+        field: { name: 'full name', path: [], type: 'text' },
+        operator: '=',
+        value: { kind: 'text', text: "'; --" },
+        negated: false,
+      },
+    ],
+  }
+  const own = shape({ kind: 'own', eperson: 'e' }, { table: 'carrel."own_people"' })
+  const plan = { ...listOf({ ...entity, fields: [...entity.fields, groups] }, everything), where }
+  const { sql, values } = compilePage(plan, () => own)
+  assert.deepEqual(values, [null, 0, 'e', 'a', 'b', "'; --"])
+  const member = (n: number) => `NULLIF((o.x0 -> CAST($${n} AS TEXT)), CAST('null' AS JSONB))`
+  assert.ok(
+    sql.includes(
+      `OFFSET 0) AS o WHERE t.eperson = $3 AND ((${member(4)} IS NOT NULL) AND (${member(5)} IS NULL) AND (t."full name" = CAST($6 AS TEXT))) ORDER BY`,
+    ),
+    sql,
+  )
+  assert.equal(sql.split('CROSS JOIN LATERAL').length, 2)
 })

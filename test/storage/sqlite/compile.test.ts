@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entity, Page, TableSource } from '../../../src/model/entities.ts'
-import { listOf } from '../../../src/model/plan.ts'
+import { type Condition, listOf } from '../../../src/model/plan.ts'
 import type { VisibleRows } from '../../../src/storage/shared/row-visibility.ts'
 import { choosePage, compileTable } from '../../../src/storage/sqlite/compile.ts'
 import { tick } from '../../../src/storage/sqlite/driver.ts'
@@ -124,4 +124,40 @@ test('Q18 how many rows a page reads is estimated, with those that it sorts or s
     const plan = compile(entity, audiences, { ...everything, limit: 100, offset }, rows)
     assert.equal(Math.floor(choosePage(plan, visible, total).reads), reads, `${visible} of ${total}`)
   }
+})
+
+test('Q20 a condition is asked after the visibility, with its constants as values, also for the total', () => {
+  const where: Condition = {
+    kind: 'and',
+    of: [
+      {
+        kind: 'compare',
+        field: { name: 'full name', path: [], type: 'text' },
+        operator: '<',
+        value: { kind: 'text', text: "'; --" },
+        negated: true,
+      },
+      { kind: 'null', field: { name: 'enabled', path: [], type: 'boolean' }, negated: true },
+    ],
+  }
+  const page = { ...everything, limit: 5, offset: 2 }
+  const source = { kind: 'table', table: 'items', rows: 'audience' } as const
+  const plan = { ...listOf({ ...entity, source }, page), where }
+  const { scan, collect, isFiltered } = compileTable(plan, () => ({ kind: 'audiences', ids: [1, 7] }))
+  const filter = `((t."full name" IS NULL) = 0 AND t."full name" >= ?2) AND (t."enabled" IS NOT NULL)`
+  const seen = `FROM "seen_items" AS t WHERE ${tick} AND +t.audience IN (SELECT value FROM json_each(?1)) AND (${filter})`
+  assert.deepEqual(scan.page, {
+    sql: `SELECT json_object(${columns}) AS json ${seen} ORDER BY t."id" LIMIT ?3 OFFSET ?4`,
+    values: ['[1,7]', "'; --", 5, 2],
+  })
+  assert.deepEqual(scan.total, {
+    sql: `SELECT count(*) AS count FROM (SELECT 1 ${seen} LIMIT ?3)`,
+    values: ['[1,7]', "'; --", 8],
+  })
+  // In the inner loop, too, somebody asks whether the client is still there.
+  assert.match(
+    collect?.page.sql ?? '',
+    /WHERE \(\(random\(\) & 255 OR may_go_on\(\)\) OR t\.audience IS NULL\) AND/,
+  )
+  assert.equal(isFiltered, true)
 })
