@@ -46,6 +46,8 @@ export function belowEntityRoutes(
     const [key = '', related, ...more] = below
     if (related === undefined) return sendRecord(request, reply, known, key)
     const { entity } = await knownTo(entities, request, related)
+    belongingTo(known, { ...known, entity }, key)
+    if ((await recordWith(request, known, key)).length === 0) throw notFound(known.entity, key)
     return list(request, reply, name, entity.name, (from, to) => {
       const narrower = more.length === 0 ? [] : [listedBy(to.entity, more) ?? nothingAt(request)]
       return ['and', belongingTo(from, to, key), ...narrower]
@@ -71,11 +73,16 @@ export function belowEntityRoutes(
     })
   }
 
-  async function sendRecord(request: FastifyRequest, reply: FastifyReply, known: Found, key: string) {
-    const { pretty } = singleParameters(request.query as Query, ['pretty'])
+  /** @returns the JSON of the record with this key; nothing if there is none */
+  async function recordWith(request: FastifyRequest, known: Found, key: string): Promise<Buffer> {
     const plan = planOf(oneRecord, known, { also: nodeOf(keyCondition(known.entity, key)) })
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
-    const record = await bytesOf(body)
+    return bytesOf(body)
+  }
+
+  async function sendRecord(request: FastifyRequest, reply: FastifyReply, known: Found, key: string) {
+    const { pretty } = singleParameters(request.query as Query, ['pretty'])
+    const record = await recordWith(request, known, key)
     if (record.length === 0) throw notFound(known.entity, key)
     const tag = recordTag(record)
     reply.header('etag', tag).header('vary', 'Origin').type('application/json')

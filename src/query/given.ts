@@ -15,12 +15,12 @@ export const maxQueryBody = 1024 * 1024
 
 /**
  * The parameters of a request to a query endpoint: those of the address, and those of the body (Q15). A `GET` may have a
- * form, which is what `curl -X GET --data-urlencode` sends; the body of a `POST` is JSON.
+ * form, which is what `curl -X GET --data-urlencode` sends; the body of a `POST` is JSON or a form.
  * @throws Problem 400 for a malformed body, 413 for a large one, 415 for another type
  */
 export async function givenBy(request: FastifyRequest, texts: Bodies): Promise<Query> {
   const { values } = request.query as Query
-  const body = await (request.method === 'POST' ? ofJson(request, texts) : ofForm(request, texts))
+  const body = await (request.method === 'POST' ? ofPost(request, texts) : ofGet(request, texts))
   if (body.size === 0) return request.query as Query
   const all = new Map(values)
   for (const [name, more] of body) all.set(name, [...(all.get(name) ?? []), ...more])
@@ -33,16 +33,20 @@ const none: Parameters = new Map()
 export const isAllInAddress = (request: FastifyRequest): boolean =>
   request.method !== 'POST' && (request.headers['content-type'] === undefined || !isForm(request))
 
-async function ofForm(request: FastifyRequest, texts: Bodies): Promise<Parameters> {
+async function ofGet(request: FastifyRequest, texts: Bodies): Promise<Parameters> {
   // Any other body of a GET has no meaning (RFC 9110 §9.3.1).
   if (!isForm(request)) return none
   return texts.fields(await readGetBody(request, maxQueryBody), clientOf(request))
 }
 
-function ofJson(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {
+function ofPost(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {
   const body = request.body as Buffer | undefined
   if (body === undefined || body.length === 0) return none
+  if (isForm(request)) return texts.fields(body, clientOf(request))
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? 'application/json'))
-    throw new Problem('unsupported-media-type', 'The body of a query must be application/json.')
+    throw new Problem(
+      'unsupported-media-type',
+      'The body of a query must be application/json or application/x-www-form-urlencoded.',
+    )
   return texts.members(body, clientOf(request))
 }

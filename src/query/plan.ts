@@ -98,6 +98,8 @@ export function telling<T>(query: string, work: () => T): T {
 }
 
 function problemOf({ message, at, members }: QueryError, query: string): Problem {
+  // The reader of PQL says the place itself.
+  const isSaid = /^Line \d+, column \d+:/.test(message)
   const place =
     'pointer' in at
       ? at.pointer === ''
@@ -106,11 +108,16 @@ function problemOf({ message, at, members }: QueryError, query: string): Problem
       : ` at line ${at.line}, column ${at.column}`
   const marker = markerOf(query, at)
   const shown = marker === undefined ? {} : { marker }
-  return badParameter('query', query, `The query is wrong${place}: ${message}`, {
-    ...at,
-    ...shown,
-    ...members,
-  })
+  return badParameter(
+    'query',
+    query,
+    isSaid ? `The query is wrong. ${message}` : `The query is wrong${place}: ${message}`,
+    {
+      ...at,
+      ...shown,
+      ...members,
+    },
+  )
 }
 
 /** @returns the query with another condition, which it keeps however it is projected */

@@ -40,6 +40,9 @@ function namesOf({ fields }: Pick<Scope, 'fields'>): Names {
 export const fieldNamed = (name: string, scope: Pick<Scope, 'fields'>): Field | undefined =>
   namesOf(scope).byName.get(name)
 
+/** Names that are meant as functions. */
+const aggregates: readonly string[] = ['count', 'avg', 'sum', 'min', 'max']
+
 /** A longer name is looked up, but has no members. */
 const maxPathLength = 1_000
 
@@ -58,7 +61,11 @@ export function findField(node: Node, scope: Scope): Found {
   const parent = parentOf(node.text, scope)
   if (parent) return memberOf(parent, node.text, node)
   const { hint, members } = suggestion(node.text, namesOf(scope).all)
-  throw wrong(node, `${scope.name} has no field ${quote(node.text)}.${hint} ${fieldsOf(scope)}`, members)
+  const isFunction = aggregates.includes(node.text)
+  const meant = isFunction
+    ? ` A function is written ["function", "${node.text}"], and ${node.text}() in PQL.`
+    : hint
+  throw wrong(node, `${scope.name} has no field ${quote(node.text)}.${meant} ${fieldsOf(scope)}`, members)
 }
 
 export const whole = (field: Field): Found => ({

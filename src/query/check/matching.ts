@@ -39,6 +39,11 @@ function expressionIn(node: Extract<Node, { kind: 'text' }>, scope: Scope): stri
       { most: most.expressions },
     )
   const text = usable(node.text, node, scope)
+  if (text.includes('\b'))
+    throw wrong(
+      node,
+      'The expression has a backspace. In JSON and in PQL\'s double quotes, the edge of a word is written "\\\\b".',
+    )
   const reason = checkExpression(text)
   if (reason !== undefined)
     throw wrong(

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { badParameter, commaList, quote, singleParameters, suggestion } from '../../http/parameters.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { TooMuch } from '../../model/errors.ts'
@@ -6,7 +6,7 @@ import { viewerOf } from '../../model/viewer.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Answers } from '../answer.ts'
 import { type Json, nodeOf } from '../build-ast.ts'
-import { givenBy } from '../given.ts'
+import { givenBy, maxQueryBody } from '../given.ts'
 import { knownTo } from '../known.ts'
 import type { LongTexts } from '../long-texts.ts'
 import { type Asked, parseAsked } from '../parse.ts'
@@ -84,9 +84,10 @@ export function eventCountRoutes(app: FastifyInstance, { entities, answers, text
     return { asked, result }
   }
 
-  app.route({
+  const counts: RouteOptions = {
     method: ['GET', 'POST'],
     url: '/event-counts',
+    bodyLimit: maxQueryBody,
     handler: async (request, reply) => {
       const { asked, result } = await counted(request, reply, (rows, counting, client) =>
         texts.eventCounts(rows, counting, client),
@@ -94,18 +95,22 @@ export function eventCountRoutes(app: FastifyInstance, { entities, answers, text
       if (asked.total) reply.header('x-records', String(result.total))
       return reply.type('application/json').send(Buffer.from(result.json))
     },
-  })
-
-  app.route({
+  }
+  const aggregates: RouteOptions = {
     method: ['GET', 'POST'],
     url: '/aggregate-event-counts',
+    bodyLimit: maxQueryBody,
     handler: async (request, reply) => {
       const { result } = await counted(request, reply, (rows, counting, client) =>
         texts.aggregateEventCounts(rows, counting, client),
       )
       return reply.type('application/json').send(Buffer.from(result))
     },
-  })
+  }
+  for (const route of [counts, aggregates]) {
+    app.route(route)
+    app.route({ ...route, url: route.url.replaceAll('-', '_') })
+  }
 }
 
 function summarizedBy(text: string | undefined): readonly Subject[] {

@@ -1,9 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { Problem } from '../../http/problems.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Answers } from '../answer.ts'
 import { nodeOf } from '../build-ast.ts'
-import { givenBy } from '../given.ts'
+import { givenBy, maxQueryBody } from '../given.ts'
 import { knownTo } from '../known.ts'
 import type { LongTexts } from '../long-texts.ts'
 import { parseAsked } from '../parse.ts'
@@ -18,9 +18,10 @@ interface Parts {
 
 /** `/fact-names`, the names of all facts, as texts (Q24): of an entity `facts` with a field `name`. */
 export function factNameRoutes(app: FastifyInstance, { entities, answers, texts, address }: Parts): void {
-  app.route({
+  const route: RouteOptions = {
     method: ['GET', 'POST'],
     url: '/fact-names',
+    bodyLimit: maxQueryBody,
     handler: async (request, reply) => {
       await knownTo(entities, request, 'facts')
       const asked = parseAsked(await givenBy(request, texts))
@@ -47,5 +48,7 @@ export function factNameRoutes(app: FastifyInstance, { entities, answers, texts,
         'values',
       )
     },
-  })
+  }
+  app.route(route)
+  app.route({ ...route, url: '/fact_names' })
 }

@@ -146,7 +146,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
 
   async function explain(given: Plan, viewer: Viewer, client: Client, runs: boolean) {
     if (given.entity.source.kind === 'records')
-      return explanationOf('records', given, viewer, records.explain(given as RecordPlan))
+      return explanationOf('records', given, viewer, await records.explain(given as RecordPlan, client, runs))
     if (viewer.kind !== 'administrator') return explanationOf('postgres', given, viewer, undefined)
     const plan = await resolvePlans(given, runs ? inner => list(inner, viewer, 'ndjson', client) : noRows)
     const tableOf = await tablesFor(plan, viewer)

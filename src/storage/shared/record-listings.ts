@@ -3,7 +3,7 @@ import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
 import { shortPage } from '../../model/short-pages.ts'
 import type { Listing, RecordEntity } from '../entities.ts'
-import type { Explanation } from './explain.ts'
+import type { Explanation, Steps } from './explain.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { pieceBytes } from './page-limits.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
@@ -18,7 +18,8 @@ const pieceRecords = 1_024
 
 export interface RecordListings {
   list(plan: RecordPlan, format: RecordFormat, client: Client): Promise<Listing>
-  explain(plan: RecordPlan): Explanation
+  /** @param runs whether it is run, so that it is known how long that takes */
+  explain(plan: RecordPlan, client: Client, runs: boolean): Promise<Explanation>
   /** Drops what is cached of other versions. */
   keepOnly(versions: ReadonlySet<string>): void
 }
@@ -94,7 +95,7 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
     }
   }
 
-  return {
+  const listings: RecordListings = {
     list: async (plan, format, client) => {
       const { entity, where, shape, page } = plan
       if (shape.kind === 'rows' && isGrouped(shape)) return groups({ ...plan, shape }, format, client)
@@ -117,11 +118,30 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
       const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format)
       return { ...counts, body: body instanceof Promise ? await body : body }
     },
-    explain: ({ entity, where }) => ({
-      kept: where !== null && cache.peek(entity.source.version, filterName(where)) !== undefined,
-    }),
+    explain: async (plan, client, runs) => {
+      const { entity, where } = plan
+      const kept = where !== null && cache.peek(entity.source.version, filterName(where)) !== undefined
+      return { kept, ...(runs && { ran: await run(plan, client) }) }
+    },
     keepOnly: versions => cache.keepOnly(versions),
   }
+
+  async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {
+    const begun = performance.now()
+    const { body } = await listings.list(plan, 'ndjson', client)
+    let rows = 0
+    for await (const piece of body instanceof Uint8Array ? [body] : body) rows += linesIn(piece)
+    return { rows, milliseconds: Math.round(performance.now() - begun) }
+  }
+
+  return listings
+}
+
+function linesIn(piece: Uint8Array): number {
+  if (piece.length === 0) return 0
+  let lines = 1
+  for (let at = piece.indexOf(0x0a); at >= 0; at = piece.indexOf(0x0a, at + 1)) lines++
+  return lines
 }
 
 const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)

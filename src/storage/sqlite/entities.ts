@@ -134,7 +134,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
 
   async function explain(given: Plan, viewer: Viewer, client: Client, runs: boolean) {
     if (given.entity.source.kind === 'records')
-      return explanationOf('records', given, viewer, records.explain(given as RecordPlan))
+      return explanationOf('records', given, viewer, await records.explain(given as RecordPlan, client, runs))
     if (viewer.kind !== 'administrator') return explanationOf('sqlite', given, viewer, undefined)
     const plan = await resolvePlans(given, runs ? inner => list(inner, viewer, 'ndjson', client) : noRows)
     return explanationOf('sqlite', given, viewer, await tables.explain(plan, visibleTo(viewer), client, runs))
