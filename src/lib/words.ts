@@ -113,8 +113,9 @@ export interface PlacedWord {
  * What is read as one: a character with what changes it, and a row of Korean letters, which make syllables. Read alone, it
  * gives what it gives in the text.
  */
-const clusters =
-  /[\u1100-\u11ff\u3131-\u318e\u3200-\u321e\u3260-\u327e\uac00-\ud7a3\uffa0-\uffdc\p{M}]+|.[\p{M}\p{Cf}\u0640\uff9e\uff9f]*/gsu
+const korean = '\\u1100-\\u11ff\\u3131-\\u318e\\u3200-\\u321e\\u3260-\\u327e\\uac00-\\ud7a3\\uffa0-\\uffdc'
+const changes = '\\p{M}\\p{Cf}\\u0640\\uff9e\\uff9f'
+const clusters = new RegExp(`[${korean}][${korean}${changes}]*|.[${changes}]*`, 'gsu')
 const isSingle = new RegExp(`^[${classOf(single)}]$`, 'u')
 
 /** The same words with their places in the text. */
