@@ -92,7 +92,8 @@ for (const engine of engines)
         await list(client, `nodes/${first}/facts`, { query: ['extract', ['name'], ['=', 'name', 'cores']] }),
         [{ name: 'cores' }],
       )
-      assert.deepEqual(await list(client, 'nodes/nobody/facts'), [])
+      // Nothing belongs to what isn't there, as PuppetDB says.
+      await problemOf(await client.get(listPath('nodes/nobody/facts')), 404)
       const problem = await problemOf(await client.get(listPath(`nodes/${first}/items`)), 404)
       assert.match(problem.detail, /no relation to "items".*facts/)
     })
@@ -134,6 +135,14 @@ for (const engine of engines)
       await service.addRecords('fact_paths', 'id', [{ id: 1 }])
       for (const name of ['fact_paths', 'fact-paths'])
         assert.deepEqual(await list(service.client(), name), [{ id: 1 }], name)
+      await addInventory(service)
+      assert.deepEqual(await list(service.client(), 'fact_names'), ['cores', 'kernel', 'os', 'virtual'])
+      const counts = { summarize_by: 'certname' }
+      for (const name of ['event_counts', 'aggregate_event_counts'])
+        assert.deepEqual(
+          await list(service.client(), name, counts),
+          await list(service.client(), name.replaceAll('_', '-'), counts),
+        )
     })
 
     test('Q24 event-counts count by class, resource and node', async t => {

@@ -125,7 +125,7 @@ for (const engine of engines)
       assert.equal((await ask(`${queryPath}/nodes`, `query=${'x'.repeat(1_100_000)}`)).status, 413)
     })
 
-    test('Q15 a POST takes the same as JSON: queries as JSON or text, numbers as numbers or text', async t => {
+    test('Q15 a POST takes the same as JSON or as a form: queries as JSON or text, numbers as numbers or text', async t => {
       const service = await withInventory(t, engine)
       const ask = async (path: string, body: unknown) => {
         const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -148,6 +148,11 @@ for (const engine of engines)
         }),
         [nodes[2]],
       )
+      const byForm = await fetch(`${service.address}${queryPath}`, {
+        method: 'POST',
+        body: new URLSearchParams({ query: 'nodes { limit 1 }' }),
+      })
+      assert.deepEqual(await byForm.json(), [nodes[0]])
       assert.deepEqual(await ask(queryPath, { query: 'nodes { certname = "a.example.edu" }' }), [nodes[0]])
       assert.deepEqual(await ask(queryPath, { query: ['from', 'nodes', query], origin: 'puppet' }), [
         nodes[0],
@@ -165,7 +170,8 @@ for (const engine of engines)
         await problemOf(await ask(body), 400)
       await problemOf(await ask('{"limit":1,"nonsense":2}'), 400)
       await problemOf(await ask('{"query":["=","nothing",1]}'), 400)
-      await problemOf(await ask('query=1', form), 415)
+      await problemOf(await ask('query=1', form), 400)
+      await problemOf(await ask('query=1', { 'content-type': 'text/plain' }), 415)
       await problemOf(await ask(`{"query":"${'x'.repeat(1_100_000)}"}`), 413)
     })
 
