@@ -1,14 +1,15 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
-import type { Client } from '../../lib/fair-queue.ts'
+import { type Client, nobody } from '../../lib/fair-queue.ts'
 import type { Page } from '../../model/entities.ts'
 import type { Condition, Plan, Rows } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { RecordSource, SortField } from './record-source.ts'
 import { type ColumnRef, columnOf, indexOf, nameOf } from './records/column-ref.ts'
 import { openColumn, type PackedColumn, shareNumbers } from './records/columns.ts'
-import { entryBytes, Facts, type Turn } from './records/facts.ts'
+import { Facts } from './records/facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './records/filters.ts'
-import { numbersBetween, numbersIn, type PackedSelection, packedSize } from './records/selections.ts'
+import { entryBytes, type Turn } from './records/keeping.ts'
+import { numbersBetween, type PackedSelection, packedSize } from './records/selections.ts'
 import { nameOfRelevance, type Relevance, relevanceOfAll } from './records/text-search.ts'
 import type { TaskOrder } from './records/work.ts'
 import { sortNumbers, toSlots } from './sort-records.ts'
@@ -56,7 +57,7 @@ interface Sort {
 
 /** @param cache keeps orders, filters, and what they are made of */
 export function createRecordOrders(source: RecordSource, cache: RecordCache): RecordOrders {
-  const facts = new Facts(cache)
+  const facts = new Facts(cache, work => void source.inTurn(nobody, work).catch(() => {}))
   const filters = createFilters(facts)
 
   /** All records. */
@@ -75,7 +76,12 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     )
   }
 
-  function matching(entity: RecordEntity, where: Condition, sort: Sort | null, client: Client) {
+  function matching(
+    { entity, page }: RecordPlan,
+    where: Condition,
+    sort: Sort | null,
+    client: Client,
+  ): Awaitable<RecordList> {
     const isByKey = sort === null && entity.source.slots === undefined
     if (isByKey) {
       const selected = filters.peek(entity, where)
@@ -84,8 +90,9 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     const name = `list ${nameOfCondition(where)} ${sort?.name ?? ''}`
     const known = isByKey ? undefined : cache.peek<Uint32Array>(entity.source.version, name)
     if (known) return listOf(known)
-    const quick = quickly(entity, where, sort)
-    if (quick) return listOf(quick)
+    const end = isByKey && page.limit !== null ? page.offset + page.limit : undefined
+    const quick = quickly(entity, where, sort, end)
+    if (quick) return quick
     return isByKey
       ? source.inTurn(client, async work =>
           listOfSelected(await filters.find({ work, client }, entity, where)),
@@ -124,30 +131,38 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
       ? facts.peekKept<PackedColumn>(entity, nameOfRelevance(by))
       : facts.peek(entity, { ref: by, ...onlyRanks })?.column
 
-  /** What takes no longer than asking the thread: a few records, found and sorted by what is at hand. */
-  function quickly(entity: RecordEntity, where: Condition, sort: Sort | null): Uint32Array | undefined {
+  /**
+   * What takes no longer than asking the thread: a few records, found and sorted by what is at hand.
+   * @param end that of the page, if the first records are enough
+   */
+  function quickly(
+    entity: RecordEntity,
+    where: Condition,
+    sort: Sort | null,
+    end: number | undefined,
+  ): RecordList | undefined {
     const { count } = entity.source
     const slots = facts.peekSlots(entity)
     const columns = (sort?.refs ?? []).map(
       ([by, descending]) => [peekColumn(entity, by), descending] as const,
     )
     if (slots === undefined || columns.some(([column]) => column === undefined)) return undefined
-    const selection = filters.quickly(entity, where)
-    if (!selection) return undefined
-    const numbers = numbersIn(selection, count)
-    if (columns.length === 0 && slots === null) return numbers
+    const found = filters.quickly(entity, where, end)
+    if (!found || (columns.length === 0 && slots === null))
+      return found && { ...listOf(found.numbers), length: found.total }
     const order = columns.flatMap(([column, descending]) =>
       column ? { ranks: openColumn(column, count).ranks, descending } : [],
     )
-    const sorted = sortNumbers(shareNumbers(numbers), order)
+    const sorted = sortNumbers(shareNumbers(found.numbers), order)
     if (slots) toSlots(sorted, slots)
-    return sorted
+    return listOf(sorted)
   }
 
   return {
-    of: ({ entity, where, shape, page }, client) => {
+    of: (plan, client) => {
+      const { entity, where, shape, page } = plan
       const sort = shape.kind === 'rows' ? sortOfRows(entity, shape) : sortOf(entity, page.order)
-      return where === null ? ordered(entity, sort, client) : matching(entity, where, sort, client)
+      return where === null ? ordered(entity, sort, client) : matching(plan, where, sort, client)
     },
     facts,
     filters,

@@ -4,12 +4,13 @@ import { orderOf } from '../../../model/value-order.ts'
 import type { RecordEntity } from '../../entities.ts'
 import { whilePresent } from '../while-present.ts'
 import { indexOf, typeOf } from './column-ref.ts'
-import type { Facts, Turn } from './facts.ts'
+import type { Facts } from './facts.ts'
 import { createInPlans, type Find } from './in-plans.ts'
+import type { Turn } from './keeping.ts'
 import { soughtIn } from './leaves.ts'
 import { Needs, type OpenNode, openCondition } from './needs.ts'
-import { costOf, select } from './select.ts'
-import { type PackedSelection, type Selection, sizeOfSelection } from './selections.ts'
+import { costOf, firstOf, select } from './select.ts'
+import { numbersIn, type PackedSelection, sizeOfSelection } from './selections.ts'
 import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
 import { textMatches } from './text-search.ts'
 import { constantValue } from './value-tests.ts'
@@ -21,10 +22,17 @@ export interface Filters {
   /**
    * Finds them at once, on this thread, if all that is needed is at hand, and it takes no longer than asking the thread for
    * long work.
+   * @param wanted how many of the first ones are enough; without it, all
    */
-  quickly(entity: RecordEntity, where: Condition): Selection | undefined
+  quickly(entity: RecordEntity, where: Condition, wanted?: number): Quick | undefined
   /** Finds them in the thread, and keeps them. */
   readonly find: Find
+}
+
+/** How many records match, and the numbers of these, or of the first ones. */
+interface Quick {
+  readonly total: number
+  readonly numbers: Uint32Array
 }
 
 /** The same condition is the same object in many requests, and its text may be long. */
@@ -73,11 +81,14 @@ export function createFilters(facts: Facts): Filters {
         return { kind: 'records', selection: await textMatches(turn, entity, node.condition, facts) }
       case 'value': {
         const known = task.facts[node.facts]
-        if (!known || known.values || (task.records && known.postings)) return node
+        if (!known || known.values) return node
         const { ref, column } = known
+        const sought = soughtIn(node.condition)
+        facts.note(entity, { ref, values: true, lookups: sought.length, postings: true })
+        if (task.records && known.postings) return node
         const { type, collation } = typeOf(entity, ref)
         const order = orderOf({ type, ...(collation !== undefined && { collation }) })
-        const keys = soughtIn(node.condition).map(one => order.key(constantValue(one)))
+        const keys = sought.map(one => order.key(constantValue(one)))
         const postings = known.postings ?? (await turn.work.call('postings', column, entity.source.count))
         const among = { column, postings, slots }
         return { ...node, places: await turn.work.search(entity, indexOf(entity, ref), keys, among) }
@@ -101,7 +112,7 @@ export function createFilters(facts: Facts): Filters {
 
   return {
     peek: (entity, where) => facts.peekKept(entity, `filter ${nameOfCondition(where)}`),
-    quickly: (entity, where) => {
+    quickly: (entity, where, wanted) => {
       const needs = new Needs(entity)
       const node = openCondition(where, entity, needs)
       if (!isQuick(node) || needs.all.reduce((sum, { lookups }) => sum + lookups, 0) > quickLookups)
@@ -112,15 +123,20 @@ export function createFilters(facts: Facts): Filters {
       const found: FilterTask['facts'][number][] = []
       for (const need of needs.all) {
         const known = facts.peek(entity, need)
+        if (known && !known.values) facts.note(entity, need)
         if (!known || known.type === 'json' || !(known.values || (known.postings && records)))
           return undefined
         found.push({ ...known, ref: need.ref })
       }
       const { count } = entity.source
       const sought = prepare({ count, facts: found, where: node, records }, never)
-      if (costOf(sought, count) > quickCost) return undefined
+      if (costOf(sought, count) > quickCost) {
+        const first = wanted === undefined ? undefined : firstOf(sought, count, wanted)
+        return first && { total: sought.most, numbers: first }
+      }
       const selection = select(sought, count, never)
-      return sizeOfSelection(selection) <= quickRecords ? selection : undefined
+      const total = sizeOfSelection(selection)
+      return total <= quickRecords ? { total, numbers: numbersIn(selection, count) } : undefined
     },
 
     find,

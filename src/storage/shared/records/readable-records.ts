@@ -14,8 +14,17 @@ export interface ReadableRecords {
 
 export type Way = Pick<FieldRef, 'name' | 'path'>
 
-/** What a record has in a field; undefined for null. */
-export function fieldIn(json: string, { name, path }: Way): unknown {
+/** @returns what reads a field of a record; undefined for null */
+export function fieldReader(field: Way): (json: string) => unknown {
+  const cut = cutter(field)
+  return json => {
+    const text = cut(json)
+    if (text === undefined) return parsed(json, field)
+    return text === '' ? undefined : parseExact(text)
+  }
+}
+
+function parsed(json: string, { name, path }: Way): unknown {
   const record = parseExact(json) as Readonly<Record<string, unknown>>
   return Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
 }
@@ -27,7 +36,8 @@ export function readerOf(
   numberOf: (rank: number) => number,
 ): (rank: number) => unknown {
   const read = recordsIn(records)
-  return rank => fieldIn(read(slotIn(records, numberOf(rank))), field)
+  const value = fieldReader(field)
+  return rank => value(read(slotIn(records, numberOf(rank))))
 }
 
 const slotIn = ({ slots }: ReadableRecords, n: number): number => (slots ? (slots[n] as number) : n)
@@ -53,7 +63,7 @@ export function packValues(
   let n = 0
   for (const json of records) {
     if ((n++ & 0x3ff) === 0) tick()
-    packer.add(cut(json) ?? printed(fieldIn(json, field)))
+    packer.add(cut(json) ?? printed(parsed(json, field)))
   }
   return packer.finish()
 }

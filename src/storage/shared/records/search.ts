@@ -3,7 +3,7 @@ import type { RecordEntity } from '../../entities.ts'
 import type { Among } from '../record-source.ts'
 import { openColumn } from './columns.ts'
 import { findPlace, type Place } from './look-up.ts'
-import { fieldIn } from './readable-records.ts'
+import { fieldReader } from './readable-records.ts'
 
 /** How keys are found among the values of a field by looking at a record for each value that is compared. */
 export interface Search {
@@ -19,13 +19,14 @@ export function searchIn({ source, fields }: RecordEntity, field: number, among:
   const { distinct, starts } = openColumn(column, source.count)
   const { name, type, collation } = fields[field] as RecordEntity['fields'][number]
   const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+  const value = fieldReader({ name, path: [] })
   return {
     length: distinct,
     slot: rank => {
       const n = postings[starts[rank] as number] as number
       return slots ? (slots[n] as number) : n
     },
-    compare: (json, key) => order.compare(order.key(fieldIn(json, { name, path: [] })), key),
+    compare: (json, key) => order.compare(order.key(value(json)), key),
   }
 }
 

@@ -88,6 +88,24 @@ export function costOf(sought: Sought, count: number): number {
   }
 }
 
+/** How many records are looked at for the first of those that match. */
+const maxScanned = 32_768
+
+/**
+ * The first records that match, of a condition on one field: how many match is known without looking at them.
+ * @param wanted how many, at most
+ * @returns undefined if they are not among the first records
+ */
+export function firstOf(sought: Sought, count: number, wanted: number): Uint32Array | undefined {
+  if (sought.kind !== 'ranks') return undefined
+  const numbers = new Uint32Array(Math.min(wanted, sought.most))
+  const test = tester(sought, numbers.length)
+  const end = Math.min(count, maxScanned)
+  let size = 0
+  for (let n = 0; n < end && size < numbers.length; n++) if (test(n)) numbers[size++] = n
+  return size === numbers.length ? numbers : undefined
+}
+
 function selectAnd([first, ...others]: readonly Sought[], count: number, tick: () => void): Selection {
   if (!first) return { kind: 'bits', words: allBits(count) }
   let selection = select(first, count, tick)

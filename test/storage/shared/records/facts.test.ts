@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { nobody } from '../../../../src/lib/fair-queue.ts'
 import type { RecordEntity } from '../../../../src/storage/entities.ts'
 import { sharedNumbers } from '../../../../src/storage/shared/records/columns.ts'
-import { Facts, type Turn } from '../../../../src/storage/shared/records/facts.ts'
+import { Facts } from '../../../../src/storage/shared/records/facts.ts'
+import type { Turn } from '../../../../src/storage/shared/records/keeping.ts'
 import { VersionCache } from '../../../../src/storage/shared/version-cache.ts'
 
 const entity: RecordEntity = {
@@ -51,4 +52,27 @@ test('Q10 what one client gives up, another who waits for it makes', async () =>
   await assert.rejects(gaveUp, /gone/)
   assert.deepEqual(await Promise.all(waiting), [given, given])
   assert.equal(made, 1)
+})
+
+test('Q20 a field whose values are looked up again and again gets them, once for each version', () => {
+  let begun = 0
+  const facts = new Facts(new VersionCache(1_000_000), () => {
+    begun++
+  })
+  const need = (lookups: number, name = 'size') => ({
+    ref: { name, path: [], type: 'integer' as const },
+    values: false,
+    lookups,
+    postings: true,
+  })
+  const fields = ['size', 'width'].map(name => ({ name, type: 'integer', nullable: false }) as const)
+  const versions = ['things.1', 'things.2'].map(version => ({
+    ...entity,
+    fields,
+    source: { ...entity.source, version },
+  }))
+  for (const one of versions) for (let n = 0; n < 1_000; n++) facts.note(one, need(1))
+  assert.equal(begun, 2)
+  for (const one of versions) facts.note(one, need(1_000, 'width'))
+  assert.equal(begun, 4)
 })

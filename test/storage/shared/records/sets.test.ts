@@ -13,6 +13,7 @@ import {
 } from '../../../../src/storage/shared/records/rank-sets.ts'
 import {
   costOf,
+  firstOf,
   type Sought,
   select,
   soughtAll,
