@@ -5,7 +5,7 @@ import pg from 'pg'
 
 /** The same records in tables with an index on each field, in SQLite and in PostgreSQL. */
 export interface Baseline {
-  readonly name: string
+  readonly name: 'SQLite' | 'PostgreSQL'
   /** Runs statements, prepared once each. @param sql with `?` for values */
   ask(sql: string, values: readonly (number | string)[]): Promise<unknown[]>
   close(): Promise<void>
@@ -31,7 +31,12 @@ async function* rowsOf({ columns, file }: Table): AsyncIterable<Cell[]> {
 const indexesOf = ({ name, columns }: Table) =>
   columns.slice(1).map(([column]) => `CREATE INDEX ${name}_${column} ON ${name} (${column})`)
 
-export async function sqliteBaseline(path: string, tables: readonly Table[]): Promise<Baseline> {
+/** @param more statements that make further indexes */
+export async function sqliteBaseline(
+  path: string,
+  tables: readonly Table[],
+  more: readonly string[],
+): Promise<Baseline> {
   const db = new DatabaseSync(path)
   db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -500000')
   const expressions = new Map<string, RegExp>()
@@ -53,6 +58,7 @@ export async function sqliteBaseline(path: string, tables: readonly Table[]): Pr
     db.exec('COMMIT')
     for (const index of indexesOf(table)) db.exec(index)
   }
+  for (const statement of more) db.exec(statement)
   db.exec('ANALYZE')
   const statements = new Map<string, ReturnType<typeof db.prepare>>()
   return {
@@ -66,7 +72,12 @@ export async function sqliteBaseline(path: string, tables: readonly Table[]): Pr
   }
 }
 
-export async function postgresBaseline(url: string, tables: readonly Table[]): Promise<Baseline> {
+/** @param more statements that make further indexes */
+export async function postgresBaseline(
+  url: string,
+  tables: readonly Table[],
+  more: readonly string[],
+): Promise<Baseline> {
   const db = new pg.Client({ connectionString: url })
   await db.connect()
   for (const table of tables) {
@@ -91,6 +102,7 @@ export async function postgresBaseline(url: string, tables: readonly Table[]): P
     await write()
     for (const index of indexesOf(table)) await db.query(index)
   }
+  for (const statement of more) await db.query(statement)
   await db.query('VACUUM ANALYZE')
   const names = new Map<string, string>()
   return {

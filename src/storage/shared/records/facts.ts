@@ -37,8 +37,8 @@ const minDistinct = 64
  * cache that all event loops share. What doesn't fit is made for one request.
  */
 export class Facts extends Keeping {
-  /** How many values were looked up in records, by version and column. */
-  readonly #lookedUp = new RecentlyUsed<string, { lookups: number }>(1_000)
+  /** How often something that was not at hand was wanted, by what it is kept as. */
+  readonly #wanted = new RecentlyUsed<string, { times: number }>(1_000)
   readonly #later: (work: (work: RecordWork) => Promise<unknown>) => void
 
   /** @param later runs work that nobody waits for */
@@ -49,15 +49,29 @@ export class Facts extends Keeping {
 
   /** Values were looked up in records. A field that is asked about again and again gets its values. */
   note(entity: RecordEntity, { ref, lookups }: Need): void {
-    const key = cacheKey(entity.source.version, nameOf(entity, ref))
-    const known = this.#lookedUp.get(key)
-    const before = known?.lookups ?? 0
-    if (known) known.lookups += lookups
-    else this.#lookedUp.add(key, { lookups })
-    // Once: if there is no room to keep them, making them again would not help.
-    if (before >= manyLookups || before + lookups < manyLookups) return
     const need = { ref, values: true, lookups: 0, postings: true }
-    this.#later(work => this.make({ work, client: nobody }, entity, need))
+    this.makeLater(entity, `values ${nameOf(entity, ref)}`, lookups, manyLookups, turn =>
+      this.make(turn, entity, need),
+    )
+  }
+
+  /**
+   * What is wanted often enough is made without anybody waiting, once: if there is no room to keep it, making it again would
+   * not help.
+   */
+  makeLater(
+    { source }: RecordEntity,
+    what: string,
+    times: number,
+    enough: number,
+    make: (turn: Turn) => Promise<unknown>,
+  ): void {
+    const key = cacheKey(source.version, what)
+    const known = this.#wanted.get(key)
+    const before = known?.times ?? 0
+    if (known) known.times += times
+    else this.#wanted.add(key, { times })
+    if (before < enough && before + times >= enough) this.#later(work => make({ work, client: nobody }))
   }
 
   /** @returns undefined unless all of it is at hand */

@@ -111,7 +111,7 @@ export function createFilters(facts: Facts): Filters {
     })
 
   return {
-    peek: (entity, where) => facts.peekKept(entity, `filter ${nameOfCondition(where)}`),
+    peek: (entity, where) => facts.peekKept(entity, filterName(where)),
     quickly: (entity, where, wanted) => {
       const needs = new Needs(entity)
       const node = openCondition(where, entity, needs)
@@ -132,6 +132,8 @@ export function createFilters(facts: Facts): Filters {
       const sought = prepare({ count, facts: found, where: node, records }, never)
       if (costOf(sought, count) > quickCost) {
         const first = wanted === undefined ? undefined : firstOf(sought, count, wanted)
+        // A filter that is asked again is as good as kept.
+        facts.makeLater(entity, filterName(where), 1, 2, turn => find(turn, entity, where))
         return first && { total: sought.most, numbers: first }
       }
       const selection = select(sought, count, never)
