@@ -34,7 +34,7 @@ export function groupBy(
   const combinations = sizes.reduce((product, size) => product * size, 1)
   if (columns.length === 1 && only && combinations <= maxCombinations)
     return {
-      ids: numbers ? numbers.map(n => only.ranks[n] as number) : only.ranks,
+      ids: numbers ? ranksAt(only.ranks, numbers) : only.ranks,
       size: combinations,
       rankOf: (_, id) => id,
     }
@@ -55,6 +55,12 @@ export function groupBy(
     size: combinations,
     rankOf: (column, id) => Math.floor(id / (steps[column] as number)) % (sizes[column] as number),
   }
+}
+
+function ranksAt(ranks: Uint32Array, numbers: Uint32Array): Uint32Array {
+  const found = new Uint32Array(numbers.length)
+  for (let at = 0; at < numbers.length; at++) found[at] = ranks[numbers[at] as number] as number
+  return found
 }
 
 function hashed(
