@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
@@ -9,48 +7,21 @@ import { listPath } from '../support/clients/listings.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { pageOf, pagePlan } from '../support/data/arbitrary-records.ts'
 import { type RawField, type RawRecord, recordText, sorted } from '../support/data/oracle.ts'
-import {
-  asNewItem,
-  mayReadBy,
-  type PlannedItem,
-  plannedItems,
-  type Somebody,
-} from '../support/data/policies.ts'
+import { asNewItem, mayReadBy, type PlannedItem, plannedItems } from '../support/data/policies.ts'
+import { someViewers, type Viewer, viewerSettings } from '../support/data/viewers.ts'
 import { repeats } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
-import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 /** What an item or a bitstream is known by in the plan. */
 interface Planned {
   readonly readers: PlannedItem['readers']
 }
 
-interface Viewer {
-  readonly name: string
-  readonly who: Somebody
-  readonly headers: Readonly<Record<string, string>>
-}
-
 for (const engine of engines)
   describe(`audiences on ${engine}`, () => {
     test('Q11 every list and total of items and bitstreams is what a plain reading of all policies says', async t => {
-      const folder = temporaryFolder(t, 'sqlite')
-      const configuration = join(folder, 'carrel.json')
-      const campus = { group: 'Campus', ranges: ['10.0.0.0/8'] }
-      writeFileSync(
-        configuration,
-        JSON.stringify({
-          specialGroups: { ip: [campus], method: [{ group: 'Local', method: 'password' }] },
-        }),
-      )
-      const service = await startService(t, {
-        engine,
-        env: {
-          CARREL_CONFIG: configuration,
-          CARREL_TRUSTED_PROXIES: '127.0.0.1',
-          CARREL_LOGIN_ON_BEHALF_OF: 'true',
-        },
-      })
+      const service = await startService(t, { engine, env: viewerSettings(t) })
       const viewers = await someViewers(service)
       const { repository } = service.storage
       /** What is in the store by now: each round changes some of it, as ingests do. */
@@ -98,51 +69,6 @@ function isSame(one: PlannedItem, other: PlannedItem): boolean {
       bitstreams.map(file => [file.name, ruleSet(file.readers ?? readers)]),
     ])
   return plain(one) === plain(other)
-}
-
-async function someViewers(service: Service): Promise<readonly Viewer[]> {
-  await service.storage.accounts.ensureGroups(['A', 'B', 'C'])
-  const bearer = async (email: string) => {
-    const client = service.client()
-    await client.login(email)
-    return { authorization: `Bearer ${client.token}` }
-  }
-  await service.addEperson('a@example.org', { groups: ['A'] })
-  await service.addEperson('ab@example.org', { groups: ['A', 'B'] })
-  await service.addEperson('none@example.org')
-  await service.addEperson('root@example.org', { admin: true, groups: ['C'] })
-  const b = await service.addEperson('b@example.org', { groups: ['B'] })
-  const elsewhere = { 'x-forwarded-for': '192.0.2.7' }
-  const onCampus = { 'x-forwarded-for': '10.1.2.3' }
-  const reader = (...groups: string[]): Somebody => ({
-    administrator: false,
-    loggedIn: true,
-    groups: ['Local', ...groups],
-  })
-  const nobody: Somebody = { administrator: false, loggedIn: false, groups: [] }
-  const root = await bearer('root@example.org')
-  return [
-    { name: 'anonymous', who: nobody, headers: elsewhere },
-    { name: 'anonymous on campus', who: { ...nobody, groups: ['Campus'] }, headers: onCampus },
-    { name: 'in A', who: reader('A'), headers: { ...elsewhere, ...(await bearer('a@example.org')) } },
-    {
-      name: 'in A and B, on campus',
-      who: reader('A', 'B', 'Campus'),
-      headers: { ...onCampus, ...(await bearer('ab@example.org')) },
-    },
-    { name: 'in no group', who: reader(), headers: { ...elsewhere, ...(await bearer('none@example.org')) } },
-    {
-      name: 'administrator',
-      who: { administrator: true, loggedIn: true, groups: [] },
-      headers: { ...elsewhere, ...root },
-    },
-    {
-      // The administrator's rights and special groups are dropped; the address is of the request (B3).
-      name: 'administrator acting as somebody in B, on campus',
-      who: { administrator: false, loggedIn: true, groups: ['B', 'Campus'] },
-      headers: { ...onCampus, ...root, 'x-on-behalf-of': b.uuid },
-    },
-  ]
 }
 
 async function checkLists(

@@ -150,8 +150,12 @@ function cellAt(cells: readonly Cell[], at: number): Cell {
   return cell
 }
 
-/** The same value, read from a select around it. What it was sorted by isn't there any more. */
-const outside = ({ sort: _, ...cell }: Cell, sql: string): Cell => ({ ...cell, sql, nullable: true })
+/** The same value, read from a select around it. What it was sorted and looked up by isn't there any more. */
+const outside = ({ sort: _, indexed: __, ...cell }: Cell, sql: string): Cell => ({
+  ...cell,
+  sql,
+  nullable: true,
+})
 
 function orderBy(
   dialect: Dialect,

@@ -18,12 +18,12 @@ export function searchCondition(
   return query.negated ? `((${known}) AND NOT ${found})` : found
 }
 
-/** @returns SQL of a whole number */
+/** @returns SQL of a whole number: what JavaScript returns is a REAL, which is written with a point */
 export const relevance = (
   values: readonly SearchedValue[],
   words: TextQuery,
   bind: (text: string) => string,
-): string => callOf('carrel_relevance', values, words, bind)
+): string => `CAST(${callOf('carrel_relevance', values, words, bind)} AS INTEGER)`
 
 function callOf(
   name: keyof typeof searchFunctions,

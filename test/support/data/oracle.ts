@@ -121,26 +121,26 @@ export function compareCodePoints(a: string, b: string): number {
 const compareBig = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** By value, to the last digit: both as whole numbers of the smaller unit. */
-function compareNumbers(a: string, b: string): number {
+export function compareNumbers(a: string, b: string): number {
   const [first, second] = [decimalOf(a), decimalOf(b)]
   const exponent = Math.min(first.exponent, second.exponent)
   const scaled = (one: Decimal) => one.digits * 10n ** BigInt(one.exponent - exponent)
   return compareBig(scaled(first), scaled(second))
 }
 
-interface Decimal {
+export interface Decimal {
   readonly digits: bigint
   readonly exponent: number
 }
 
-function decimalOf(text: string): Decimal {
+export function decimalOf(text: string): Decimal {
   const [, whole = '0', fraction = '', exponent = '0'] =
     /^(-?\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text) ?? []
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length }
 }
 
 /** Units of 10^-12 s since 1970; undefined for what is no RFC 3339 date-time. */
-function instantOf(text: string): bigint | undefined {
+export function instantOf(text: string): bigint | undefined {
   const match = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[-+]\d\d:\d\d)$/.exec(text)
   if (!match) return undefined
   const [, year, month, day, hour, minute, second, fraction = '', zone = ''] = match

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { commandEvent } from '../../src/cli/store.ts'
+import { printAst } from '../support/data/arbitrary-conditions.ts'
+import { type AskedQuery, queries } from '../support/data/arbitrary-queries.ts'
+import { importText, ndjson } from '../support/data/imports.ts'
+import { asNewItem, type PlannedItem, plannedItems } from '../support/data/policies.ts'
+import { ask, assertAnswer, described, worldOf } from '../support/data/query-answers.ts'
+import type { KnownRelation, World } from '../support/data/query-oracle.ts'
+import { answerOf } from '../support/data/query-oracle-rows.ts'
+import { readJson } from '../support/data/raw-json.ts'
+import { someViewers, type Viewer, viewerSettings } from '../support/data/viewers.ts'
+import { repeats } from '../support/scale.ts'
+import { engines } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
+
+/**
+ * What a query tells a viewer is what a plain reading makes of their own plain lists. Whoever wrote the queries knows
+ * everything that is in the store, and asks for it.
+ */
+for (const engine of engines)
+  describe(`what queries tell on ${engine}`, () => {
+    test('Q11 Q14 Q19 a query tells each viewer what a plain reading of their own lists tells', async t => {
+      const service = await startService(t, { engine, env: settings(viewerSettings(t)) })
+      const viewers = await someViewers(service)
+      for (const [items, remarks] of fc.sample(
+        fc.tuple(plannedItems(15, 25), remarksOn(50)),
+        repeats(2, 12),
+      )) {
+        await service.storage.repository.putItems(items.map(withSecrets), commandEvent('item.add'))
+        await importText(service, ndjson(remarks), { entity: notes, key: 'id', read: 'group:A' })
+        await relate(service)
+        const names = ['items', 'bitstreams', notes, 'epersons', 'groups']
+        await everyViewer(service, viewers, names, repeats(20, 80))
+      }
+    })
+
+    test('Q11 B4 Q14 a query tells everybody no more of the audit trail than their own list of it', async t => {
+      const service = await startService(t, { engine, env: settings(viewerSettings(t)) })
+      // Who acts for another adds to the trail with each request.
+      const viewers = (await someViewers(service)).filter(({ headers }) => !('x-on-behalf-of' in headers))
+      for (const { headers } of viewers)
+        await fetch(`${service.address}/api/authn/login?user=root@example.org&password=wrong`, {
+          method: 'POST',
+          headers,
+        })
+      await everyViewer(service, viewers, ['audit-events', 'epersons', 'groups'], repeats(30, 200))
+    })
+  })
+
+const notes = 'zz-notes'
+
+/** Conditions are about what isn't shown, too. */
+const settings = (env: Readonly<Record<string, string>>) => ({
+  ...env,
+  CARREL_HIDDEN_METADATA: 'dc.description.provenance, dc.date.issued',
+})
+
+const withSecrets = (item: PlannedItem) => {
+  const made = asNewItem(item)
+  const provenance = [{ value: `Made by ${item.title} in ${item.issued}`, language: null }]
+  return { ...made, metadata: { ...made.metadata, 'dc.description.provenance': provenance } }
+}
+
+const remarksOn = (items: number) =>
+  fc.uniqueArray(
+    fc.record({
+      id: fc.integer({ min: 1, max: 99 }),
+      item: fc.integer({ min: 1, max: items }).map(n => `test/${n}`),
+      remark: fc.constantFrom('Zebra', 'apple', '1999', null),
+      score: fc.integer({ min: -3, max: 3 }),
+    }),
+    { minLength: 5, maxLength: 20, selector: one => one.id },
+  )
+
+const relate = ({ storage }: Service) =>
+  storage.entities.describe(
+    notes,
+    { relate: { fields: ['item'], to: { entity: 'items', fields: ['identifier'] } } },
+    commandEvent('entity.relate'),
+  )
+
+const relations: readonly KnownRelation[] = [
+  { entities: ['bitstreams', 'items'], fields: [['item', 'uuid']] },
+  { entities: ['audit-events', 'epersons'], fields: [['eperson', 'uuid']] },
+  { entities: [notes, 'items'], fields: [['item', 'identifier']] },
+]
+
+async function everyViewer(
+  { address }: Service,
+  viewers: readonly Viewer[],
+  names: readonly string[],
+  numRuns: number,
+): Promise<void> {
+  const worlds = new Map<Viewer, World>()
+  for (const viewer of viewers)
+    worlds.set(viewer, await worldOf({ address, headers: viewer.headers }, names, relations))
+  const whole = [...worlds].find(([{ who }]) => who.administrator)?.[1]
+  assert.ok(whole)
+  assert.deepEqual([...whole.entities.keys()].toSorted(), names.toSorted())
+  await fc.assert(
+    fc.asyncProperty(queries(whole), async query => {
+      for (const [viewer, world] of worlds) await check(address, viewer, world, query)
+    }),
+    { numRuns, interruptAfterTimeLimit: 60_000 },
+  )
+}
+
+async function check(address: string, viewer: Viewer, world: World, query: AskedQuery): Promise<void> {
+  const asking = { address, headers: viewer.headers }
+  const text = printAst(query.ast)
+  const what = `${viewer.name}: ${described(query)}`
+  const answer = await ask(asking, query.entity, text, query.page)
+  if (query.entity !== null && !world.entities.has(query.entity)) {
+    assert.ok([401, 403].includes(answer.status), `${what}: ${answer.body}`)
+    return
+  }
+  const secret = entitiesIn(text).find(name => !world.entities.has(name))
+  if (secret === undefined) {
+    assert.equal(answer.status, 200, `${what}: ${answer.body}`)
+    assertAnswer(answer, answerOf(world, query.entity, readJson(text), query.page), what)
+    return
+  }
+  // Entities that the viewer may not read are told like ones that there aren't.
+  assert.equal(answer.status, 400, `${what}: ${answer.body}`)
+  const twins = entitiesIn(text).filter(name => !world.entities.has(name))
+  const other = twins.reduce((query, name) => renamed(query, name, twinOf(name)), text)
+  const told = await ask(asking, query.entity, other, query.page)
+  const same = (body: string) =>
+    twins.reduce((one, name) => one.replaceAll(twinOf(name), name), body).replace(/"id":"[-\w]+"/, '')
+  assert.equal(same(told.body), same(answer.body), what)
+}
+
+/** The entities that a query names. */
+function entitiesIn(text: string): readonly string[] {
+  const found = [...text.matchAll(/"(?:from|subquery)","([-\w]+)"|"select_([-\w]+)"/g)]
+  return found.map(([, one, other]) => one ?? other ?? '')
+}
+
+const renamed = (text: string, name: string, other: string) =>
+  text
+    .replaceAll(`"from","${name}"`, `"from","${other}"`)
+    .replaceAll(`"subquery","${name}"`, `"subquery","${other}"`)
+    .replaceAll(`"select_${name}"`, `"select_${other}"`)
+
+/** A name that no entity has, as far from all others. */
+const twinOf = (name: string) => `${name.slice(0, -1)}q`

@@ -1,0 +1,260 @@
+import fc from 'fast-check'
+import {
+  type Ast,
+  conditions,
+  match,
+  paging,
+  plainConditions,
+  type Subject,
+  subjectsOf,
+} from './arbitrary-conditions.ts'
+import type { Kind } from './oracle.ts'
+import { masks } from './query-functions.ts'
+import { type KnownEntity, knownEntity, type World } from './query-oracle.ts'
+import type { AskedPage } from './query-oracle-rows.ts'
+
+/** A query that is right, and the parameters beside it. */
+export interface AskedQuery {
+  /** That of the address; null: the query goes to the base. */
+  readonly entity: string | null
+  readonly ast: Ast
+  readonly page: AskedPage
+}
+
+export function queries(world: World): fc.Arbitrary<AskedQuery> {
+  return fc.constantFrom(...world.entities.keys()).chain(name => {
+    const entity = knownEntity(world, name)
+    return fc.oneof(
+      { arbitrary: ofSearches(entity), weight: 1 },
+      { arbitrary: ofRecords(world, entity), weight: 2 },
+      { arbitrary: ofRows(world, entity), weight: 3 },
+    )
+  })
+}
+
+const namesOf = ({ fields }: KnownEntity) =>
+  fields.filter(one => one.sortable !== false).map(({ name }) => name)
+
+/** What is sorted by how well it matches, or shows it. */
+function ofSearches(entity: KnownEntity): fc.Arbitrary<AskedQuery> {
+  const names = [...namesOf(entity), 'relevance', 'relevance']
+  const where = fc
+    .tuple(match(entity), match(entity))
+    .chain(([one, other]) =>
+      fc.constantFrom<Ast>(
+        one,
+        ['or', one, other],
+        ['and', one, ['not', other]],
+        ['or', one, ['not', ['not', other]]],
+      ),
+    )
+  const columns = fc.constantFrom<Ast | undefined>(
+    undefined,
+    ['function', 'relevance'],
+    [...entity.key, ['function', 'relevance']],
+  )
+  return fc
+    .tuple(where, columns)
+    .chain(([condition, shown]) =>
+      asked(entity, [shown === undefined ? condition : ['extract', shown, condition]], names, names),
+    )
+}
+
+function ofRecords(world: World, entity: KnownEntity): fc.Arbitrary<AskedQuery> {
+  const names = namesOf(entity)
+  return conditions(world, entity, 2).chain(where => asked(entity, [where], names, names))
+}
+
+/** @param body what stands in `from`, or at an address alone @param names what an address may sort by */
+function asked(
+  entity: KnownEntity,
+  body: readonly Ast[],
+  names: readonly string[],
+  sortable: readonly Ast[],
+): fc.Arbitrary<AskedQuery> {
+  const [only] = body
+  return fc
+    .tuple(pages(names), paging(entity, sortable), fc.boolean())
+    .map(([page, clauses, atBase]) =>
+      atBase || only === undefined
+        ? { entity: null, ast: ['from', entity.name, ...body, ...clauses], page }
+        : { entity: entity.name, ast: only, page },
+    )
+}
+
+function pages(names: readonly string[]): fc.Arbitrary<AskedPage> {
+  const entry =
+    names.length === 0
+      ? undefined
+      : fc.record(
+          { field: fc.constantFrom(...names), order: fc.constantFrom('asc', 'desc', 'DESC') },
+          { requiredKeys: ['field'] },
+        )
+  return fc.record(
+    {
+      ...(entry && { order: fc.array(entry, { minLength: 1, maxLength: 3 }) }),
+      limit: fc.integer({ min: 1, max: 20 }),
+      offset: fc.integer({ min: 0, max: 10 }),
+    },
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<AskedPage>
+}
+
+/** A column, or what rows are grouped by. */
+interface Choice {
+  readonly ast: Ast
+  /** Of the column. */
+  readonly base: string
+  readonly type: Kind
+  readonly sortable: boolean
+}
+
+function scalars(entity: KnownEntity): readonly Choice[] {
+  const plain = subjectsOf(entity).map(({ name, type }) => ({
+    ast: name,
+    base: name,
+    type,
+    sortable: isSortable(entity, name),
+  }))
+  const formatted = entity.fields
+    .filter(({ type }) => type === 'date-time')
+    .flatMap(({ name }) =>
+      masks.map(
+        (mask): Choice => ({
+          ast: ['function', 'to_string', name, mask],
+          base: 'to_string',
+          type: 'text',
+          sortable: true,
+        }),
+      ),
+    )
+  const fields = plain.filter(({ base }) => !/[.[]/.test(base))
+  return [...plain, ...fields, ...fields, ...formatted]
+}
+
+const isSortable = ({ fields }: KnownEntity, name: string) =>
+  fields.find(
+    one => name === one.name || (/^[.[]/.test(name.slice(one.name.length)) && name.startsWith(one.name)),
+  )?.sortable !== false
+
+function aggregates(entity: KnownEntity): readonly Choice[] {
+  const made = (name: string, field: string | null, type: Kind): Choice => ({
+    ast: ['function', name, ...(field === null ? [] : [field])],
+    base: name,
+    type,
+    sortable: true,
+  })
+  return [
+    ...Array.from({ length: 10 }, () => made('count', null, 'integer')),
+    ...subjectsOf(entity).flatMap(({ name, type }) => {
+      const counts = [made('count', name, 'integer'), made('count_distinct', name, 'integer')]
+      if (type === 'boolean') return counts
+      const extremes =
+        type === 'json' || isSortable(entity, name)
+          ? ['min', 'max'].map(one => made(one, name, type === 'json' ? 'number' : type))
+          : []
+      if (type === 'text' || type === 'date-time') return [...counts, ...extremes]
+      return [
+        ...counts,
+        ...extremes,
+        made('avg', name, 'number'),
+        made('sum', name, type === 'integer' ? 'integer' : 'number'),
+      ]
+    }),
+  ]
+}
+
+/** Columns with their final names. */
+function named(choices: readonly Choice[]): readonly (Choice & { readonly name: string })[] {
+  const counts = new Map<string, number>()
+  return choices.map(choice => {
+    const count = (counts.get(choice.base) ?? 0) + 1
+    counts.set(choice.base, count)
+    return { ...choice, name: count === 1 ? choice.base : `${choice.base}_${count}` }
+  })
+}
+
+function ofRows(world: World, entity: KnownEntity): fc.Arbitrary<AskedQuery> {
+  const columns = scalars(entity)
+  const some = (from: readonly Choice[], least: number, most: number) =>
+    fc.array(fc.constantFrom(...from), { minLength: least, maxLength: most })
+  const where = fc.option(conditions(world, entity, 1), { freq: 2, nil: undefined })
+  const plain = fc.tuple(some(columns, 1, 4), where, fc.boolean()).chain(([chosen, filter, distinct]) => {
+    const shown = named(chosen)
+    const sortable = shown.filter(one => one.sortable).map(({ name }) => name)
+    const more = distinct ? [] : namesOf(entity)
+    return rows(entity, { columns: shown, filter, clauses: distinct ? [['distinct']] : [] }, [
+      ...sortable,
+      ...more,
+    ])
+  })
+  const one = fc
+    .tuple(some(aggregates(entity), 1, 3), where)
+    .chain(([chosen, filter]) => withHaving(entity, { columns: named(chosen), filter, clauses: [] }, []))
+  const grouped = fc
+    .tuple(some(columns, 1, 2), some(aggregates(entity), 0, 2), where, fc.boolean(), fc.boolean())
+    .chain(([groups, all, filter, distinct, showsAll]) => {
+      const functions = distinct ? all.filter(isExact) : all
+      const shown = showsAll || functions.length === 0 ? groups : groups.slice(1)
+      const clauses: Ast[] = [['group_by', ...groups.map(group => group.ast)]]
+      if (distinct) clauses.push(['distinct'])
+      const hidden = distinct
+        ? []
+        : groups.filter(group => !shown.includes(group) && typeof group.ast === 'string')
+      return withHaving(
+        entity,
+        { columns: named([...shown, ...functions]), filter, clauses },
+        hidden.filter(group => group.sortable).map(({ base }) => base),
+      )
+    })
+  return fc.oneof(
+    { arbitrary: plain, weight: 3 },
+    { arbitrary: one, weight: 1 },
+    { arbitrary: grouped, weight: 4 },
+  )
+}
+
+interface Projection {
+  readonly columns: readonly (Choice & { readonly name: string })[]
+  readonly filter: Ast | undefined
+  readonly clauses: readonly Ast[]
+}
+
+/** What sums of doubles are to the last digit depends on how they are added, so nothing is compared with them. */
+const isExact = ({ base, type }: Choice) => base !== 'avg' && !(base === 'sum' && type === 'number')
+
+function withHaving(
+  entity: KnownEntity,
+  projection: Projection,
+  hidden: readonly string[],
+): fc.Arbitrary<AskedQuery> {
+  const exact = projection.columns.filter(isExact)
+  const names = [...exact.filter(one => one.sortable).map(({ name }) => name), ...hidden]
+  const subjects = exact.map(({ name, type }): Subject => ({ name, type, values: [] }))
+  const having =
+    subjects.length === 0
+      ? fc.constant(undefined)
+      : fc.option(plainConditions(subjects), { freq: 2, nil: undefined })
+  return having.chain(condition =>
+    rows(
+      entity,
+      {
+        ...projection,
+        clauses:
+          condition === undefined ? projection.clauses : [...projection.clauses, ['having', condition]],
+      },
+      names,
+    ),
+  )
+}
+
+function rows(
+  entity: KnownEntity,
+  { columns, filter, clauses }: Projection,
+  names: readonly string[],
+): fc.Arbitrary<AskedQuery> {
+  const [first] = columns
+  const chosen: Ast = columns.length === 1 && first ? first.ast : columns.map(({ ast }) => ast)
+  const extract: Ast = ['extract', chosen, ...(filter === undefined ? [] : [filter]), ...clauses]
+  return asked(entity, [extract], names, names)
+}

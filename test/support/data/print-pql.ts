@@ -1,0 +1,104 @@
+import { partsOf } from './query-oracle.ts'
+import { textOf } from './query-values.ts'
+import { type Json, operatorOf } from './raw-json.ts'
+
+/**
+ * The PQL of a query whose AST begins with `from`, where PQL can say it.
+ * @returns undefined where it can't
+ */
+export function printPql(query: Json): string | undefined {
+  try {
+    return from(query)
+  } catch (error) {
+    if (error instanceof Unsayable) return undefined
+    throw error
+  }
+}
+
+class Unsayable extends Error {}
+
+function from(query: Json): string {
+  const [, entity, ...rest] = partsOf(query)
+  const clause = (name: string) => rest.find(one => operatorOf(one) === name)
+  const body = rest.find(one => !['limit', 'offset', 'order_by'].includes(operatorOf(one) ?? ''))
+  const [, columns, ...parts] = operatorOf(body) === 'extract' ? partsOf(body) : []
+  const part = (name: string) => parts.find(one => operatorOf(one) === name)
+  const where = columns
+    ? parts.find(one => !['group_by', 'having', 'distinct'].includes(operatorOf(one) ?? ''))
+    : body
+  const groups = partsOf(part('group_by')).slice(1)
+  const order = partsOf(partsOf(clause('order_by'))[1])
+  const inside = [
+    where && condition(where),
+    groups.length > 0 && `group by ${groups.map(item).join(', ')}`,
+    part('having') && `having ${condition(partsOf(part('having'))[1] as Json)}`,
+    order.length > 0 && `order by ${order.map(entry).join(', ')}`,
+    ...['limit', 'offset'].map(name => clause(name) && `${name} ${partsOf(clause(name))[1]?.raw}`),
+  ].filter(one => one)
+  const distinct = part('distinct') ? 'distinct ' : ''
+  const projection = columns ? `[${distinct}${list(columns).map(item).join(', ')}]` : ''
+  return `${textOf(entity as Json)}${projection} { ${inside.join(' ')} }`
+}
+
+/** The second column of a path has a name that is no path. */
+function field(node: Json): string {
+  const name = textOf(node)
+  if (/[.[].*_\d$/.test(name)) throw new Unsayable()
+  return name
+}
+
+const list = (columns: Json): readonly Json[] =>
+  columns.kind === 'array' && operatorOf(columns) !== 'function' ? columns.items : [columns]
+
+function item(node: Json): string {
+  if (node.kind === 'text') return field(node)
+  const [, name, about, ...more] = partsOf(node)
+  return `${textOf(name as Json)}(${[...(about ? [field(about)] : []), ...more.map(({ raw }) => raw)].join(', ')})`
+}
+
+function entry(node: Json): string {
+  const isPair = node.kind === 'array' && operatorOf(node) !== 'function'
+  const [by, direction] = isPair ? node.items : [node]
+  return `${item(by as Json)}${direction ? ` ${textOf(direction)}` : ''}`
+}
+
+function condition(node: Json): string {
+  const [, ...args] = partsOf(node)
+  const [first, second] = args as [Json, Json]
+  const operator = operatorOf(node) ?? ''
+  switch (operator) {
+    case 'and':
+    case 'or':
+      return `(${args.map(condition).join(` ${operator} `)})`
+    case 'not':
+      return negation(first)
+    case 'null?':
+      return `${field(first)} is ${second.raw === 'true' ? '' : 'not '}null`
+    case 'subquery':
+      return `${textOf(first)} { ${second ? condition(second) : ''} }`
+    case 'in':
+      return `${first.kind === 'array' ? `[${first.items.map(field).join(', ')}]` : field(first)} in ${values(second)}`
+    default:
+      return `${field(first)} ${operator} ${literal(second)}`
+  }
+}
+
+function negation(node: Json): string {
+  const operator = operatorOf(node)
+  const [, about, value] = partsOf(node)
+  if ((operator === '=' || operator === '~') && about && value)
+    return `${field(about)} !${operator} ${literal(value)}`
+  return `!(${condition(node)})`
+}
+
+function values(node: Json): string {
+  const [, all] = partsOf(node)
+  if (operatorOf(node) === 'array') return literal(all as Json)
+  if (operatorOf(node) === 'from') return from(node)
+  throw new Unsayable()
+}
+
+function literal(node: Json): string {
+  if (node.kind === 'null' || node.kind === 'object') throw new Unsayable()
+  return node.kind === 'array' ? `[${node.items.map(literal).join(', ')}]` : node.raw
+}

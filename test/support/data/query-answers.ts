@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import type { Ast } from './arbitrary-conditions.ts'
+import { printAst } from './arbitrary-conditions.ts'
+import type { AskedQuery } from './arbitrary-queries.ts'
+import type { Kind } from './oracle.ts'
+import type { KnownEntity, KnownRelation, World } from './query-oracle.ts'
+import type { Answer, AskedPage, Cell } from './query-oracle-rows.ts'
+import { identity } from './query-values.ts'
+import { type Json, type JsonObject, readJson } from './raw-json.ts'
+
+/** Asking a service over HTTP what the plain reading says, and comparing both. */
+export interface Response200 {
+  readonly body: string
+  readonly total: string | null
+}
+
+export interface Asking {
+  readonly address: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const base = '/api/query/v4'
+
+/** @param query AST or PQL @param entity null: at the base */
+export async function ask(
+  { address, headers = {} }: Asking,
+  entity: string | null,
+  query: string | null,
+  page: AskedPage = {},
+): Promise<{ readonly status: number } & Response200> {
+  const parameters = new URLSearchParams({
+    ...(query === null ? {} : { query }),
+    ...(page.order ? { order_by: JSON.stringify(page.order) } : {}),
+    ...(page.limit === undefined ? {} : { limit: String(page.limit) }),
+    ...(page.offset === undefined ? {} : { offset: String(page.offset) }),
+    include_total: 'true',
+  })
+  const response = await fetch(`${address}${base}${entity === null ? '' : `/${entity}`}?${parameters}`, {
+    headers,
+  })
+  const bytes = await response.arrayBuffer()
+  return {
+    status: response.status,
+    body: new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes),
+    total: response.headers.get('x-records'),
+  }
+}
+
+/** What the lists of these entities show to whoever asks, as the world of a plain reading. */
+export async function worldOf(
+  asking: Asking,
+  names: readonly string[],
+  relations: readonly KnownRelation[] = [],
+): Promise<World> {
+  const { address, headers = {} } = asking
+  const described = (await (await fetch(`${address}${base}`, { headers })).json()) as Described[]
+  const entities = new Map<string, KnownEntity>()
+  for (const { name, key, fields } of described) {
+    if (!names.includes(name)) continue
+    const { body, status } = await ask(asking, name, null)
+    assert.equal(status, 200, body)
+    const list = readJson(body)
+    const records = list.kind === 'array' ? (list.items as readonly JsonObject[]) : []
+    entities.set(name, { name, key: [key].flat(), fields, records })
+  }
+  return { entities, relations }
+}
+
+interface Described {
+  readonly name: string
+  readonly key: string | readonly string[]
+  readonly fields: readonly { readonly name: string; readonly type: Kind; readonly nullable: boolean }[]
+}
+
+/** Records of equal values may stand for a group in any of their forms; all else is as it is in a record. */
+export function assertAnswer({ body, total }: Response200, expected: Answer, what: string): void {
+  assert.equal(total, String(expected.total), `X-Records of ${what}`)
+  const list = readJson(body)
+  const rows = list.kind === 'array' ? (list.items as readonly JsonObject[]) : []
+  assert.equal(body, `[${rows.map(({ raw }) => raw).join()}]`)
+  const shown = rows.map(row => (isLike(row, expected.rows[rows.indexOf(row)]) ? 'as expected' : row.raw))
+  if (rows.length === expected.rows.length && shown.every(one => one === 'as expected')) return
+  assert.deepEqual(
+    rows.map(({ raw }) => raw),
+    expected.rows.map(rowText),
+    what,
+  )
+  assert.fail(`${what}: ${body}`)
+}
+
+function isLike(row: JsonObject, expected: ReadonlyMap<string, Cell> | undefined): boolean {
+  if (!expected || [...row.members.keys()].join('\n') !== [...expected.keys()].join('\n')) return false
+  if ([...expected.values()].every(({ exact }) => exact)) return row.raw === rowText(expected)
+  return [...expected].every(([name, cell]) => isCell(row.members.get(name) as Json, cell))
+}
+
+function isCell(json: Json, { type, json: wanted, exact, within }: Cell): boolean {
+  if (exact) return json.raw === wanted.raw
+  if (json.kind === 'null' || wanted.kind === 'null') return json.kind === wanted.kind
+  if (within !== undefined) return Math.abs(Number(json.raw) - Number(wanted.raw)) <= within
+  return identity(type, json) === identity(type, wanted)
+}
+
+const rowText = (row: ReadonlyMap<string, Cell>): string =>
+  `{${[...row].map(([name, { json }]) => `${JSON.stringify(name)}:${json.raw}`).join()}}`
+
+/** For the message of a failure. */
+export const described = ({ entity, ast, page }: AskedQuery): string =>
+  `${entity ?? ''}?query=${printAst(ast as Ast)} ${JSON.stringify(page)}`

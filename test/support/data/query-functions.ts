@@ -1,0 +1,80 @@
+import { decimalOf, instantOf } from './oracle.ts'
+import type { Row } from './query-oracle.ts'
+import type { Cell } from './query-oracle-rows.ts'
+import { compare, identity, type Place, type Typed, textOf, valueAt } from './query-values.ts'
+import { type Json, jsonNull } from './raw-json.ts'
+
+/** The functions of queries, a part of their plain reading (query-oracle.ts). */
+export function aggregateOf(name: string, place: Place | undefined, records: readonly Row[]): Cell {
+  if (!place) return counted(records.length)
+  const all = records.flatMap(record => valueAt(record, place) ?? [])
+  if (name === 'count') return counted(all.length)
+  if (name === 'count_distinct') return counted(new Set(all.map(one => identity(place.type, one))).size)
+  // Of JSON, only numbers count.
+  const type = place.type === 'json' ? 'number' : place.type
+  const values = place.type === 'json' ? all.filter(({ kind }) => kind === 'number') : all
+  const typed: Typed = { ...place, type }
+  const cell = (json: Json | undefined, as = type): Cell => ({
+    type: as,
+    ...(place.collation !== undefined && { collation: place.collation }),
+    json: json ?? jsonNull,
+    exact: false,
+  })
+  if (name === 'min' || name === 'max') {
+    const [first, ...others] = values
+    const sign = name === 'min' ? 1 : -1
+    return cell(
+      first && others.reduce((best, one) => (sign * compare(typed, one, best) < 0 ? one : best), first),
+    )
+  }
+  if (values.length === 0) return cell(undefined, name === 'avg' ? 'number' : type)
+  const { digits, exponent } = sumOf(values)
+  const isWhole = place.type !== 'number' && values.every(({ raw }) => isWholeNumber(raw))
+  if (name === 'sum' && isWhole)
+    return cell({ kind: 'number', raw: String(digits * 10n ** BigInt(exponent)) })
+  const magnitude = values.reduce((sum, { raw }) => sum + Math.abs(Number(raw)), 0)
+  const sum = Number(`${digits}e${exponent}`)
+  const result = name === 'avg' ? sum / values.length : sum
+  return {
+    ...cell({ kind: 'number', raw: String(result) }, 'number'),
+    within: magnitude * Number.EPSILON * 4,
+  }
+}
+
+const counted = (count: number): Cell => ({
+  type: 'integer',
+  json: { kind: 'number', raw: String(count) },
+  exact: true,
+})
+
+function isWholeNumber(raw: string): boolean {
+  const { digits, exponent } = decimalOf(raw)
+  return exponent >= 0 || digits % 10n ** BigInt(-exponent) === 0n
+}
+
+/** To the last digit. Of whole numbers the exponent isn't negative. */
+function sumOf(values: readonly Json[]): { readonly digits: bigint; readonly exponent: number } {
+  const all = values.map(({ raw }) => decimalOf(raw))
+  const least = Math.min(0, ...all.map(({ exponent }) => exponent))
+  const digits = all.reduce((sum, one) => sum + one.digits * 10n ** BigInt(one.exponent - least), 0n)
+  const unit = 10n ** BigInt(-least)
+  return digits % unit === 0n ? { digits: digits / unit, exponent: 0 } : { digits, exponent: least }
+}
+
+/** PostgreSQL's `to_char` of an instant, for the few masks that the generators write. */
+export function toText(value: Json, mask: string): Json {
+  const units = instantOf(textOf(value)) ?? 0n
+  const seconds = units / 10n ** 12n - (units % 10n ** 12n < 0n ? 1n : 0n)
+  const iso = new Date(Number(seconds) * 1000).toISOString()
+  const text = mask
+    .replace('YYYY', iso.slice(0, 4))
+    .replace('MM', iso.slice(5, 7))
+    .replace('DD', iso.slice(8, 10))
+    .replace('HH24', iso.slice(11, 13))
+    .replace('MI', iso.slice(14, 16))
+    .replace('SS', iso.slice(17, 19))
+  return { kind: 'text', raw: JSON.stringify(text), text }
+}
+
+/** The masks that `toText` knows. */
+export const masks = ['YYYY', 'YYYY-MM', 'YYYY-MM-DD', 'HH24:MI:SS', 'MM/DD'] as const

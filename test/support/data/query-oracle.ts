@@ -1,0 +1,247 @@
+import type { RawField } from './oracle.ts'
+import { innerRows } from './query-oracle-rows.ts'
+import { search } from './query-search.ts'
+import {
+  canonical,
+  compare,
+  identity,
+  instantConstant,
+  type Place,
+  placeOf,
+  type TypedField,
+  textOf,
+  valueAt,
+} from './query-values.ts'
+import { type Json, type JsonObject, operatorOf } from './raw-json.ts'
+
+/**
+ * What queries mean, written down a second time and in the plainest way: an AST is read over arrays of records, with
+ * true, false and unknown (undefined). Nothing here comes from src/. It takes queries that are right; for wrong ones it
+ * may do anything.
+ */
+export interface World {
+  readonly entities: ReadonlyMap<string, KnownEntity>
+  readonly relations: readonly KnownRelation[]
+}
+
+export interface KnownEntity {
+  readonly name: string
+  readonly key: readonly string[]
+  readonly fields: readonly (RawField & { readonly sortable?: boolean })[]
+  /** As a plain list shows them. */
+  readonly records: readonly JsonObject[]
+}
+
+export interface KnownRelation {
+  readonly entities: readonly [string, string]
+  readonly fields: readonly (readonly [string, string])[]
+}
+
+export type Row = ReadonlyMap<string, Json>
+type Truth = boolean | undefined
+export type Test = (row: Row) => Truth
+
+export interface Scope {
+  readonly world: World
+  readonly fields: readonly TypedField[]
+  /** undefined: rows behind `having`. */
+  readonly entity?: string
+}
+
+export function knownEntity({ entities }: World, name: string): KnownEntity {
+  const entity = entities.get(name)
+  if (!entity) throw new Error(`there is no entity ${name}`)
+  return entity
+}
+
+export const partsOf = (json: Json | undefined): readonly Json[] => (json?.kind === 'array' ? json.items : [])
+
+/** What a condition says of a row. */
+export function condition(node: Json, scope: Scope): Test {
+  const [, ...args] = partsOf(node)
+  const [first, second] = args
+  const operator = operatorOf(node)
+  switch (operator) {
+    case 'and': {
+      const tests = args.map(one => condition(one, scope))
+      return row => conjunction(tests.map(test => test(row)))
+    }
+    case 'or': {
+      const tests = args.map(one => condition(one, scope))
+      return row => not(conjunction(tests.map(test => not(test(row)))))
+    }
+    case 'not': {
+      const [test] = args.map(one => condition(one, scope))
+      return row => not(test?.(row))
+    }
+    case 'in':
+      return isIn(first, second, scope)
+    case 'match':
+      return search(node, scope)
+    case '~>':
+      return pathMatches(placeOf(textOf(first as Json), scope.fields), partsOf(second))
+    case 'subquery':
+      return subquery(textOf(first as Json), second, scope)
+    default:
+      return leaf(operator ?? '', placeOf(textOf(first as Json), scope.fields), second as Json)
+  }
+}
+
+const not = (truth: Truth): Truth => (truth === undefined ? undefined : !truth)
+
+function conjunction(truths: readonly Truth[]): Truth {
+  if (truths.includes(false)) return false
+  return truths.includes(undefined) ? undefined : true
+}
+
+function leaf(operator: string, place: Place, constant: Json): Test {
+  if (operator === 'null?') return row => (valueAt(row, place) === undefined) === (constant.raw === 'true')
+  if (operator === '=' && constant.kind === 'null') return row => valueAt(row, place) === undefined
+  const test = ofValue(operator, place, constant)
+  return row => {
+    const value = valueAt(row, place)
+    return value === undefined ? undefined : test(value)
+  }
+}
+
+/** An array of as many elements, each of which matches: a text by an expression, a whole number by itself. */
+function pathMatches(place: Place, elements: readonly Json[]): Test {
+  return row => {
+    const value = valueAt(row, place)
+    if (value === undefined) return undefined
+    const items = partsOf(value)
+    return (
+      value.kind === 'array' &&
+      items.length === elements.length &&
+      elements.every((element, at) => {
+        const item = items[at] as Json
+        if (element.kind === 'number') return canonical(item) === canonical(element)
+        return item.kind === 'text' && new RegExp(textOf(element), 'u').test(item.text)
+      })
+    )
+  }
+}
+
+/** What a comparison says of a value that isn't null. */
+function ofValue(operator: string, { type, collation }: Place, constant: Json): (value: Json) => boolean {
+  switch (operator) {
+    case '=':
+      return equalTo(type, constant)
+    case '~': {
+      const expression = new RegExp(textOf(constant), 'u')
+      return type === 'json'
+        ? value => itselfAndElements(value).some(one => one.kind === 'text' && expression.test(one.text))
+        : value => expression.test(textOf(value))
+    }
+    case '<':
+    case '<=':
+    case '>':
+    case '>=': {
+      const other = type === 'date-time' ? instantConstant(constant) : constant
+      return value => {
+        if (type === 'json' && value.kind !== 'number') return false
+        const order = compare(
+          { type: type === 'json' ? 'number' : type, ...(collation && { collation }) },
+          value,
+          other,
+        )
+        return order === 0 ? operator.endsWith('=') : order < 0 === operator.startsWith('<')
+      }
+    }
+    default:
+      throw new Error(`there is no operator ${operator}`)
+  }
+}
+
+/** Of an array, one element is enough. */
+const itselfAndElements = (value: Json): readonly Json[] =>
+  value.kind === 'array' ? [value, ...value.items] : [value]
+
+function equalTo(type: Place['type'], constant: Json): (value: Json) => boolean {
+  if (type === 'json') {
+    const wanted = canonical(constant)
+    return value => itselfAndElements(value).some(one => canonical(one) === wanted)
+  }
+  const wanted = identity(type, type === 'date-time' ? instantConstant(constant) : constant)
+  return value => identity(type, value) === wanted
+}
+
+function isIn(subject: Json | undefined, values: Json | undefined, scope: Scope): Test {
+  const names = subject?.kind === 'array' ? subject.items : subject ? [subject] : []
+  const places = names.map(name => placeOf(textOf(name), scope.fields))
+  const [, columns, source] = partsOf(values)
+  if (operatorOf(values) === 'array') return inArray(places, partsOf(columns))
+  if (operatorOf(values) === 'from') return inRows(places, innerRows(values as Json, scope.world))
+  const [select, query] = partsOf(source)
+  return inRows(
+    places,
+    selected(scope, textOf(select as Json).slice('select_'.length), columns as Json, query),
+  )
+}
+
+function inArray(places: readonly Place[], values: readonly Json[]): Test {
+  const rows = values.map(value => (places.length > 1 ? partsOf(value) : [value]))
+  // Numbers and booleans are texts here for a field of text, and only here: `identity` takes them so.
+  const tests = rows.map(row => places.map(({ type }, at) => equalTo(type, row[at] as Json)))
+  return row => {
+    const found = places.map(place => valueAt(row, place))
+    if (found.includes(undefined)) return undefined
+    return tests.some(test => test.every((one, at) => one(found[at] as Json)))
+  }
+}
+
+/** Values of a subquery, each with the type of its field. */
+export type InnerRow = readonly (readonly [Place['type'], Json])[]
+
+/** A row with a null in it matches nothing, and a record with one neither matches nor doesn't. */
+function inRows(places: readonly Place[], rows: readonly InnerRow[]): Test {
+  const complete = rows.filter(row => row.every(([, value]) => value.kind !== 'null'))
+  return row => {
+    const found = places.map(place => valueAt(row, place))
+    if (found.includes(undefined)) return undefined
+    return complete.some(one =>
+      one.every(([type, value], at) => areEqual(places[at] as Place, found[at] as Json, type, value)),
+    )
+  }
+}
+
+function areEqual({ type }: Place, value: Json, otherType: Place['type'], other: Json): boolean {
+  const typed = (one: Place['type'], json: Json): Json =>
+    one === 'text' ? { kind: 'text', raw: JSON.stringify(textOf(json)), text: textOf(json) } : json
+  if (type === 'date-time') return identity(type, value) === identity(type, other)
+  const wanted = canonical(typed(otherType, other))
+  const alternatives = type === 'json' ? itselfAndElements(value) : [typed(type, value)]
+  return alternatives.some(one => canonical(one) === wanted)
+}
+
+/** The same as `in` with the fields that the relation names. */
+function subquery(entity: string, query: Json | undefined, scope: Scope): Test {
+  for (const { entities, fields } of scope.world.relations) {
+    const side = entities.indexOf(scope.entity ?? '')
+    if (side < 0 || entities[1 - side] !== entity) continue
+    const [outer, inner] = [side, 1 - side].map(at => fields.map(pair => pair[at] as string)) as [
+      string[],
+      string[],
+    ]
+    const places = outer.map(name => placeOf(name, scope.fields))
+    const columns: Json = {
+      kind: 'array',
+      raw: '',
+      items: inner.map(name => ({ kind: 'text', raw: JSON.stringify(name), text: name })),
+    }
+    return inRows(places, selected(scope, entity, columns, query))
+  }
+  throw new Error(`no relation between ${scope.entity} and ${entity}`)
+}
+
+function selected({ world }: Scope, entity: string, columns: Json, query: Json | undefined) {
+  const { fields, records } = knownEntity(world, entity)
+  const test = query ? condition(query, { world, fields, entity }) : () => true
+  const names = columns.kind === 'array' ? columns.items : [columns]
+  const places = names.map(name => placeOf(textOf(name), fields))
+  return records
+    .filter(({ members }) => test(members))
+    .map(({ members }) =>
+      places.map(place => [place.type, valueAt(members, place) ?? { kind: 'null', raw: 'null' }] as const),
+    )
+}

@@ -1,0 +1,38 @@
+import { runSql } from '../service/databases.ts'
+import { exposeIn } from '../service/exposed-tables.ts'
+import type { Service } from '../service/service.ts'
+import { lineOf, type Sheet } from './query-worlds.ts'
+
+/** The records of random queries as tables of the operator's own. */
+const columns = {
+  things: `id bigint PRIMARY KEY, big numeric, price numeric, word text COLLATE "en-x-icu", at timestamptz, flag boolean,
+    doc json, tags jsonb, mixed json, owner smallint`,
+  links: `thing integer, label text COLLATE "sv-x-icu", note text, PRIMARY KEY (thing, label)`,
+  owners: `number integer PRIMARY KEY, name varchar(20), rank numeric, born timestamptz, about json, nick text`,
+} as const
+
+/** What the tables are called as entities. */
+export const tableNames = { things: 'table_things', owners: 'table_owners', links: 'table_links' } as const
+
+export const createTables: string = Object.entries(columns)
+  .map(([name, list]) => `CREATE TABLE ${tableNames[name as keyof typeof columns]} (${list});`)
+  .join('\n')
+
+/** Replaces what is in the tables. */
+export async function fillTables(url: string, all: readonly Sheet[]): Promise<void> {
+  for (const { name, records } of all) {
+    const table = tableNames[name as keyof typeof columns]
+    await runSql(url, `TRUNCATE ${table}`)
+    // Columns of PostgreSQL have no NUL and no unpaired surrogates; two keys may be one without them.
+    const json = `[${records.map(lineOf).join()}]`.replace(/\\u(0000|d[89a-f][0-9a-f]{2})/g, '?')
+    await runSql(
+      url,
+      `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1) ON CONFLICT DO NOTHING`,
+      [json],
+    )
+  }
+}
+
+export async function exposeTables(service: Service): Promise<void> {
+  for (const table of Object.values(tableNames)) await exposeIn(service, table)
+}

@@ -1,0 +1,146 @@
+import {
+  compareCodePoints,
+  compareNumbers,
+  compareValues,
+  decimalOf,
+  instantOf,
+  type Kind,
+} from './oracle.ts'
+import type { Json } from './raw-json.ts'
+
+/** What values of fields are, and how they compare: a part of the plain reading of the query language (query-oracle.ts). */
+export interface TypedField {
+  readonly name: string
+  readonly type: Kind
+  /** Of text; without one it is in the order of code points. */
+  readonly collation?: string
+}
+
+/** A field, or with a path a member inside of one, which is JSON. */
+export interface Place extends TypedField {
+  readonly path: readonly (string | number)[]
+}
+
+/** A field of text may hold other values, which count as their JSON. */
+export const textOf = (json: Json): string => (json.kind === 'text' ? json.text : json.raw)
+
+/** The same text for values that are equal as JSON: by kind and value, members in any order. */
+export function canonical(json: Json): string {
+  switch (json.kind) {
+    case 'number':
+      return canonicalNumber(json.raw)
+    case 'text':
+      return JSON.stringify(json.text)
+    case 'array':
+      return `[${json.items.map(canonical).join()}]`
+    case 'object':
+      return `{${[...json.members]
+        .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)
+        .toSorted()
+        .join()}}`
+    default:
+      return json.raw
+  }
+}
+
+function canonicalNumber(raw: string): string {
+  let { digits, exponent } = decimalOf(raw)
+  if (digits === 0n) return '0'
+  while (digits % 10n === 0n) {
+    digits /= 10n
+    exponent++
+  }
+  return `${digits}e${exponent}`
+}
+
+/** The same text for values that are equal as values of this type. */
+export function identity(type: Kind, json: Json): string {
+  if (json.kind === 'null') return 'null'
+  if (type === 'text') return JSON.stringify(textOf(json))
+  if (type === 'date-time') return String(instant(json))
+  return canonical(json)
+}
+
+/** Of two values that aren't null. JSON: numbers, then texts, then booleans, then what is nested, by its text. */
+export function compare({ type, collation }: Typed, one: Json, other: Json): number {
+  if (type === 'text') {
+    const [first, second] = [textOf(one), textOf(other)]
+    const inLanguage = collation === undefined ? 0 : collator(collation).compare(first, second)
+    return inLanguage || compareCodePoints(first, second)
+  }
+  if (type === 'date-time') {
+    const difference = instant(one) - instant(other)
+    return difference < 0n ? -1 : Number(difference > 0n)
+  }
+  if (type === 'json') return compareKinds(one, other) || compareValues('json', one.raw, other.raw)
+  if (type === 'boolean') return Number(one.raw === 'true') - Number(other.raw === 'true')
+  return compareNumbers(one.raw, other.raw)
+}
+
+export type Typed = Pick<TypedField, 'type' | 'collation'>
+
+const collators = new Map<string, Intl.Collator>()
+
+function collator(collation: string): Intl.Collator {
+  const made = collators.get(collation) ?? new Intl.Collator(collation)
+  collators.set(collation, made)
+  return made
+}
+
+const kinds = ['number', 'text', 'boolean', 'array', 'object'] as const
+const compareKinds = (one: Json, other: Json) => {
+  const rank = (json: Json) => Math.min(3, kinds.indexOf(json.kind as (typeof kinds)[number]))
+  return rank(one) - rank(other)
+}
+
+function instant(json: Json): bigint {
+  const found = json.kind === 'text' ? instantOf(json.text) : undefined
+  if (found === undefined) throw new Error(`not a date-time: ${json.raw}`)
+  return found
+}
+
+/**
+ * A constant for a date-time as the date-time that it means. Without a zone it is in UTC; a number is milliseconds since
+ * 1970. It knows the forms that the generators write.
+ */
+export function instantConstant(json: Json): Json {
+  const text = json.kind === 'number' ? new Date(Number(json.raw)).toISOString() : withAllParts(textOf(json))
+  return { kind: 'text', raw: JSON.stringify(text), text }
+}
+
+function withAllParts(text: string): string {
+  const [date = '', time] = text.split(/[Tt ]/)
+  const day = `${date}${'-01-01'.slice(date.length === 4 ? 0 : date.length === 7 ? 3 : 6)}`
+  if (time === undefined) return `${day}T00:00:00Z`
+  const [, clock = '', fraction = '', zone = ''] = /^([\d:]+)([.,]\d+)?([Zz]|[-+][\d:]+)?$/.exec(time) ?? []
+  return `${day}T${clock}${':00'.repeat(3 - clock.split(':').length)}${fraction.replace(',', '.')}${zone || 'Z'}`
+}
+
+/** Where a name leads to. A field of exactly this name comes first. */
+export function placeOf(name: string, fields: readonly TypedField[]): Place {
+  const field = fields.find(one => one.name === name)
+  if (field) return { ...field, path: [] }
+  const parent = fields
+    .filter(
+      one => one.type === 'json' && name.startsWith(one.name) && /[.[]/.test(name[one.name.length] ?? ''),
+    )
+    .toSorted((one, other) => other.name.length - one.name.length)[0]
+  if (!parent) throw new Error(`there is no field ${name}`)
+  const path: (string | number)[] = []
+  for (const [, quoted, key, index] of name
+    .slice(parent.name.length)
+    .matchAll(/\."(.*?)"(?=[.[]|$)|\.([^.[]+)|\[(\d+)\]/gy))
+    path.push(index === undefined ? (quoted ?? key ?? '') : Number(index))
+  return { name: parent.name, type: 'json', path }
+}
+
+/** @returns undefined for null, and for what isn't there */
+export function valueAt(row: ReadonlyMap<string, Json>, { name, path }: Place): Json | undefined {
+  let value = row.get(name)
+  for (const step of path) {
+    if (value?.kind === 'array') value = typeof step === 'number' ? value.items[step] : undefined
+    else if (value?.kind === 'object') value = typeof step === 'string' ? value.members.get(step) : undefined
+    else return undefined
+  }
+  return value?.kind === 'null' ? undefined : value
+}

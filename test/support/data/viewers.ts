@@ -1,0 +1,75 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { type Service, temporaryFolder } from '../service/service.ts'
+import type { Somebody } from './policies.ts'
+
+/** Those who ask for what only some may read. */
+export interface Viewer {
+  readonly name: string
+  readonly who: Somebody
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The settings of a service that knows groups by network and by login, and lets administrators act for others. */
+export function viewerSettings(t: TestContext): Readonly<Record<string, string>> {
+  const configuration = join(temporaryFolder(t, 'sqlite'), 'carrel.json')
+  const campus = { group: 'Campus', ranges: ['10.0.0.0/8'] }
+  writeFileSync(
+    configuration,
+    JSON.stringify({
+      specialGroups: { ip: [campus], method: [{ group: 'Local', method: 'password' }] },
+    }),
+  )
+  return {
+    CARREL_CONFIG: configuration,
+    CARREL_TRUSTED_PROXIES: '127.0.0.1',
+    CARREL_LOGIN_ON_BEHALF_OF: 'true',
+  }
+}
+
+/** Of a service with the settings above. */
+export async function someViewers(service: Service): Promise<readonly Viewer[]> {
+  await service.storage.accounts.ensureGroups(['A', 'B', 'C'])
+  const bearer = async (email: string) => {
+    const client = service.client()
+    await client.login(email)
+    return { authorization: `Bearer ${client.token}` }
+  }
+  await service.addEperson('a@example.org', { groups: ['A'] })
+  await service.addEperson('ab@example.org', { groups: ['A', 'B'] })
+  await service.addEperson('none@example.org')
+  await service.addEperson('root@example.org', { admin: true, groups: ['C'] })
+  const b = await service.addEperson('b@example.org', { groups: ['B'] })
+  const elsewhere = { 'x-forwarded-for': '192.0.2.7' }
+  const onCampus = { 'x-forwarded-for': '10.1.2.3' }
+  const reader = (...groups: string[]): Somebody => ({
+    administrator: false,
+    loggedIn: true,
+    groups: ['Local', ...groups],
+  })
+  const nobody: Somebody = { administrator: false, loggedIn: false, groups: [] }
+  const root = await bearer('root@example.org')
+  return [
+    { name: 'anonymous', who: nobody, headers: elsewhere },
+    { name: 'anonymous on campus', who: { ...nobody, groups: ['Campus'] }, headers: onCampus },
+    { name: 'in A', who: reader('A'), headers: { ...elsewhere, ...(await bearer('a@example.org')) } },
+    {
+      name: 'in A and B, on campus',
+      who: reader('A', 'B', 'Campus'),
+      headers: { ...onCampus, ...(await bearer('ab@example.org')) },
+    },
+    { name: 'in no group', who: reader(), headers: { ...elsewhere, ...(await bearer('none@example.org')) } },
+    {
+      name: 'administrator',
+      who: { administrator: true, loggedIn: true, groups: [] },
+      headers: { ...elsewhere, ...root },
+    },
+    {
+      // The administrator's rights and special groups are dropped; the address is of the request (B3).
+      name: 'administrator acting as somebody in B, on campus',
+      who: { administrator: false, loggedIn: true, groups: ['B', 'Campus'] },
+      headers: { ...onCampus, ...root, 'x-on-behalf-of': b.uuid },
+    },
+  ]
+}
