@@ -72,6 +72,8 @@ test('every route is in docs/reference/http.md, as METHOD, space and path', asyn
         shown,
         shown.replace('/api/query/v4', '{query_base}'),
         shown.replace(/company$/, '{provider}'),
+        // Hyphens and underscores are alike (Q24).
+        shown.replaceAll('_', '-'),
       ]
       const found = spellings.some(spelling =>
         new RegExp(`\\b${method} ${literally(spelling)}(?![\\w/{-])`).test(text),

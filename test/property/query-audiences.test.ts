@@ -16,7 +16,7 @@ import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
 /**
- * What a query tells a viewer is what a plain reading makes of their own plain lists. Whoever wrote the queries knows
+ * What a query tells a viewer is what a plain reading makes of their own plain lists. Those who wrote the queries know
  * everything that is in the store, and asks for it.
  */
 for (const engine of engines)

@@ -46,7 +46,7 @@ export async function ask(
   }
 }
 
-/** What the lists of these entities show to whoever asks, as the world of a plain reading. */
+/** What the lists of these entities show to those who ask, as the world of a plain reading. */
 export async function worldOf(
   asking: Asking,
   names: readonly string[],
