@@ -42,7 +42,15 @@ async function ofGet(request: FastifyRequest, texts: Bodies): Promise<Parameters
 function ofPost(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {
   const body = request.body as Buffer | undefined
   if (body === undefined || body.length === 0) return none
-  if (isForm(request)) return texts.fields(body, clientOf(request))
+  if (isForm(request)) {
+    // What `curl -d` says of every body.
+    if (body[0] === 0x7b)
+      throw new Problem(
+        'unsupported-media-type',
+        'The body is JSON, but its Content-Type says that it is a form. Send application/json; curl does with --json.',
+      )
+    return texts.fields(body, clientOf(request))
+  }
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? 'application/json'))
     throw new Problem(
       'unsupported-media-type',
