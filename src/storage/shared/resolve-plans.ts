@@ -1,8 +1,9 @@
 import { inUtc } from '../../lib/instants.ts'
-import { parseExact } from '../../lib/json.ts'
+import { exactText, parseExact } from '../../lib/json.ts'
+import { textForm } from '../../lib/sort-keys.ts'
 import type { Entity } from '../../model/entities.ts'
 import { TooMuch } from '../../model/errors.ts'
-import type { Column, Condition, Plan } from '../../model/plan.ts'
+import type { Column, Condition, FieldRef, Plan } from '../../model/plan.ts'
 import type { Listing } from '../entities.ts'
 
 /** Of the rows of a plan that other engines or entities need, so many are held in memory, and so many bytes. */
@@ -38,7 +39,7 @@ async function resolve(where: Condition, outer: Entity, list: List): Promise<Con
     case 'in plan': {
       const { fields, plan, negated } = where
       if (runsInPlace(outer, plan)) return { ...where, plan: await resolvePlans(plan, list) }
-      return { kind: 'in rows', fields, rows: await rowsOf(plan, list), negated }
+      return { kind: 'in rows', fields, rows: await rowsOf(plan, fields, list), negated }
     }
     default:
       return where
@@ -63,15 +64,15 @@ function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean
   )
 }
 
-/** @returns a JSON array of the rows that have no null, each once */
-async function rowsOf(plan: Plan, list: List): Promise<string> {
+/** @returns a JSON array of the rows that the fields can be equal to, each once */
+async function rowsOf(plan: Plan, fields: readonly FieldRef[], list: List): Promise<string> {
   const { shape } = plan
   if (shape.kind !== 'rows') throw new Error('a plan inside a condition lists whole records')
   const { body } = await list({ ...plan, page: { ...plan.page, total: false } })
   const rows = new Set<string>()
   let bytes = 0
   for await (const line of linesOf(body)) {
-    const row = rowIn(line, shape.columns)
+    const row = rowIn(line, shape.columns, fields)
     if (row === undefined || rows.has(row)) continue
     rows.add(row)
     bytes += row.length
@@ -89,12 +90,31 @@ async function* linesOf(body: Listing['body']): AsyncIterable<string> {
     for (const line of decoder.decode(piece).split('\n')) if (line !== '') yield line
 }
 
-/** @returns undefined for a row that has a null */
-function rowIn(line: string, columns: readonly Column[]): string | undefined {
+/**
+ * What an engine gets has the types of the fields that it is compared with, so that JSON's `true` isn't taken for a text.
+ * @returns undefined for a row that has a null, or a value of another kind than the field
+ */
+function rowIn(line: string, columns: readonly Column[], fields: readonly FieldRef[]): string | undefined {
   const row = parseExact(line) as Readonly<Record<string, unknown>>
-  const values = columns.map(({ name, type }) => {
+  const values = columns.map(({ name, type }, at) => {
     const value = row[name] ?? null
-    return type === 'date-time' && typeof value === 'string' ? inUtc(value) : value
+    if (value === null) return null
+    const typed = type === 'text' ? textForm(value) : value
+    if (!mayEqual[fields[at]?.type ?? 'json'](typed)) return null
+    return type === 'date-time' && typeof typed === 'string' ? inUtc(typed) : typed
   })
   return values.includes(null) ? undefined : JSON.stringify(values)
+}
+
+const isNumber = (value: unknown) => typeof value === 'number' || exactText(value) !== undefined
+const isText = (value: unknown) => typeof value === 'string'
+
+/** Whether a field of a type may have such a value. */
+const mayEqual: Readonly<Record<FieldRef['type'], (value: unknown) => boolean>> = {
+  text: isText,
+  integer: isNumber,
+  number: isNumber,
+  boolean: value => typeof value === 'boolean',
+  'date-time': isText,
+  json: () => true,
 }

@@ -1,3 +1,4 @@
+import { textForm } from '../../../lib/sort-keys.ts'
 import { sharedNumbers } from './columns.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn } from './look-up.ts'
@@ -122,6 +123,9 @@ function elementPairs(inner: Translated, outer: Translated, tick: () => void): n
 /** Keys that are equal where the values are: fields of one type by that, others as JSON, by kind and value. */
 function keysOf(field: Translated, other: Pick<Translated, 'type'>): (rank: number) => string {
   const type = orderKind(field) === orderKind(other) ? field.type : 'json'
+  // A field of text may hold other values, which count as their JSON.
+  if (type === 'json' && field.type === 'text')
+    return rank => equalityKey(textForm(valueAt(field.values, rank)))
   if (type === 'json') return rank => equalityKey(valueAt(field.values, rank))
   const order = orderIn({ type, collation: undefined })
   return rank => order.key(valueAt(field.values, rank))

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { list } from '../support/clients/listings.ts'
+import { importText } from '../support/data/imports.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
+import { type Service, startService } from '../support/service/service.ts'
+
+/** A field of text may hold anything, which counts as its JSON; in a field of JSON, `true` is not `"true"`. */
+const values = ['"true"', 'true', '"5"', '5']
+const linesOf = (name: string, written: readonly string[]) =>
+  written.map((value, at) => `{"id":${at},"${name}":${value}}\n`).join('')
+
+async function importWords(service: Pick<Service, 'storage' | 'dataFolder'>, written = values) {
+  const types = new Map([['word', 'text'] as const])
+  await importText(service, linesOf('word', written), { entity: 'words', key: 'id', types })
+}
+
+async function assertKinds(service: Service): Promise<void> {
+  const valuesOf = async (entity: string, field: string, query: unknown) =>
+    (await list(service.client(), entity, { query: query as never })).map(record => record[field])
+  const among = (field: string, other: string, extracted: string) => [
+    'in',
+    field,
+    ['from', other, ['extract', extracted]],
+  ]
+  const ofWords = among('value', 'words', 'word')
+  assert.deepEqual(await valuesOf('things', 'value', ofWords), ['true', '5'])
+  assert.deepEqual(await valuesOf('things', 'value', ['not', ofWords]), [true, 5])
+  const all = ['true', true, '5', 5]
+  const ofThings = among('word', 'things', 'value')
+  assert.deepEqual(await valuesOf('words', 'word', ofThings), all)
+  const onlyOthers = [
+    'in',
+    'word',
+    ['from', 'things', ['extract', 'value', ['in', 'value', ['array', [true, 5]]]]],
+  ]
+  assert.deepEqual(await valuesOf('words', 'word', onlyOthers), [])
+  assert.deepEqual(await valuesOf('words', 'word', ['not', onlyOthers]), all)
+  await importWords(service, ['5', 'true'])
+  assert.deepEqual(await valuesOf('things', 'value', ofWords), ['true', '5'])
+  assert.deepEqual(await valuesOf('words', 'word', ofThings), [5, true])
+}
+
+test('Q20 Q21 a subquery compares text with JSON by kind and value', async t => {
+  const service = await startService(t)
+  await importWords(service)
+  const types = new Map([['value', 'json'] as const])
+  await importText(service, linesOf('value', values), { entity: 'things', key: 'id', types })
+  await assertKinds(service)
+})
+
+testOn('postgres', 'Q20 Q21 a subquery compares text with JSON of a table by kind and value', async t => {
+  const { service } = await withTables(
+    t,
+    `CREATE TABLE things (id integer PRIMARY KEY, value jsonb);
+     INSERT INTO things VALUES ${values.map((value, at) => `(${at}, '${value}')`).join(', ')}`,
+  )
+  await exposeIn(service, 'things')
+  await importWords(service)
+  await assertKinds(service)
+})
