@@ -43,6 +43,7 @@ export function answerProblems({ addresses, challenge }: Parts) {
 /** Nobody has to look into these: they pass, or the code that threw them has logged them. */
 const notOurFault: ReadonlySet<string> = new Set<ProblemCode>([
   'busy',
+  'query-timeout',
   'directory-unavailable',
   'provider-unavailable',
 ])

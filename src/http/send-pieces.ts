@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { signalOf } from './client.ts'
+import { Problem } from './problems.ts'
 
 /** A body in pieces, each in its own memory. */
 export interface Pieces {
@@ -54,10 +55,12 @@ export async function sendPieces(
     if (!gone.aborted) raw.end(after)
   } catch (error) {
     if (!gone.aborted) {
-      reply.log.error(
-        { fault: error instanceof Error ? error.message : String(error) },
-        'a response broke off',
-      )
+      // A client's own time limit is no fault of the service.
+      if (!(error instanceof Problem))
+        reply.log.error(
+          { fault: error instanceof Error ? error.message : String(error) },
+          'a response broke off',
+        )
       raw.socket?.resetAndDestroy()
     }
   } finally {

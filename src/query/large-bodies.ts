@@ -4,7 +4,7 @@ import { createFairQueue } from '../lib/fair-queue.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
 import type { Limits } from '../model/limits.ts'
 
-/** How many requests of a node may have a large body at a time, which takes at most a few MB of memory with all that is made of it. */
+/** How many requests of a node may have a large body at a time. With all that is made of it, it takes a few MB of memory. */
 const maxBodies = 32
 /** How many may wait for that, in all event loops together. Nothing of their bodies is read. */
 const maxWaiting = 1_000
@@ -36,6 +36,10 @@ export function limitLargeBodies(app: FastifyInstance, { loops, measures }: Part
     if (isSmall) return done()
     queue.enter(clientOf(request)).then(leave => {
       const gone = signalOf(request)
+      if (gone.aborted) {
+        leave()
+        return done(gone.reason)
+      }
       const end = () => {
         reply.raw.off('close', end)
         gone.removeEventListener('abort', end)

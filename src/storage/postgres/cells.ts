@@ -129,7 +129,7 @@ export function createDialect({ bind, field, once, mayHaveLineBreaks }: Parts): 
         : kind === 'numeric'
           ? printed(sql)
           : kind === 'number'
-            ? `CASE WHEN ${sql} ~ '[a-z]{3}' THEN '"' || ${sql} || '"' ELSE ${sql} END`
+            ? `CASE WHEN ${sql} ~ '[NI]' THEN '"' || ${sql} || '"' ELSE ${sql} END`
             : `CAST(to_json(${sql}) AS TEXT)`
     return `coalesce(${value}, 'null')`
   }

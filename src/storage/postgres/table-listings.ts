@@ -10,7 +10,6 @@ import { type Explanation, stepsAsJson } from '../shared/explain.ts'
 import { pieceBytes } from '../shared/page-limits.ts'
 import { csvFields, highlightsIn } from '../shared/plan-shape.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
-import { highlightRows } from '../shared/text-search.ts'
 import { compileCount, compilePage, compileShortPage, type TableOf } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { explainStatement } from './explain.ts'
@@ -68,8 +67,16 @@ export function createTableListings({ databases, listings, places, worker, queue
       const rows = isShaped(plan) ? db.unnamedRows : db.rows
       return rows<{ count: number | null; body: string | null }>(sql, ...values)
     })
-    const body = marked(row?.body ?? '', plan, format)
-    return listingOf(plan.page, row?.count ?? null, Buffer.from(body))
+    const body = row?.body ?? ''
+    // With commas between them, rows are marked together.
+    const marked = await markedRows(format === 'ndjson' ? body.split('\n') : [body], plan)
+    return listingOf(plan.page, row?.count ?? null, Buffer.from(marked.join('\n')))
+  }
+
+  /** Rows in which what was found is marked, by the thread for long work. */
+  async function markedRows(rows: readonly string[], plan: Plan): Promise<readonly string[]> {
+    const highlights = highlightsIn(plan)
+    return highlights.length === 0 ? rows : worker().call('highlight', rows, highlights)
   }
 
   /** Runs statements of the client when it is their turn, until they have gone. */
@@ -126,13 +133,15 @@ export function createTableListings({ databases, listings, places, worker, queue
   }
 
   async function* pieces(db: Connection, plan: Plan, format: RecordFormat, close: () => Promise<void>) {
-    const highlights = highlightsIn(plan)
     const fields = csvFields(plan)
     try {
       for (let count = firstFetched; ; ) {
         const rows = await db.rows<{ json: string }>(`FETCH ${count} FROM page`)
         if (rows.length === 0) return
-        const json = rows.map(row => highlightRows(row.json, highlights))
+        const json = await markedRows(
+          rows.map(row => row.json),
+          plan,
+        )
         const piece =
           format === 'csv'
             ? await worker().call('csv', json.join(','), fields)
@@ -150,29 +159,33 @@ export function createTableListings({ databases, listings, places, worker, queue
   return {
     list: (plan, tableOf, format, client) => {
       const list = isShortPage(plan.page, format) ? listShort : listLong
-      return withReplicaFallback(databases(plan), database => list(database, plan, tableOf, format, client))
+      return whileThere(client, () =>
+        withReplicaFallback(databases(plan), database => list(database, plan, tableOf, format, client)),
+      )
     },
     explain: (plan, tableOf, client, runs) => {
       const statement = compilePage(plan, tableOf)
-      return withReplicaFallback(databases(plan), async database =>
-        stepsAsJson(
-          plan,
-          statement.sql,
-          await inTurn(database, client, db => explainStatement(db, statement, runs)),
+      return whileThere(client, () =>
+        withReplicaFallback(databases(plan), async database =>
+          stepsAsJson(
+            plan,
+            statement.sql,
+            await inTurn(database, client, db => explainStatement(db, statement, runs)),
+          ),
         ),
       )
     },
   }
 }
 
-/** @param body of a short page */
-function marked(body: string, plan: Plan, format: RecordFormat): string {
-  const highlights = highlightsIn(plan)
-  if (highlights.length === 0 || format !== 'ndjson') return highlightRows(body, highlights)
-  return body
-    .split('\n')
-    .map(row => highlightRows(row, highlights))
-    .join('\n')
+/** What is cancelled fails for the reason for which it was. */
+async function whileThere<T>({ signal }: Client, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const gone = signal()
+    throw gone.aborted ? gone.reason : error
+  }
 }
 
 /** Whether the client has asked for an order or anything else that makes the statement one of very many. */

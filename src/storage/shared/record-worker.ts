@@ -4,6 +4,7 @@ import { lowerPriority, serveThread } from '../../threads/thread.ts'
 import { recordWork } from './records/work.ts'
 import { sortRecords } from './sort-records.ts'
 import { limitStatements } from './statement-limits.ts'
+import { type Highlighted, highlightRows } from './text-search.ts'
 
 /** Long-running work on records, off the thread that answers requests. */
 lowerPriority(10)
@@ -18,6 +19,10 @@ const handlers = {
       ranks.map(([column, descending]) => ({ ranks: column, descending })),
     )
   },
+
+  /** @param rows each or some of them, joined by commas */
+  highlight: (rows: readonly string[], columns: readonly Highlighted[]) =>
+    rows.map(row => highlightRows(row, columns)),
 
   /** @param json records joined by commas */
   csv(json: string, fields: readonly Field[]) {

@@ -133,10 +133,13 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
     visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
 
   async function explain(given: Plan, viewer: Viewer, client: Client, runs: boolean) {
-    if (given.entity.source.kind === 'records')
-      return explanationOf('records', given, viewer, await records.explain(given as RecordPlan, client, runs))
+    const listInner = (inner: Plan) => list(inner, viewer, 'ndjson', client)
+    if (given.entity.source.kind === 'records') {
+      const plan = runs ? await resolvePlans(given, listInner) : given
+      return explanationOf('records', given, viewer, await records.explain(plan as RecordPlan, client, runs))
+    }
     if (viewer.kind !== 'administrator') return explanationOf('sqlite', given, viewer, undefined)
-    const plan = await resolvePlans(given, runs ? inner => list(inner, viewer, 'ndjson', client) : noRows)
+    const plan = await resolvePlans(given, runs ? listInner : noRows)
     return explanationOf('sqlite', given, viewer, await tables.explain(plan, visibleTo(viewer), client, runs))
   }
 
