@@ -23,7 +23,15 @@ export type Shown = Column & Pick<Chosen, 'isSortable' | 'node'>
 /** The columns of `extract`: a list, or one alone; `[]` are all fields. */
 export function readColumns(node: Node, scope: Scope): readonly Shown[] {
   const nameFor = uniqueNames()
-  return chosen(node, scope).map(one => ({ ...one, name: nameFor(one.name) }))
+  const shown = new Map<string, number>()
+  return chosen(node, scope).map(one => {
+    const value = JSON.stringify(one.value)
+    const times = (shown.get(value) ?? 0) + 1
+    shown.set(value, times)
+    if (times > most.times)
+      throw wrong(one.node, `${quote(one.name)} is shown more than ${most.times} times.`)
+    return { ...one, name: nameFor(one.name) }
+  })
 }
 
 export const allColumns = (node: Node, scope: Scope): readonly Chosen[] =>
@@ -36,6 +44,12 @@ function chosen(node: Node, scope: Scope): readonly Chosen[] {
     throw wrong(
       node,
       `extract shows at most ${most.columns.toLocaleString('en')} columns, not ${node.items.length}.`,
+    )
+  const functions = node.items.filter(item => item.kind === 'array')
+  if (functions.length > most.functions)
+    throw wrong(
+      functions[most.functions] ?? node,
+      `extract shows at most ${most.functions} functions, not ${functions.length}.`,
     )
   return node.items.map(item => columnOf(item, scope))
 }

@@ -4,7 +4,7 @@ import type { Constant } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, typeNames } from './fields.ts'
 import { instantAt, readInstant } from './instants.ts'
-import type { Scope } from './scope.ts'
+import { most, type Scope } from './scope.ts'
 import { described, wrong } from './wrong.ts'
 
 /**
@@ -91,7 +91,13 @@ function jsonConstant(node: Node, scope: Scope): Constant {
   if (node.kind === 'text') return textConstant(node, scope)
   if (node.kind === 'number') return numberConstant(node)
   if (node.kind === 'boolean') return { kind: 'boolean', value: node.value }
-  return { kind: 'json', json: canonicalJson(node, scope) }
+  const json = canonicalJson(node, scope)
+  if (json.length > most.json)
+    throw wrong(
+      node,
+      `A value of JSON has at most ${most.json.toLocaleString('en')} characters. Ask for some of its members.`,
+    )
+  return { kind: 'json', json }
 }
 
 /** No deeper than the readers allow. */

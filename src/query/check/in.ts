@@ -64,8 +64,11 @@ function inArray(node: ArrayNode, fields: readonly Subject[], negated: boolean, 
     throw wrong(more ?? list ?? node, 'array takes one list of values. Write ["array", [value, …]].', {
       form: '["array", [value, …]]',
     })
-  if (list.items.length > most.values)
-    throw wrong(list, `in takes at most ${most.values.toLocaleString('en')} values.`, { most: most.values })
+  const mostValues = scope.entity === null ? most.valuesOfRows : most.values
+  if (list.items.length > mostValues)
+    throw wrong(list, `in takes at most ${mostValues.toLocaleString('en')} values here.`, {
+      most: mostValues,
+    })
   const [field] = fields
   if (field && fields.length === 1) {
     countLeaves(node, scope)

@@ -12,6 +12,8 @@ import { described, operatorOf, wrong } from './wrong.ts'
 /** The scope of a subquery. @throws QueryError if it is nested too deep */
 export function innerScope(entity: Entity, node: Node, { shared, depth }: Scope): Scope {
   if (depth >= most.subqueries) throw wrong(node, `Subqueries are nested at most ${most.subqueries} deep.`)
+  if (--shared.plansLeft < 0)
+    throw wrong(node, `A query has at most ${most.plans} subqueries.`, { most: most.plans })
   return entityScope(entity, shared, depth + 1)
 }
 

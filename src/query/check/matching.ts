@@ -75,6 +75,9 @@ export function pathMatches(node: ArrayNode, negated: boolean, scope: Scope): Ch
   return { kind: 'path matches', field: ref, elements, negated }
 }
 
+/** To search a field for words costs as much as so many comparisons. */
+const costOfSearch = 5
+
 /** `["match", field | [field, …] | "*", "words"]` */
 export function textMatches(node: ArrayNode, negated: boolean, scope: Scope): Checked {
   requireCount(node, 2, '["match", field, "words"]')
@@ -82,7 +85,7 @@ export function textMatches(node: ArrayNode, negated: boolean, scope: Scope): Ch
     throw wrong(node, `${scope.plainFor} can't search for words with match. Use ~.`)
   const [, where = node, text = node] = node.items
   const fields = searched(where, scope).map(({ ref }) => ref)
-  countLeaves(node, scope, fields.length)
+  countLeaves(node, scope, fields.length * costOfSearch)
   if (text.kind !== 'text')
     throw wrong(
       text,

@@ -9,9 +9,20 @@ export const most = {
   expressions: 100,
   expressionText: 20_000,
   searched: 1_000,
+  /** In each other. */
   subqueries: 10,
+  /** Altogether. PostgreSQL takes seconds to plan 500 of them. */
+  plans: 100,
   values: 50_000,
+  /** Of a list in `having`, which is compared group by group. */
+  valuesOfRows: 1_000,
+  /** The length of a value of JSON. */
+  json: 10_000,
   columns: 1_000,
+  /** Among the columns. PostgreSQL takes seconds to plan 1,000 of them. */
+  functions: 100,
+  /** That the same value is shown: a row can't be much larger than its record. */
+  times: 10,
   fields: 100,
   orders: 100,
 } as const
@@ -24,6 +35,8 @@ export interface Shared {
   readonly condition: (node: Node, negated: boolean, scope: Scope) => Checked
   /** How many more comparisons the query may have. */
   leavesLeft: number
+  /** How many more subqueries. */
+  plansLeft: number
   /** How many more characters of regular expressions, which take longer to read than anything else. */
   expressionTextLeft: number
 }
@@ -57,6 +70,7 @@ export interface Match {
 export const sharedBy = (parts: Pick<Shared, 'entities' | 'mayRead' | 'condition'>): Shared => ({
   ...parts,
   leavesLeft: most.leaves,
+  plansLeft: most.plans,
   expressionTextLeft: most.expressionText,
 })
 

@@ -1,6 +1,7 @@
 import type { Counter } from '../../lib/counter.ts'
 import type { Client, FairQueue } from '../../lib/fair-queue.ts'
 import type { Page } from '../../model/entities.ts'
+import { TooMuch } from '../../model/errors.ts'
 import type { Plan } from '../../model/plan.ts'
 import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { isShortPage } from '../../model/short-pages.ts'
@@ -12,6 +13,7 @@ import { csvFields, highlightsIn } from '../shared/plan-shape.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import { compileCount, compilePage, compileShortPage, type TableOf } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
+import { codeOf } from './errors.ts'
 import { explainStatement } from './explain.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
@@ -159,13 +161,13 @@ export function createTableListings({ databases, listings, places, worker, queue
   return {
     list: (plan, tableOf, format, client) => {
       const list = isShortPage(plan.page, format) ? listShort : listLong
-      return whileThere(client, () =>
+      return whileThere(plan, client, () =>
         withReplicaFallback(databases(plan), database => list(database, plan, tableOf, format, client)),
       )
     },
     explain: (plan, tableOf, client, runs) => {
       const statement = compilePage(plan, tableOf)
-      return whileThere(client, () =>
+      return whileThere(plan, client, () =>
         withReplicaFallback(databases(plan), async database =>
           stepsAsJson(
             plan,
@@ -178,13 +180,17 @@ export function createTableListings({ databases, listings, places, worker, queue
   }
 }
 
-/** What is cancelled fails for the reason for which it was. */
-async function whileThere<T>({ signal }: Client, work: () => Promise<T>): Promise<T> {
+/** What is cancelled fails for the reason for which it was. @throws TooMuch for what PostgreSQL can't plan */
+async function whileThere<T>(plan: Plan, { signal }: Client, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     const gone = signal()
-    throw gone.aborted ? gone.reason : error
+    if (gone.aborted) throw gone.reason
+    // Appendix A, class 54: too many columns, or a statement that is too complex.
+    throw isShaped(plan) && codeOf(error)?.startsWith('54')
+      ? new TooMuch('That is more than PostgreSQL can do at once. Ask for fewer columns or comparisons.')
+      : error
   }
 }
 

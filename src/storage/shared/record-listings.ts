@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { separators } from '../../model/record-format.ts'
@@ -15,6 +16,10 @@ import type { RecordCache } from './version-cache.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024
+
+/** Rows are made on this thread of so much JSON, and of so many columns, which takes about a millisecond. */
+const quickLength = 65_536
+const quickColumns = 50
 
 export interface RecordListings {
   list(plan: RecordPlan, format: RecordFormat, client: Client): Promise<Listing>
@@ -46,10 +51,21 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
     return undefined
   }
 
-  function shortBody({ entity, shape }: RecordPlan, numbers: RecordNumbers, format: RecordFormat) {
+  function shortBody(
+    { entity, shape }: RecordPlan,
+    numbers: RecordNumbers,
+    format: RecordFormat,
+    client: Client,
+  ) {
     if (shape.kind === 'records') return shortRecords(entity, numbers, separators[format])
     const columns = scalarColumns(shape)
-    const rows = (json: Uint8Array) => pieceOf(Buffer.from(json).toString(), format, [], columns)
+    const isQuick = columns.length <= quickColumns && columns.every(({ value }) => value.kind === 'field')
+    const rows = (json: Uint8Array): Awaitable<Uint8Array> => {
+      const text = Buffer.from(json).toString()
+      return isQuick && text.length <= quickLength
+        ? pieceOf(text, format, [], columns)
+        : source.inTurn(client, work => work.call('piece', text, format, [], columns))
+    }
     const records = shortRecords(entity, numbers, ',')
     return records instanceof Promise ? records.then(rows) : rows(records)
   }
@@ -115,7 +131,7 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
         return { ...counts, body: longBody(plan, from, end, step, format, client) }
       const ordered = matching ?? orders.of(plan, client)
       const sorted = ordered instanceof Promise ? await ordered : ordered
-      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format)
+      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format, client)
       return { ...counts, body: body instanceof Promise ? await body : body }
     },
     explain: async (plan, client, runs) => {

@@ -26,6 +26,25 @@ test('Q26 subqueries are nested at most 10 deep', () => {
   assert.deepEqual(at, { pointer: '/2'.repeat(10) })
 })
 
+test('Q26 a query has at most 100 subqueries, side by side and in each other', () => {
+  const many = (count: number) => ['or', ...Array(count).fill(['subquery', 'facts', ['=', 'name', 'x']])]
+  assert.ok(ask(many(100), { entity: 'facts' }))
+  assert.match(mistake(() => ask(many(101), { entity: 'facts' })).message, /at most 100 subqueries/)
+})
+
+test('Q26 what is compared group by group, and values of JSON, have lower bounds', () => {
+  const having = (count: number) => [
+    'extract',
+    [['function', 'count']],
+    ['having', ['in', 'count', ['array', Array.from({ length: count }, (_, n) => n)]]],
+  ]
+  assert.ok(ask(having(1_000)))
+  assert.match(mistake(() => ask(having(1_001))).message, /at most 1,000 values/)
+  const json = (length: number) => ['=', 'data', ['x'.repeat(length - 4)]]
+  assert.ok(ask(json(10_000)))
+  assert.match(mistake(() => ask(json(10_001))).message, /at most 10,000 characters/)
+})
+
 test('Q26 in takes at most 50,000 values', () => {
   const at = { pointer: '' }
   const text = (value: string): Node => ({ kind: 'text', text: value, at })
@@ -45,6 +64,11 @@ test('Q26 in takes at most 50,000 values', () => {
 test('Q26 columns, groups and the fields of a subquery have bounds', () => {
   const many = (count: number) => Array<string>(count).fill('name')
   assert.match(mistake(() => ask(['extract', many(1_001)])).message, /at most 1,000 columns/)
+  assert.ok(ask(['extract', many(10)]))
+  assert.match(mistake(() => ask(['extract', many(11)])).message, /"name" is shown more than 10 times/)
+  const functions = Array.from({ length: 101 }, (_, n) => ['function', 'sum', `data.x${n}`])
+  assert.ok(ask(['extract', functions.slice(1)]))
+  assert.match(mistake(() => ask(['extract', functions])).message, /at most 100 functions/)
   assert.match(
     mistake(() => ask(['extract', 'name', ['group_by', ...many(101)]])).message,
     /at most 100 fields/,
