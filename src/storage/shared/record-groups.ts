@@ -107,7 +107,9 @@ function taskOf({ shape, page }: GroupPlan, needs: Needs): Omit<GroupTask, 'coun
   const columns = shape.columns.map(({ name, type, value }): GroupColumn => {
     if (value.kind !== 'aggregate') return { name, type, value: groupOf(value) }
     const { field } = value
-    const facts = field && needs.add(field, { values: !/^count/.test(value.name) })
+    // Values of JSON may be equal though they are not the same.
+    const isCounted = value.name === 'count' || (value.name === 'count_distinct' && field?.type !== 'json')
+    const facts = field && needs.add(field, { values: !isCounted })
     return { name, type, value: { kind: 'aggregate', name: value.name, facts } }
   })
   return {

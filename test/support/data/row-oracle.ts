@@ -12,6 +12,17 @@ export function rowsOf(plan: Plan, records: readonly PlainRecord[]): PlainRecord
   const found = where ? records.filter(record => matches(where, record, innerRows(records))) : records
   const isAggregate = shape.columns.some(({ value }) => value.kind === 'aggregate')
   const isGrouped = shape.groups !== null || isAggregate
+  /** Of objects that differ in the order of their members, the one whose JSON comes first stands for all. */
+  const read = (scalar: Scalar, record: PlainRecord) => {
+    const value = written(scalar, record)
+    const isMerged = (isGrouped || shape.distinct) && typeof value === 'object' && value !== null
+    return isMerged
+      ? firstOf(
+          value,
+          records.map(one => written(scalar, one)),
+        )
+      : value
+  }
   const groups = isGrouped
     ? grouped(shape.groups ?? [], found, shape.groups === null)
     : found.map(record => [record])
@@ -73,14 +84,25 @@ const object = ({ columns }: Rows, row: Row): PlainRecord =>
 
 const typeOf = (scalar: Scalar) => ('field' in scalar ? scalar.field.type : 'text')
 
-function read(scalar: Scalar, record: PlainRecord): unknown {
+const firstOf = (value: unknown, all: readonly unknown[]) =>
+  all.filter(one => same('json', one, value)).toSorted((one, other) => compareNullable('json', one, other))[0]
+
+function written(scalar: Scalar, record: PlainRecord): unknown {
   if (scalar.kind !== 'field') throw new Error('the oracle reads only fields')
   return valueIn(record, scalar.field)
 }
 
-/** Values are equal where they compare as equal. */
+/** Values are equal where they compare as equal, and objects in any order of their members. */
 function same(type: ReturnType<typeof typeOf>, one: unknown, other: unknown): boolean {
+  if (type === 'json') return JSON.stringify(inOrder(one)) === JSON.stringify(inOrder(other))
   return compareNullable(type, one, other) === 0
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, inOrder(member)] as const)
+  return Object.fromEntries(members.toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 function compareNullable(type: ReturnType<typeof typeOf>, one: unknown, other: unknown): number {
@@ -93,7 +115,9 @@ function grouped(by: readonly Scalar[], records: readonly PlainRecord[], isOne: 
   const groups: PlainRecord[][] = []
   for (const record of records) {
     const group = groups.find(([first]) =>
-      by.every(scalar => same(typeOf(scalar), read(scalar, first as PlainRecord), read(scalar, record))),
+      by.every(scalar =>
+        same(typeOf(scalar), written(scalar, first as PlainRecord), written(scalar, record)),
+      ),
     )
     if (group) group.push(record)
     else groups.push([record])
@@ -114,7 +138,7 @@ function aggregate({ name, field }: Aggregate, group: readonly PlainRecord[]): u
   const values = group.map(record => valueIn(record, field)).filter(value => value !== null)
   if (name === 'count') return values.length
   const sorted = values.toSorted((one, other) => compareNullable(field.type, one, other))
-  const distinct = sorted.filter((one, at) => at === 0 || !same(field.type, sorted[at - 1], one))
+  const distinct = sorted.filter((one, at) => sorted.findIndex(other => same(field.type, other, one)) === at)
   if (name === 'count_distinct') return distinct.length
   const counted = field.type === 'json' ? sorted.filter(value => typeof value === 'number') : sorted
   if (counted.length === 0) return null

@@ -4,6 +4,7 @@ import { sortNumbers } from '../sort-records.ts'
 import { aggregate, type Result } from './aggregates.ts'
 import type { ColumnRef } from './column-ref.ts'
 import { sharedNumbers } from './columns.ts'
+import { withEqualRanks } from './equal-ranks.ts'
 import { countIn, groupBy, maxGroups, tooManyGroups } from './groups.ts'
 import type { FieldFacts } from './leaves.ts'
 import { type RowColumn, rowTest } from './row-tests.ts'
@@ -47,7 +48,7 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   const { count, columns, distinct } = task
   const facts = task.facts.map(one => openFacts(one, count, null))
   const at = (place: number) => facts[place] as FieldFacts
-  const keys = (task.groups ?? []).map(at)
+  const keys = (task.groups ?? []).map(place => withEqualRanks(at(place), tick))
   const numbers = task.selection ? numbersIn(openSelection(task.selection), count) : undefined
   const grouping = groupBy(
     keys.map(({ column }) => column),
@@ -58,19 +59,24 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   tick()
   const groups = { ...grouping, numbers, counts: countIn(grouping) }
   const keyResults = keys.map((key, place) => keyResult(key, id => grouping.rankOf(place, id)))
+  const factsFor = ({ name, facts }: Extract<GroupColumn['value'], { kind: 'aggregate' }>) => {
+    if (facts === null) return undefined
+    return name === 'count_distinct' ? withEqualRanks(at(facts), tick) : at(facts)
+  }
   const results = columns.map(({ value }) =>
     value.kind === 'group'
       ? (keyResults[value.at] as Result)
-      : aggregate(value.name, value.facts === null ? undefined : at(value.facts), groups, tick),
+      : aggregate(value.name, factsFor(value), groups, tick),
   )
+  /** The least and the greatest text of a field have its order, too. */
+  const collationOf = (type: FieldType, value: GroupColumn['value']) => {
+    if (value.kind === 'group') return keys[value.at]?.collation
+    return type === 'text' && value.facts !== null ? at(value.facts).collation : undefined
+  }
   let ids = task.groups === null ? Uint32Array.of(0) : idsIn(groups.counts)
   if (task.having) {
     const described = columns.map(
-      ({ name, type, value }): RowColumn => ({
-        name,
-        type,
-        collation: value.kind === 'group' ? keys[value.at]?.collation : undefined,
-      }),
+      ({ name, type, value }): RowColumn => ({ name, type, collation: collationOf(type, value) }),
     )
     const test = rowTest(task.having, described)
     ids = ids.filter(id => test(place => results[place]?.json(id) ?? 'null'))
