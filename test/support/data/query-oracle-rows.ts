@@ -63,12 +63,14 @@ export function answerOf(
   const body = isFrom
     ? rest.find(one => !['limit', 'offset', 'order_by'].includes(operatorOf(one) ?? ''))
     : query
-  const rows = madeRows(world, knownEntity(world, name), body ?? undefined)
   const order: readonly Entry[] =
     page.order?.map(one => ({
       by: textNode(one.field),
       descending: one.order?.toLowerCase() === 'desc',
     })) ?? partsOf(partsOf(clause('order_by'))[1]).map(entryOf)
+  const known = knownEntity(world, name)
+  const isPlain = order.every(({ by }) => known.fields.some(field => field.name === textOf(by)))
+  const rows = madeRows(world, known, body ?? undefined, isPlain)
   const sorted = rows.toSorted((one, other) => compareRows(one, other, order))
   const number = (operator: string) => {
     const value = partsOf(clause(operator))[1]
@@ -146,7 +148,8 @@ class Ranked extends Map<string, Json> {
   }
 }
 
-function madeRows(world: World, entity: KnownEntity, body: Json | undefined): Made[] {
+/** @param isPlain whether the order is one of fields */
+function madeRows(world: World, entity: KnownEntity, body: Json | undefined, isPlain: boolean): Made[] {
   const { fields, name } = entity
   const isExtract = operatorOf(body) === 'extract'
   const [, chosen, ...rest] = isExtract ? partsOf(body) : []
@@ -159,13 +162,11 @@ function madeRows(world: World, entity: KnownEntity, body: Json | undefined): Ma
   const records = entity.records.flatMap(({ members }) =>
     test(members) === true ? [new Ranked(members, rank(members))] : [],
   )
-  if (
-    !chosen ||
-    (partsOf(chosen).length === 0 && chosen.kind === 'array' && rest.every(one => one === where))
-  )
-    return records.map(record => wholeRecord(record, entity))
-
-  const sources = columnsOf(chosen, entity)
+  const isAll =
+    !chosen || (partsOf(chosen).length === 0 && chosen.kind === 'array' && rest.every(one => one === where))
+  if (isAll && isPlain) return records.map(record => wholeRecord(record, entity))
+  // Sorted by something else than fields, they have all fields: what is missing is null.
+  const sources = columnsOf(chosen ?? { kind: 'array', raw: '[]', items: [] }, entity)
   const groups = clause('group_by') ? partsOf(clause('group_by')).slice(1) : undefined
   const isGrouped = groups !== undefined || sources.some(([, source]) => source.isAggregate)
   const isDistinct = clause('distinct') !== undefined
