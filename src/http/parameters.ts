@@ -73,7 +73,9 @@ export function badParameter(
   detail: string,
   members: Readonly<Record<string, unknown>> = {},
 ): Problem {
-  return new Problem('bad-parameter', detail, { members: { parameter, value: shorten(value), ...members } })
+  return new Problem('bad-parameter', detail, {
+    members: { parameter: shorten(parameter), value: shorten(value), ...members },
+  })
 }
 
 /** The one value of a parameter. @throws Problem 400 if it is given more than once */

@@ -5,7 +5,7 @@ import type { Entity } from '../model/entities.ts'
 import { listOf, type Plan } from '../model/plan.ts'
 import { type Context, check } from './check/check.ts'
 import { markerOf } from './language/marker.ts'
-import { type Node, QueryError } from './language/node.ts'
+import { type Node, type Place, QueryError } from './language/node.ts'
 import { readAst } from './language/read-ast.ts'
 import { readPql } from './language/read-pql.ts'
 import { type Asked, orderOf, pageOf, type Sortable } from './parse.ts'
@@ -97,7 +97,14 @@ export function telling<T>(query: string, work: () => T): T {
   }
 }
 
-function problemOf({ message, at, members }: QueryError, query: string): Problem {
+/** Keys of objects are parts of pointers, and may be long. */
+const maxPointer = 1_000
+
+const shortened = (at: Place): Place =>
+  'pointer' in at && at.pointer.length > maxPointer ? { pointer: `${at.pointer.slice(0, maxPointer)}…` } : at
+
+function problemOf({ message, at: exactly, members }: QueryError, query: string): Problem {
+  const at = shortened(exactly)
   // The reader of PQL says the place itself.
   const isSaid = /^Line \d+, column \d+:/.test(message)
   const place =

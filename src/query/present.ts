@@ -140,8 +140,8 @@ async function whole({ before, after, empty, piece }: Framing, records: Uint8Arr
   return Buffer.concat([Buffer.from(before), await piece(records), Buffer.from(after)])
 }
 
-/** So that links stay shorter than what servers take. */
-const maxAskedLength = 8_000
+/** There are up to four links, and many clients and proxies take no more than 16 kB of headers. */
+const maxAskedLength = 3_000
 
 /** What links repeat besides the page itself, encoded; undefined: too much. */
 export function askedParameters(
