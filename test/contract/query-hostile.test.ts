@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
 import { listPath, queryPath } from '../support/clients/listings.ts'
 import { until } from '../support/data/imports.ts'
 import { addItem } from '../support/data/repository.ts'
@@ -186,6 +187,50 @@ test('Q14 a problem repeats little of what was sent, however long it is', async 
   const base = await post(service, '', { query: `things { name = ${long}` })
   assert.equal(base.status, 400)
   assert.ok(base.body.length < 5_000)
+})
+
+test('Q14 Q26 a query can’t tell an entity that may not be read from one that doesn’t exist', async t => {
+  const service = await withThings(t)
+  await service.addRecords('zzzzz', 'id', [{ id: 1, things: 2 }], 'admin')
+  const { entities } = service.storage
+  const relation = { fields: ['things'], to: { entity: 'things', fields: ['id'] } }
+  assert.ok(await entities.describe('zzzzz', { relate: relation }, commandEvent('entity.relate')))
+  const condition = ['=', 'id', 1]
+  const queries = (name: string): Readonly<Record<string, readonly unknown[]>> => ({
+    '': [
+      ['from', name],
+      ['from', name, condition],
+      ['from', 'things', ['subquery', name, condition]],
+      `${name} { }`,
+      `things { ${name} { id = 1 } }`,
+      `things { id in ${name}[id] { } }`,
+    ],
+    things: [
+      ['subquery', name, condition],
+      ['subquery', name, ['=', 'nothing', 1]],
+      ['in', 'id', ['from', name, ['extract', 'id']]],
+      ['in', 'id', ['from', name, ['extract', 'nothing']]],
+      ['in', 'id', ['extract', 'id', [`select_${name}`]]],
+      ['not', ['or', ['in', ['id'], ['extract', ['id'], [`select_${name}`, condition]]]]],
+      ['in', 'id', ['from', 'things', ['extract', 'id', ['subquery', name, condition]]]],
+      ['subquery', 'items', condition],
+      ['from', name],
+    ],
+  })
+  const told = async (name: string) => {
+    const answers: string[] = []
+    for (const [entity, all] of Object.entries(queries(name)))
+      for (const query of all)
+        for (const explain of [undefined, 'plan']) {
+          const { status, body } = await post(service, entity, { query, explain })
+          assert.equal(status, 400, body)
+          answers.push(body.replaceAll(name, '…'))
+        }
+    return answers
+  }
+  assert.deepEqual(await told('zzzzz'), await told('qqqqq'))
+  const listed = await (await fetch(`${service.address}${queryPath}`)).text()
+  assert.ok(!listed.includes('zzzzz'), listed)
 })
 
 const megabyte = 1_000_000
