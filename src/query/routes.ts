@@ -11,13 +11,14 @@ import type { Threads } from '../threads/threads.ts'
 import { createAnswers } from './answer.ts'
 import { belowEntityRoutes } from './below-entity.ts'
 import { describeEntities } from './describe.ts'
-import { givenBy, isAllInAddress, maxQueryBody } from './given.ts'
+import { givenBy, isAllInAddress } from './given.ts'
 import { knownTo } from './known.ts'
 import { limitLargeBodies } from './large-bodies.ts'
 import { createLongTexts } from './long-texts.ts'
 import { parseAsked, parseBoolean } from './parse.ts'
 import { eventCountRoutes } from './puppetdb/events.ts'
 import { factNameRoutes } from './puppetdb/fact-names.ts'
+import { queryRoute } from './query-route.ts'
 import { mayReadEntity } from './readable.ts'
 
 interface Parts {
@@ -37,43 +38,33 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   limitLargeBodies(app, { loops: limits.loops, measures: measures.queue('large bodies') })
   const answers = createAnswers({ ...parts, texts })
 
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/',
-    bodyLimit: maxQueryBody,
-    handler: async (request, reply) => {
-      const given = await givenBy(request, texts)
-      const onlyAst = given.values.get('ast_only')
-      const asked = parseAsked(given, ['ast_only'])
-      const { query } = asked
-      if (query === undefined) {
-        refuseOthers(given)
-        return describeEntities(await entities.all(), request.caller, addresses)
-      }
-      if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
-        return reply.type('application/json').send(Buffer.from(await texts.ast(query, clientOf(request))))
-      return answers.answer(request, reply, addresses.query, async () => {
-        const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity.read)
-        const known = { entities: await entities.all(), entity: null, mayRead }
-        return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
-      })
-    },
+  queryRoute(app, '/', async (request, reply) => {
+    const given = await givenBy(request, texts)
+    const onlyAst = given.values.get('ast_only')
+    const asked = parseAsked(given, ['ast_only'])
+    const { query } = asked
+    if (query === undefined) {
+      refuseOthers(given)
+      return describeEntities(await entities.all(), request.caller, addresses)
+    }
+    if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
+      return reply.type('application/json').send(Buffer.from(await texts.ast(query, clientOf(request))))
+    return answers.answer(request, reply, addresses.query, async () => {
+      const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity.read)
+      const known = { entities: await entities.all(), entity: null, mayRead }
+      return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
+    })
   })
 
-  app.route<{ Params: { entity: string } }>({
-    method: ['GET', 'POST'],
-    url: '/:entity',
-    bodyLimit: maxQueryBody,
-    handler: async (request, reply) => {
-      const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
-      const { entity: name } = request.params
-      return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
-        // Who may not read the entity isn't told what is wrong with the parameters.
-        const known = await knownTo(entities, request, name)
-        const asked = parseAsked(given)
-        return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
-      })
-    },
+  queryRoute(app, '/:entity', async (request, reply) => {
+    const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
+    const { entity: name } = request.params as { readonly entity: string }
+    return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
+      // Who may not read the entity isn't told what is wrong with the parameters.
+      const known = await knownTo(entities, request, name)
+      const asked = parseAsked(given)
+      return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
+    })
   })
 
   factNameRoutes(app, { entities, answers, texts, address: `${addresses.query}/fact-names` })

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badParameter, commaList, quote, singleParameters, suggestion } from '../../http/parameters.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { TooMuch } from '../../model/errors.ts'
@@ -6,10 +6,11 @@ import { viewerOf } from '../../model/viewer.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Answers } from '../answer.ts'
 import { type Json, nodeOf } from '../build-ast.ts'
-import { givenBy, maxQueryBody } from '../given.ts'
+import { givenBy } from '../given.ts'
 import { knownTo } from '../known.ts'
 import type { LongTexts } from '../long-texts.ts'
 import { type Asked, parseAsked } from '../parse.ts'
+import { queryRoute } from '../query-route.ts'
 import { bytesOf } from '../records-in.ts'
 import { type CountedRows, type Counting, eventOrder, type Subject, subjects } from './count-events.ts'
 import { countsFilter } from './counts-filter.ts'
@@ -84,32 +85,22 @@ export function eventCountRoutes(app: FastifyInstance, { entities, answers, text
     return { asked, result }
   }
 
-  const counts: RouteOptions = {
-    method: ['GET', 'POST'],
-    url: '/event-counts',
-    bodyLimit: maxQueryBody,
-    handler: async (request, reply) => {
-      const { asked, result } = await counted(request, reply, (rows, counting, client) =>
-        texts.eventCounts(rows, counting, client),
-      )
-      if (asked.total) reply.header('x-records', String(result.total))
-      return reply.type('application/json').send(Buffer.from(result.json))
-    },
+  const counts = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { asked, result } = await counted(request, reply, (rows, counting, client) =>
+      texts.eventCounts(rows, counting, client),
+    )
+    if (asked.total) reply.header('x-records', String(result.total))
+    return reply.type('application/json').send(Buffer.from(result.json))
   }
-  const aggregates: RouteOptions = {
-    method: ['GET', 'POST'],
-    url: '/aggregate-event-counts',
-    bodyLimit: maxQueryBody,
-    handler: async (request, reply) => {
-      const { result } = await counted(request, reply, (rows, counting, client) =>
-        texts.aggregateEventCounts(rows, counting, client),
-      )
-      return reply.type('application/json').send(Buffer.from(result))
-    },
+  const aggregates = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { result } = await counted(request, reply, (rows, counting, client) =>
+      texts.aggregateEventCounts(rows, counting, client),
+    )
+    return reply.type('application/json').send(Buffer.from(result))
   }
-  for (const route of [counts, aggregates]) {
-    app.route(route)
-    app.route({ ...route, url: route.url.replaceAll('-', '_') })
+  for (const separator of ['-', '_']) {
+    queryRoute(app, ['/event', 'counts'].join(separator), counts)
+    queryRoute(app, ['/aggregate', 'event', 'counts'].join(separator), aggregates)
   }
 }
 

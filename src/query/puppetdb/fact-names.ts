@@ -1,13 +1,14 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../http/problems.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Answers } from '../answer.ts'
 import { nodeOf } from '../build-ast.ts'
-import { givenBy, maxQueryBody } from '../given.ts'
+import { givenBy } from '../given.ts'
 import { knownTo } from '../known.ts'
 import type { LongTexts } from '../long-texts.ts'
 import { parseAsked } from '../parse.ts'
 import { planOf } from '../plan.ts'
+import { queryRoute } from '../query-route.ts'
 
 interface Parts {
   readonly entities: Entities
@@ -18,37 +19,31 @@ interface Parts {
 
 /** `/fact-names`, the names of all facts, as texts (Q24): of an entity `facts` with a field `name`. */
 export function factNameRoutes(app: FastifyInstance, { entities, answers, texts, address }: Parts): void {
-  const route: RouteOptions = {
-    method: ['GET', 'POST'],
-    url: '/fact-names',
-    bodyLimit: maxQueryBody,
-    handler: async (request, reply) => {
-      await knownTo(entities, request, 'facts')
-      const asked = parseAsked(await givenBy(request, texts))
-      if (asked.query !== undefined)
-        throw new Problem(
-          'bad-request',
-          'The address fact-names takes no query. Ask facts for names under a condition.',
-        )
-      return answers.answer(
-        request,
-        reply,
-        address,
-        async () => {
-          const known = await knownTo(entities, request, 'facts')
-          const order = asked.order ?? '[{"field": "name"}]'
-          return {
-            asked,
-            plan: planOf({ ...asked, order }, known, {
-              columns: nodeOf(['name']),
-              clauses: [nodeOf(['distinct'])],
-            }),
-          }
-        },
-        'values',
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    await knownTo(entities, request, 'facts')
+    const asked = parseAsked(await givenBy(request, texts))
+    if (asked.query !== undefined)
+      throw new Problem(
+        'bad-request',
+        'The address fact-names takes no query. Ask facts for names under a condition.',
       )
-    },
+    return answers.answer(
+      request,
+      reply,
+      address,
+      async () => {
+        const known = await knownTo(entities, request, 'facts')
+        const order = asked.order ?? '[{"field": "name"}]'
+        return {
+          asked,
+          plan: planOf({ ...asked, order }, known, {
+            columns: nodeOf(['name']),
+            clauses: [nodeOf(['distinct'])],
+          }),
+        }
+      },
+      'values',
+    )
   }
-  app.route(route)
-  app.route({ ...route, url: '/fact_names' })
+  for (const url of ['/fact-names', '/fact_names']) queryRoute(app, url, handler)
 }

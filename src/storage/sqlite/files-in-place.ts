@@ -96,9 +96,14 @@ export function createFilesInPlace({ file, index, ids }: OpenedFiles): FilesInPl
 /** In bytes: the first copy of the header of the index (https://sqlite.org/walformat.html, section 2.1). */
 export const headerLength = 48
 
+/** @throws StoreUnavailable if SQLite has closed the index: its connections end when the store is damaged */
 function readHeader(index: number): Buffer {
   const header = Buffer.alloc(headerLength)
-  return header.subarray(0, readSync(index, header, 0, headerLength, 0))
+  try {
+    return header.subarray(0, readSync(index, header, 0, headerLength, 0))
+  } catch (cause) {
+    throw new StoreUnavailable('the index of the store is closed: restart the service', { cause })
+  }
 }
 
 /**

@@ -1,0 +1,11 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { maxQueryBody } from './given.ts'
+
+/** An address that is queried by GET and by POST (Q15). They are two routes, so that metrics tell them apart (D5). */
+export function queryRoute(
+  app: FastifyInstance,
+  url: string,
+  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): void {
+  for (const method of ['GET', 'POST'] as const) app.route({ method, url, bodyLimit: maxQueryBody, handler })
+}
