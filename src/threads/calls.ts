@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { MessagePort, type Transferable, type Worker } from 'node:worker_threads'
 import { Overloaded } from '../lib/fair-queue.ts'
+import { countSharedIn } from '../lib/shared-memory.ts'
 import { StoreUnavailable, TooMuch } from '../model/errors.ts'
 
 /** Calls between threads over a port, typed by the handlers of the side that answers. */
@@ -49,6 +50,7 @@ export function callsOver<H extends Handlers>(port: Port): Calls<H> {
   let ended: Error | undefined
 
   const take = ([id, kind, value]: Reply) => {
+    countSharedIn(value)
     const call = pending.get(id)
     pending.delete(id)
     if (pending.size === 0 && !ended) port.unref()

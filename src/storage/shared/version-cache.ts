@@ -42,6 +42,8 @@ export class VersionCache implements RecordCache {
   readonly #usage: Float64Array<ArrayBufferLike>
   #bytes = 0
   #uses = 0
+  /** Entries by last use, the oldest last, as they were when they were sorted: sorting for each miss would take long. */
+  #sorted: { readonly key: string; readonly entry: Entry; readonly used: number }[] = []
 
   /**
    * @param removed is told which entries are gone
@@ -91,14 +93,25 @@ export class VersionCache implements RecordCache {
       },
       () => this.#remove(key, entry),
     )
-    // Hits are frequent and misses are rare, so sorting by last use is left to misses.
-    const byUse =
-      this.#bytes > this.#maxBytes ? [...this.#entries].sort(([, a], [, b]) => a.used - b.used) : []
-    for (const [oldest, old] of byUse) {
-      if (this.#bytes <= this.#maxBytes || oldest === key) break
-      this.#remove(oldest, old)
-    }
+    this.#evict(entry)
     return making
+  }
+
+  /** Hits are frequent and misses are rare, so finding out what was used last is left to misses. */
+  #evict(newest: Entry): void {
+    while (this.#bytes > this.#maxBytes) {
+      const oldest = this.#sorted.pop()
+      if (!oldest) {
+        this.#sorted = [...this.#entries]
+          .map(([key, entry]) => ({ key, entry, used: entry.used }))
+          .sort((one, other) => other.used - one.used)
+        continue
+      }
+      const { key, entry, used } = oldest
+      if (entry === newest) return
+      // What was used since, or is gone, is not among the oldest any more.
+      if (entry.used === used) this.#remove(key, entry)
+    }
   }
 
   /** The entry was used elsewhere. */

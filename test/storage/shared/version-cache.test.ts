@@ -104,3 +104,20 @@ test('D2 removing a value while it is being computed frees its room', async () =
   for (const name of ['a', 'b', 'c', 'a', 'b', 'c']) await get(memory, 'v', name, 30, make(name))
   assert.deepEqual(made, ['a', 'b', 'c'])
 })
+
+test('Q10 what was used since the oldest entries were found stays', async () => {
+  const memory = new VersionCache(100)
+  const { made, make } = maker()
+  const use = async (names: string) => {
+    for (const name of names) await get(memory, 'v', name, 10, make(name))
+  }
+  await use('abcdefghij')
+  await use('k')
+  await use('bc')
+  await use('lm')
+  made.length = 0
+  await use('bcfghijklm')
+  assert.deepEqual(made, [])
+  await use('ade')
+  assert.deepEqual(made, ['a', 'd', 'e'])
+})

@@ -1,3 +1,4 @@
+import { sharedMemory } from '../../../lib/shared-memory.ts'
 /**
  * A field of a version as numbers (docs/decisions/0035), in memory that threads share. A column has a rank for each record,
  * by its number: the place of its value among the distinct ones. Records without a value have the rank `distinct`.
@@ -61,7 +62,7 @@ export function firstNumbers({ distinct, ranks }: Column): Uint32Array<SharedArr
 }
 
 export const sharedNumbers = (length: number): Uint32Array<SharedArrayBuffer> =>
-  new Uint32Array(new SharedArrayBuffer(length * Uint32Array.BYTES_PER_ELEMENT))
+  new Uint32Array(sharedMemory(length * Uint32Array.BYTES_PER_ELEMENT))
 
 /** A copy that threads can share. */
 export function shareNumbers(numbers: Uint32Array): Uint32Array<SharedArrayBuffer> {

@@ -1,3 +1,4 @@
+import { sharedMemory } from '../../../lib/shared-memory.ts'
 import type { FieldType } from '../../../model/entities.ts'
 import type { Aggregate, Condition } from '../../../model/plan.ts'
 import { sortNumbers } from '../sort-records.ts'
@@ -151,7 +152,7 @@ function packRows(total: number, ids: readonly number[], json: (id: number) => s
   const packer = new Packer(ids.length)
   for (const id of ids) packer.add(json(id))
   const values = packer.finish()
-  const packed = new Uint8Array(new SharedArrayBuffer(headBytes + values.length))
+  const packed = new Uint8Array(sharedMemory(headBytes + values.length))
   new Uint32Array(packed.buffer, 0, 2).set([total, ids.length])
   packed.set(values, headBytes)
   return packed

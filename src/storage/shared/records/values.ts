@@ -1,4 +1,5 @@
 import { parseExact } from '../../../lib/json.ts'
+import { sharedMemory } from '../../../lib/shared-memory.ts'
 import { TooMuch } from '../../../model/errors.ts'
 import { unpackRecords } from '../loaded-records.ts'
 
@@ -56,7 +57,7 @@ export class Packer {
   }
 
   finish(): PackedValues {
-    const packed = new Uint8Array(new SharedArrayBuffer(this.#starts.byteLength + this.#size))
+    const packed = new Uint8Array(sharedMemory(this.#starts.byteLength + this.#size))
     packed.set(new Uint8Array(this.#starts.buffer))
     packed.set(this.#json.subarray(0, this.#size), this.#starts.byteLength)
     return packed
@@ -72,7 +73,7 @@ export function arrangeValues(parts: readonly Values[], places: Uint32Array): Pa
       lengths[(places[at++] as number) + 1] = (starts[n + 1] as number) - (starts[n] as number)
   for (let n = 1; n < lengths.length; n++) lengths[n] = (lengths[n] as number) + (lengths[n - 1] as number)
   const size = lengths.at(-1) as number
-  const packed = new Uint8Array(new SharedArrayBuffer(lengths.byteLength + size))
+  const packed = new Uint8Array(sharedMemory(lengths.byteLength + size))
   packed.set(new Uint8Array(lengths.buffer))
   const json = packed.subarray(lengths.byteLength)
   at = 0

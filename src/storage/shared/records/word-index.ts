@@ -1,3 +1,4 @@
+import { sharedMemory } from '../../../lib/shared-memory.ts'
 import { TooMuch } from '../../../model/errors.ts'
 import type { TextQuery } from '../../../model/plan.ts'
 import { patternOf } from '../../../model/text-query.ts'
@@ -114,7 +115,7 @@ function allocate(
   bytes: number,
 ): WordIndex & { readonly packed: PackedWords } {
   const length = header + 2 * (words + 1) + places + Math.ceil(bytes / 4)
-  const packed = new Uint32Array(new SharedArrayBuffer(length * Uint32Array.BYTES_PER_ELEMENT))
+  const packed = new Uint32Array(sharedMemory(length * Uint32Array.BYTES_PER_ELEMENT))
   packed.set([words, places, bytes])
   return { ...openWordIndex(packed), packed }
 }

@@ -1,0 +1,64 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/**
+ * Memory that threads share. V8 doesn't count it, so that its garbage collector sees no need to run while gigabytes of it
+ * are garbage: each thread that has had a part of it in its hands must collect before it is free.
+ */
+type Collect = (options?: { readonly type: 'minor' }) => void
+
+/** V8 has it for tests, and no other way to ask. */
+function exposed(): Collect {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc') as Collect
+}
+
+let collect: Collect | undefined
+
+/** In bytes that came into this thread's hands. What was soon let go of is found in a millisecond, the rest takes longer. */
+const perMinor = 32 * 1024 * 1024
+const perMajor = 256 * 1024 * 1024
+
+let sinceMinor = 0
+let sinceMajor = 0
+let isPlanned = false
+
+/** Says that this thread has made, or was given, so many bytes of memory that threads share. */
+export function countShared(bytes: number): void {
+  sinceMinor += bytes
+  sinceMajor += bytes
+  if (isPlanned || sinceMinor < perMinor) return
+  isPlanned = true
+  // When what runs now has let go of it.
+  setImmediate(collectNow).unref()
+}
+
+function collectNow(): void {
+  isPlanned = false
+  sinceMinor = 0
+  collect ??= exposed()
+  if (sinceMajor < perMajor) return collect({ type: 'minor' })
+  sinceMajor = 0
+  collect()
+}
+
+/** The same for whatever of it is in a message from another thread. */
+export function countSharedIn(message: unknown): void {
+  if (typeof message !== 'object' || message === null) return
+  if (ArrayBuffer.isView(message)) countView(message)
+  else
+    for (const member of Object.values(message)) {
+      if (ArrayBuffer.isView(member)) countView(member)
+      else if (Array.isArray(member)) for (const one of member) if (ArrayBuffer.isView(one)) countView(one)
+    }
+}
+
+function countView({ buffer, byteLength }: ArrayBufferView): void {
+  if (buffer instanceof SharedArrayBuffer) countShared(byteLength)
+}
+
+/** Memory that threads share. */
+export function sharedMemory(bytes: number): SharedArrayBuffer {
+  countShared(bytes)
+  return new SharedArrayBuffer(bytes)
+}
