@@ -37,9 +37,11 @@ function collectNow(): void {
   isPlanned = false
   sinceMinor = 0
   collect ??= exposed()
-  if (sinceMajor < perMajor) return collect({ type: 'minor' })
-  sinceMajor = 0
-  collect()
+  if (sinceMajor < perMajor) collect({ type: 'minor' })
+  else {
+    sinceMajor = 0
+    collect()
+  }
 }
 
 /** The same for whatever of it is in a message from another thread. */
