@@ -1,5 +1,4 @@
 import type { FairQueue } from '../../lib/fair-queue.ts'
-import { sharedMemory } from '../../lib/shared-memory.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { Thread } from '../../threads/thread.ts'
@@ -92,7 +91,9 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
     load: async entity => {
       const { bytes } = entity.source
       const count = slotsOf(entity)
-      const packed = new Uint8Array(sharedMemory((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes))
+      const packed = new Uint8Array(
+        new SharedArrayBuffer((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes),
+      )
       const { starts, json } = unpackRecords(packed, count)
       let at = 0
       let n = 0

@@ -1,7 +1,6 @@
 import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { sharedMemory } from '../../lib/shared-memory.ts'
 import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
 import { sync } from '../../lib/sync.ts'
 import type { NewEntity, Revision } from '../entities.ts'
@@ -235,7 +234,7 @@ const blob = (row: { json?: unknown } | undefined): Uint8Array<ArrayBuffer> =>
 
 /** The records of all slots, in the format of `unpackRecords`. */
 export function packRecords(db: Database, count: number, bytes: number): Uint8Array<SharedArrayBuffer> {
-  const packed = new Uint8Array(sharedMemory((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes))
+  const packed = new Uint8Array(new SharedArrayBuffer((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes))
   const { starts, json } = unpackRecords(packed, count)
   let at = 0
   let n = 0
