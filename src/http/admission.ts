@@ -16,6 +16,8 @@ interface Parts {
 /** Not for pages in a browser, whatever their origin. Told by the path, so that it holds for every method. */
 const isForPrograms = ({ url }: FastifyRequest) => url.startsWith(metricsPath) && isMetrics(pathOf(url))
 
+const changing = new Set(['PUT', 'PATCH', 'DELETE'])
+
 export type Admit = (request: FastifyRequest, reply: FastifyReply) => 'answered' | 'go on'
 
 /**
@@ -34,16 +36,16 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
   return (request, reply) => {
     reply.headers(headers)
     requireHost(request)
-    // A PATCH that no route takes changes nothing: it is a 405 like any other method (L1).
+    // What no route takes changes nothing: it is a 405 like any other method (L1), except for a POST (C5).
     const forPrograms = isForPrograms(request)
     const changes =
-      !forPrograms && (request.method === 'POST' || (request.method === 'PATCH' && !request.is404))
+      !forPrograms && (request.method === 'POST' || (changing.has(request.method) && !request.is404))
     // What an identity provider sends comes from its own origin and has no CSRF pair (docs/decisions/0010).
     const isProviderMessage = changes && request.routeOptions.config?.isProviderMessage === true
     if (!isProviderMessage && !forPrograms && cors(request, reply) === 'answered') return 'answered'
     const isBelowQueryBase = isQuery(request.url)
     if (changes) {
-      // A query changes nothing, and no cookie authenticates it (C8).
+      // No cookie authenticates what is below the query base (C8).
       if (!isProviderMessage && !isBelowQueryBase) csrf.require(request, reply)
     } else if ((isBelowQueryBase || request.url.startsWith('/api')) && !csrf.hasCookie(request))
       csrf.issue(request, reply)

@@ -63,7 +63,7 @@ export function createCors(config: Settings) {
     }
     reply
       .code(204)
-      .header('access-control-allow-methods', 'GET, HEAD, POST, PATCH')
+      .header('access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE')
       .header('access-control-allow-headers', allowedHeaders)
       .header('access-control-max-age', remember)
       .send()

@@ -7,7 +7,7 @@ import { Problem } from './problems.ts'
 const every = METHODS.filter(method => method !== 'CONNECT') as readonly HTTPMethods[]
 
 /** The order of `Allow`. */
-const common = ['GET', 'HEAD', 'POST', 'PATCH']
+const common = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
  * A request that no route takes: 404, or where the path has routes for other methods, 405 with `Allow` (RFC 9110

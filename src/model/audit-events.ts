@@ -57,6 +57,14 @@ export interface AuditEvent {
   readonly reason: string | null
   /** How many identical failures it stands for; not given: 1. */
   readonly count?: number
+  /** What an administrator changed: only the members that differ, and no secrets. */
+  readonly changes?: Changes
+}
+
+/** Values as in the answers of the API; null: there was or is none. */
+export interface Changes {
+  readonly before: Readonly<Record<string, unknown>> | null
+  readonly after: Readonly<Record<string, unknown>> | null
 }
 
 /** A login that failed after all because the eperson was changed in the meantime. A failed login has no actor. */

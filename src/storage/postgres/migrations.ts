@@ -1,4 +1,10 @@
 import { epersonCount } from './eperson-count.ts'
+import { itemTables } from './item-tables.ts'
+import { mailTables } from './mail-tables.ts'
+import { peopleTables } from './people-tables.ts'
+import { processTables } from './process-tables.ts'
+import { recordTables } from './record-tables.ts'
+import { sessionTables } from './session-tables.ts'
 import { trailTables } from './trail-tables.ts'
 
 /**
@@ -229,4 +235,10 @@ export const migrations: readonly string[] = [
   `,
   trailTables,
   epersonCount,
+  peopleTables,
+  sessionTables,
+  processTables,
+  itemTables,
+  recordTables,
+  mailTables,
 ]

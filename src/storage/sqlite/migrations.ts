@@ -1,3 +1,9 @@
+import { itemTables } from './item-tables.ts'
+import { mailTables } from './mail-tables.ts'
+import { peopleTables } from './people-tables.ts'
+import { processTables } from './process-tables.ts'
+import { recordTables } from './record-tables.ts'
+import { sessionTables } from './session-tables.ts'
 import { trailTables } from './trail-tables.ts'
 
 /** Forward only: entry n brings a store of version n to n + 1. Never edit one, not even its comments: a test knows their checksums. */
@@ -226,4 +232,10 @@ export const migrations: readonly string[] = [
   ALTER TABLE entity ADD COLUMN relations TEXT;
   ALTER TABLE entity ADD COLUMN default_condition TEXT;
   `,
+  peopleTables,
+  sessionTables,
+  processTables,
+  itemTables,
+  recordTables,
+  mailTables,
 ]
