@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { eventOf } from './authn/audit.ts'
-import { authenticate } from './authn/authenticate.ts'
+import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
 import { challengeOf } from './authn/challenge.ts'
 import { changePasswordRoutes } from './authn/change-password.ts'
 import { loadDirectory } from './authn/ldap/load.ts'
@@ -8,6 +8,7 @@ import { loginRoutes } from './authn/login.ts'
 import { logoutRoutes } from './authn/logout.ts'
 import { createOnBehalfOf } from './authn/on-behalf-of.ts'
 import { createPasswords, type PasswordCost } from './authn/passwords.ts'
+import { createPatchOther } from './authn/set-password.ts'
 import { shortLivedTokenRoutes } from './authn/short-lived-tokens.ts'
 import { createSpecialGroups } from './authn/special-groups.ts'
 import { waysToLogIn } from './authn/sso/addresses.ts'
@@ -22,6 +23,8 @@ import { createLeases } from './downloads/leases.ts'
 import { contentRoutes } from './downloads/route.ts'
 import { authorizationRoutes } from './dspace/authorizations.ts'
 import { bitstreamRoutes } from './dspace/bitstreams.ts'
+import { changeEpersonRoutes, createPatchEperson } from './dspace/change-epersons.ts'
+import { changeGroupRoutes } from './dspace/change-groups.ts'
 import { emptyAnswerRoutes, signpostingRoutes } from './dspace/empty-answers.ts'
 import { epersonRoutes } from './dspace/epersons.ts'
 import { findRoutes } from './dspace/find.ts'
@@ -36,6 +39,7 @@ import { createCsrf } from './http/csrf.ts'
 import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { createServer } from './http/server.ts'
+import { takeUriLists } from './http/uri-list.ts'
 import { Tally } from './lib/tally.ts'
 import { countLogins } from './metrics/count-logins.ts'
 import { metricsRoutes } from './metrics/route.ts'
@@ -63,7 +67,8 @@ export async function buildApp(
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
   const storage = countLogins(store, measures)
-  const { accounts, clock, entities, identities, repository, secrets } = storage
+  const { accounts, clock, entities, identities, people, repository, secrets } = storage
+  const asksAgreement = config.endUserAgreement
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
 
   const addresses = addressesOf(config)
@@ -77,7 +82,7 @@ export async function buildApp(
     refusal: passwords.refusal,
     holdsWrong: Boolean(config.singleSignOn?.directory),
   })
-  const specialGroups = await createSpecialGroups(config, accounts)
+  const specialGroups = await createSpecialGroups(config, { accounts, people })
   const tokens = createTokens({
     accounts,
     clock,
@@ -116,7 +121,7 @@ export async function buildApp(
         const more = { clock, directory, passwords, specialGroups, throttle, tokens, password, trade }
         loginRoutes(authn, { accounts, config, csrf, ...more })
         logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
-        statusRoutes(authn, { accounts, addresses, challenge, trade })
+        statusRoutes(authn, { accounts, addresses, challenge, trade, asksAgreement })
         single?.register(authn)
         shortLivedTokenRoutes(authn, { accounts, addresses, config, tokens })
       },
@@ -126,9 +131,19 @@ export async function buildApp(
       async api => {
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
-        epersonRoutes(api, { accounts, addresses })
-        groupRoutes(api, { accounts, addresses })
-        changePasswordRoutes(api, { accounts, addresses, csrf, passwords, throttle, password })
+        const peopleParts = { accounts, people, addresses, config, eventOf, asksAgreement }
+        epersonRoutes(api, peopleParts)
+        groupRoutes(api, peopleParts)
+        const patchEperson = createPatchEperson(peopleParts)
+        const patchOther = createPatchOther({ ...peopleParts, passwords, patchEperson })
+        const changing = { csrf, passwords, throttle, password, asksAgreement, patchOther }
+        changePasswordRoutes(api, { accounts, addresses, ...changing })
+        await api.register(async changes => {
+          changes.addHook('preParsing', refuseShortLivedToken)
+          takeUriLists(changes)
+          changeEpersonRoutes(changes, peopleParts)
+          changeGroupRoutes(changes, peopleParts)
+        })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
         itemRoutes(api, { addresses, config, entities, repository })
@@ -143,7 +158,7 @@ export async function buildApp(
           recordDownload: (caller, request, object) =>
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
-        authorizationRoutes(api, { accounts, addresses, config, repository })
+        authorizationRoutes(api, { accounts, addresses, config, people, repository })
       },
       { prefix: '/api' },
     )

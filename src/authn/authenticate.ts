@@ -30,8 +30,12 @@ interface Parts {
 /** @returns a hook that sets `request.caller`; no valid token means anonymous, not an error */
 export function authenticate({ accounts, tokens, specialGroups, onBehalfOf }: Parts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const ipGroups = specialGroups.ofAddress(clientAddress(request.ip))
-    const verified = await verifiedToken(tokens, request)
+    // Both at once: where the store has to be asked, one look-up answers both.
+    const found = specialGroups.ofAddress(clientAddress(request.ip))
+    const [ipGroups, verified] =
+      found instanceof Promise
+        ? await Promise.all([found, verifiedToken(tokens, request)])
+        : [found, await verifiedToken(tokens, request)]
     const caller: Caller = verified
       ? await callerOf(accounts, verified, ipGroups)
       : ipGroups.length === 0

@@ -14,6 +14,7 @@ import { refuseShortLivedToken } from './authenticate.ts'
 import { readPasswordPatch } from './password-patch.ts'
 import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
+import type { PatchOther } from './set-password.ts'
 import type { Throttle } from './throttle.ts'
 
 interface Parts {
@@ -24,21 +25,25 @@ interface Parts {
   readonly throttle: Throttle
   /** Whether epersons can log in by password. */
   readonly password: boolean
+  readonly asksAgreement: boolean
+  readonly patchOther: PatchOther
 }
 
 /**
- * `PATCH /api/eperson/epersons/{uuid}`: epersons change their own password, and nobody else's. A stolen token, even an
+ * `PATCH /api/eperson/epersons/{uuid}`: epersons change their own password. `set-password.ts` does the rest. A stolen token, even an
  * administrator's, is not enough to take over an account: the current password is required, and verified in the same
  * queue, at the same cost and with the same throttle as at login.
  */
 export function changePasswordRoutes(
   app: FastifyInstance,
-  { accounts, addresses, csrf, passwords, throttle, password }: Parts,
+  { accounts, addresses, csrf, passwords, throttle, password, asksAgreement, patchOther }: Parts,
 ): void {
   app.patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
     { preParsing: [refuseShortLivedToken, requireLogin] },
     async (request, reply) => {
+      const other = await patchOther(request, reply)
+      if (other) return other
       const caller = requireEperson(request.caller)
       const { uuid, email } = caller.session.eperson
       const event = (outcome: AuditEvent['outcome'], told: Partial<AuditEvent> = {}) => ({
@@ -84,7 +89,7 @@ export function changePasswordRoutes(
       if ((await accounts.setPassword(email, hash, event('success'), known)) !== 'changed')
         throw await refuse('wrong-password', 'The password was changed by somebody else at the same time.')
       csrf.issue(request, reply)
-      return epersonBody(caller.session.eperson, addresses)
+      return epersonBody(caller.session.eperson, addresses, asksAgreement)
     },
   )
 }

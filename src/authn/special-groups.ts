@@ -1,13 +1,15 @@
 import { BlockList, isIPv4 } from 'node:net'
 import type { Config } from '../config/config.ts'
 import { providersIn } from '../config/providers.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 
 /** Groups that depend on the way of authenticating (contract section 5). */
 export interface SpecialGroups {
-  /** By client address, evaluated on every request (G1). */
-  ofAddress(ip: string | null): readonly Group[]
+  /** By client address, evaluated on every request (G1), with the groups that they are in. */
+  ofAddress(ip: string | null): Awaitable<readonly Group[]>
   /** By login method, and by attributes of a provider: for the claim `sg` (G2). @returns ids */
   ofLogin(method: LoginMethod, names?: readonly string[]): readonly string[]
 }
@@ -15,7 +17,7 @@ export interface SpecialGroups {
 /** Creates the groups that the configuration names, if they don't exist. */
 export async function createSpecialGroups(
   { ipGroups, methodGroups, singleSignOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>,
-  accounts: Pick<Accounts, 'ensureGroups'>,
+  { accounts, people }: { accounts: Pick<Accounts, 'ensureGroups'>; people: Pick<People, 'withParents'> },
 ): Promise<SpecialGroups> {
   const rules = providersIn(singleSignOn).flatMap(provider => provider.groups)
   const names = [...new Set([...ipGroups, ...methodGroups, ...rules].map(({ group }) => group))]
@@ -35,7 +37,7 @@ export async function createSpecialGroups(
       const found = networks
         .filter(({ inside, outside }) => inside(ip) && !outside(ip))
         .map(({ group }) => group)
-      return withoutRepeats(found)
+      return found.length === 0 ? none : people.withParents(withoutRepeats(found))
     },
     ofLogin: (method, given = []) => {
       const ofMethod = methodGroups.filter(one => one.method === method).map(({ group }) => group)

@@ -14,6 +14,7 @@ interface Parts {
   readonly addresses: Addresses
   readonly challenge: string
   readonly trade: Trade | undefined
+  readonly asksAgreement: boolean
 }
 
 /** Also keeps the framework from adding a `charset`, which JSON doesn't have (RFC 8259 §11). */
@@ -51,7 +52,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
         self: { href: self },
       },
       _embedded: {
-        ...(eperson ? { eperson: epersonBody(eperson, addresses) } : {}),
+        ...(eperson ? { eperson: epersonBody(eperson, addresses, parts.asksAgreement) } : {}),
         specialGroups: groupPage(caller.specialGroups, firstPage),
       },
     }

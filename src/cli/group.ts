@@ -1,9 +1,7 @@
 import { Command } from 'commander'
-import type { Config } from '../config/config.ts'
-import { providersIn } from '../config/providers.ts'
-import { counted } from '../lib/counted.ts'
+import { specialGroupNames } from '../config/special-groups.ts'
+import { placesOf } from '../dspace/group-use.ts'
 import { administratorGroup } from '../model/accounts.ts'
-import type { GroupUse } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
@@ -35,7 +33,7 @@ export function groupCommand(): Command {
     .action((name: string, { json }: Json) =>
       withStore(async ({ accounts }, config) => {
         if (name === administratorGroup) throw new Failure(`the group ${name} can't be deleted`)
-        if (namedIn(config, name))
+        if (specialGroupNames(config).has(name))
           throw new Failure(
             `special groups in the configuration file name ${name}, and every start would add it again; change them first`,
           )
@@ -112,22 +110,3 @@ export function groupCommand(): Command {
 }
 
 const noGroup = (name: string) => new Failure(`there is no group ${name}; \`carrel group list\` shows all`)
-
-/** Whether special groups name it: by network, by login method or by what a provider says. */
-const namedIn = ({ ipGroups, methodGroups, singleSignOn }: Config, name: string): boolean =>
-  [...ipGroups, ...methodGroups, ...providersIn(singleSignOn).flatMap(({ groups }) => groups)].some(
-    ({ group }) => group === name,
-  )
-
-/** In words, with the first few entities by name. */
-function placesOf({ entities, items, bitstreams }: GroupUse): string {
-  const shown = entities.slice(0, 5)
-  const more = entities.length - shown.length
-  const count = (number: number, what: string) => (number === 0 ? [] : [counted(number, what)])
-  return [
-    ...shown.map(entity => `the entity ${entity}`),
-    ...(more > 0 ? [`${more} more`] : []),
-    ...count(items, 'item'),
-    ...count(bitstreams, 'file'),
-  ].join(', ')
-}

@@ -36,6 +36,8 @@ export type Config = Readonly<{
   tokenSecrets: readonly string[]
   loginOnBehalfOf: boolean
   onBehalfOfReason: 'optional' | 'required'
+  /** Whether DSpace's interface asks epersons to accept the end user agreement. */
+  endUserAgreement: boolean
   logoutPageUrl: string | null
   allowedOrigins: readonly string[]
   trustedProxies: readonly string[]
@@ -145,6 +147,7 @@ export function toConfig(env: Environment): Config {
     leaseLifetime: required('CARREL_LEASE_LIFETIME'),
     tokenSecrets: value('CARREL_TOKEN_SECRET') ?? [],
     loginOnBehalfOf: required('CARREL_LOGIN_ON_BEHALF_OF') === 'true',
+    endUserAgreement: required('CARREL_END_USER_AGREEMENT') === 'true',
     onBehalfOfReason: required('CARREL_ON_BEHALF_OF_REASON'),
     logoutPageUrl: value('CARREL_LOGOUT_PAGE_URL'),
     allowedOrigins,

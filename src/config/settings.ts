@@ -134,6 +134,7 @@ export const settings = {
   ),
   CARREL_LOGIN_ON_BEHALF_OF: setting('true or false', 'false', oneOf('true', 'false')),
   CARREL_ON_BEHALF_OF_REASON: setting('optional or required', 'optional', oneOf('optional', 'required')),
+  CARREL_END_USER_AGREEMENT: setting('true or false', 'false', oneOf('true', 'false')),
   CARREL_LOGOUT_PAGE_URL: setting('an http(s) address', null, text =>
     /^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined,
   ),

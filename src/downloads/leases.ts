@@ -55,7 +55,8 @@ export function createLeases({ accounts, config, specialGroups, tokens }: Parts)
     holder: async (bitstream: Pick<Bitstream, 'uuid' | 'sha256'>, request: FastifyRequest) => {
       for (const value of cookiesOf(request, cookie).slice(0, maxCookies)) {
         const verified = await tokens.verify(kindOf(bitstream), value)
-        if (verified) return callerOf(accounts, verified, specialGroups.ofAddress(clientAddress(request.ip)))
+        if (verified)
+          return callerOf(accounts, verified, await specialGroups.ofAddress(clientAddress(request.ip)))
       }
       return undefined
     },

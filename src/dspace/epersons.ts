@@ -2,25 +2,32 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
-import { type Query, single } from '../http/parameters.ts'
+import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
-import type { Eperson, Group } from '../model/accounts.ts'
+import { readUuid } from '../lib/uuids.ts'
+import { administratorGroup, type Eperson, type Group, type GroupDetails } from '../model/accounts.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { Accounts, EpersonSearch } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 
-/** An eperson as DSpace's clients know it. */
-export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({
+/**
+ * An eperson as DSpace's clients know it.
+ * @param asksAgreement whether epersons have to accept the end user agreement; otherwise DSpace's interface must not ask
+ */
+export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreement: boolean) => ({
   id: eperson.uuid,
   uuid: eperson.uuid,
   name: eperson.email,
   email: eperson.email,
   canLogIn: eperson.enabled,
+  requireCertificate: false,
+  netid: null,
   metadata: {
     ...metadata('eperson.firstname', eperson.firstName),
     ...metadata('eperson.lastname', eperson.lastName),
-    // Without this, DSpace's interface asks for an end user agreement at every login.
-    ...metadata('dspace.agreements.end-user', 'true'),
+    ...(asksAgreement ? {} : metadata(agreement, 'true')),
+    ...Object.assign({}, ...Object.entries(eperson.profile).map(([field, value]) => metadata(field, value))),
   },
   type: 'eperson',
   _links: {
@@ -29,18 +36,20 @@ export const epersonBody = (eperson: Eperson, addresses: Addresses) => ({
   },
 })
 
+const agreement = 'dspace.agreements.end-user'
+
 const metadata = (key: string, value: string | null) =>
   value === null ? {} : { [key]: [{ value, language: null, authority: null, confidence: -1, place: 0 }] }
 
 /** A group as DSpace's clients know it. */
-export function groupBody({ uuid, name }: Group, addresses: Addresses) {
+export function groupBody({ uuid, name, ...more }: Group | GroupDetails, addresses: Addresses) {
   const self = addresses.group(uuid)
   return {
     id: uuid,
     uuid,
     name,
-    permanent: false,
-    metadata: {},
+    permanent: name === administratorGroup,
+    metadata: metadata('dc.description', 'description' in more ? more.description : null),
     type: 'group',
     _links: {
       epersons: { href: `${self}/epersons` },
@@ -54,12 +63,18 @@ export function groupBody({ uuid, name }: Group, addresses: Addresses) {
 interface Parts {
   readonly accounts: Accounts
   readonly addresses: Addresses
+  readonly people: People
+  readonly asksAgreement: boolean
 }
 
 /** `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anybody's for an administrator. */
-export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Parts): void {
+export function epersonRoutes(
+  app: FastifyInstance,
+  { accounts, addresses, people, asksAgreement }: Parts,
+): void {
   type Route = { Params: { uuid: string } }
   const path = '/eperson/epersons'
+  const bodyOf = (one: Eperson) => epersonBody(one, addresses, asksAgreement)
   const url = `${path}/:uuid`
   const all = `${addresses.api}${path}`
 
@@ -92,7 +107,7 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
       windowOf(asked),
       clientOf(request),
     )
-    const bodies = rows.map(one => epersonBody(one, addresses))
+    const bodies = rows.map(bodyOf)
     return halPart('epersons', bodies, total, asked, withParameters(self, query, parameters))
   }
 
@@ -105,29 +120,38 @@ export function epersonRoutes(app: FastifyInstance, { accounts, addresses }: Par
     requireAdministrator(request.caller)
     return page(request, null, `${all}/search/byMetadata`, ['query'])
   })
-  // The page of a group offers these as new members.
-  app.get(`${path}/search/isNotMemberOf`, async request => {
-    requireAdministrator(request.caller)
-    const group = (single(request.query as Query, 'group') ?? '').toLowerCase()
-    return page(request, { group, is: false }, `${all}/search/isNotMemberOf`, ['query', 'group'])
-  })
+  // The page of a group searches among its members, and offers the others as new ones. Only direct members count.
+  for (const [name, is] of [
+    ['isMemberOf', true],
+    ['isNotMemberOf', false],
+  ] as const)
+    app.get(`${path}/search/${name}`, async request => {
+      requireAdministrator(request.caller)
+      const group = groupParameter(request.query as Query)
+      return page(request, { group, is }, `${all}/search/${name}`, ['query', 'group'])
+    })
   app.get(`${path}/search/byEmail`, async (request, reply) => {
     requireAdministrator(request.caller)
     const known = await accounts.credentials((single(request.query as Query, 'email') ?? '').trim())
     const found = known && (await accounts.eperson(known.uuid))
-    return found ? epersonBody(found, addresses) : reply.code(204).send()
+    return found ? bodyOf(found) : reply.code(204).send()
   })
 
-  app.get<Route>(url, async request =>
-    epersonBody(await readable(request.caller, request.params.uuid), addresses),
-  )
+  app.get<Route>(url, async request => bodyOf(await readable(request.caller, request.params.uuid)))
   app.get<Route>(`${url}/groups`, async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    // A disabled eperson has no session; their groups show again when they are enabled.
-    const groups = (await accounts.session(uuid))?.groups ?? []
-    const bodies = groups.map(group => groupBody(group, addresses))
+    const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, addresses))
     return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
   })
+}
+
+/** The parameter `group`. @throws Problem 400 without a UUID */
+export function groupParameter(query: Query): string {
+  const given = single(query, 'group') ?? ''
+  const uuid = readUuid(given)
+  if (uuid === undefined)
+    throw badParameter('group', given, 'The parameter group must be the UUID of a group.')
+  return uuid
 }
 
 /** The parameter `query`: part of a name or an email address, or a whole UUID. */

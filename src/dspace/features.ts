@@ -1,8 +1,10 @@
 import type { Config } from '../config/config.ts'
+import { specialGroupNames } from '../config/special-groups.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
-import { type Eperson, passwordMethod } from '../model/accounts.ts'
+import { administratorGroup, type Eperson, passwordMethod } from '../model/accounts.ts'
 import { admits, today, type Viewer } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 
 /**
@@ -36,8 +38,12 @@ export interface Who {
 }
 
 export interface FeatureParts {
-  readonly accounts: Pick<Accounts, 'credentials' | 'session'>
-  readonly config: Pick<Config, 'loginMethods' | 'loginOnBehalfOf'>
+  readonly accounts: Pick<Accounts, 'credentials' | 'eperson' | 'session'>
+  readonly config: Pick<
+    Config,
+    'loginMethods' | 'loginOnBehalfOf' | 'ipGroups' | 'methodGroups' | 'singleSignOn'
+  >
+  readonly people: Pick<People, 'group' | 'canRemoveEperson' | 'canRemoveGroup'>
   readonly repository: Repository
 }
 
@@ -51,13 +57,26 @@ export const features: readonly Feature[] = [
   {
     id: 'canChangePassword',
     description:
-      'May change the password of this eperson: their own, if they have one and may log in with it.',
+      'May change the password of this eperson: their own, if they have one and may log in with it; administrators that of everybody else.',
     resourcetypes: ['eperson'],
     // The same conditions as for `PATCH`.
-    may: async ({ self }, { uuid }, { accounts, config }) => {
-      if (self?.uuid !== uuid || !config.loginMethods.includes(passwordMethod)) return false
+    may: async ({ administrator, self }, { uuid }, { accounts, config }) => {
+      if (self?.uuid !== uuid) return administrator && (await accounts.eperson(uuid)) !== undefined
+      if (!config.loginMethods.includes(passwordMethod)) return false
       const known = await accounts.credentials(self.email)
       return known !== undefined && known.passwordHash !== null
+    },
+  },
+  {
+    id: 'canDelete',
+    description: 'May delete this eperson or this group.',
+    resourcetypes: ['eperson', 'group'],
+    may: async ({ administrator }, { type, uuid }, { config, people }) => {
+      if (!administrator) return false
+      if (type === 'eperson') return people.canRemoveEperson(uuid)
+      const group = await people.group(uuid)
+      const isFixed = group?.name === administratorGroup || specialGroupNames(config).has(group?.name ?? '')
+      return group !== undefined && !isFixed && people.canRemoveGroup(uuid)
     },
   },
   {
@@ -71,10 +90,41 @@ export const features: readonly Feature[] = [
   },
   {
     id: 'canManageGroups',
-    description: 'May list all groups and their members.',
+    description: 'May list, add, change and delete epersons and groups.',
     resourcetypes: ['site'],
     // DSpace's interface shows its pages for people and groups to those who have this.
     may: who => who.administrator,
+  },
+  {
+    id: 'canManageGroup',
+    description: 'May change the members of this group.',
+    resourcetypes: ['group'],
+    may: async ({ administrator }, { uuid }, { people }) =>
+      administrator && (await people.group(uuid)) !== undefined,
+  },
+  {
+    id: 'epersonForgotPassword',
+    description: 'May ask for a new password by mail. Carrel sends no mail.',
+    resourcetypes: ['site'],
+    may: () => false,
+  },
+  {
+    id: 'epersonRegistration',
+    description: 'May register themselves by mail. Carrel sends no mail.',
+    resourcetypes: ['site'],
+    may: () => false,
+  },
+  {
+    id: 'isCollectionAdmin',
+    description: 'Is an administrator of a collection. Carrel has no collections.',
+    resourcetypes: ['site'],
+    may: () => false,
+  },
+  {
+    id: 'isCommunityAdmin',
+    description: 'Is an administrator of a community. Carrel has no communities.',
+    resourcetypes: ['site'],
+    may: () => false,
   },
   {
     id: 'loginOnBehalfOf',

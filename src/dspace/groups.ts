@@ -1,18 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
-import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { readUuid } from '../lib/uuids.ts'
 import type { Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
 import type { Accounts } from '../storage/accounts.ts'
-import { epersonBody, groupBody, searchText } from './epersons.ts'
+import type { GroupSearch, People } from '../storage/people.ts'
+import { epersonBody, groupBody, groupParameter, searchText } from './epersons.ts'
 
 interface Parts {
   readonly accounts: Accounts
   readonly addresses: Addresses
+  readonly people: People
+  readonly asksAgreement: boolean
 }
 
 /**
@@ -20,7 +24,10 @@ interface Parts {
  * of DSpace's interface (groups-registry.component.ts) searches with an empty query, then follows `epersons`, `subgroups`
  * and `object` of every group, and shows a spinner until each of them has answered.
  */
-export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts): void {
+export function groupRoutes(
+  app: FastifyInstance,
+  { accounts, addresses, people, asksAgreement }: Parts,
+): void {
   type Route = { Params: { uuid: string } }
   const path = '/eperson/groups'
   const url = `${path}/:uuid`
@@ -29,7 +36,8 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
   /** @throws Problem 401 or 403 for a caller who may not read the group, 404 where there is none */
   async function readable(caller: Caller, uuid: string): Promise<Group> {
     requireEperson(caller)
-    const [group] = await accounts.groupsByUuid([uuid.toLowerCase()])
+    const wanted = readUuid(uuid)
+    const group = wanted === undefined ? undefined : await people.group(wanted)
     if (group && (isAdministrator(caller) || isMember(caller, group.name))) return group
     // Only administrators learn whether there is such a group.
     throw isAdministrator(caller)
@@ -40,28 +48,33 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
         )
   }
 
-  async function page(request: FastifyRequest, text: string, self: string) {
+  async function page(
+    request: FastifyRequest,
+    self: string,
+    text: string,
+    inside: GroupSearch['inside'] = null,
+  ) {
     const asked = readPage(request.query as Query)
-    const { rows, total } = await accounts.findGroups(text, windowOf(asked), clientOf(request))
+    const { rows, total } = await people.findGroups({ text, inside }, windowOf(asked), clientOf(request))
     const bodies = rows.map(one => groupBody(one, addresses))
     return halPart('groups', bodies, total, asked, self)
   }
 
   app.get(path, async request => {
     requireAdministrator(request.caller)
-    return page(request, '', all)
+    return page(request, all, '')
   })
   app.get(`${path}/search/byMetadata`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    return page(request, searchText(query), withParameters(`${all}/search/byMetadata`, query, ['query']))
+    return page(request, withParameters(`${all}/search/byMetadata`, query, ['query']), searchText(query))
   })
-  // The page of a group offers these as subgroups. Groups in Carrel have epersons only.
+  // The page of a group offers these as subgroups.
   app.get(`${path}/search/isNotMemberOf`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
     const self = withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group'])
-    return halPage('groups', [], readPage(query), self)
+    return page(request, self, searchText(query), { group: groupParameter(query), is: false })
   })
 
   app.get<Route>(url, async request =>
@@ -73,12 +86,12 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
     const asked = readPage(request.query as Query)
     const members = { text: '', membership: { group: uuid, is: true } }
     const { rows, total } = await accounts.findEpersons(members, windowOf(asked), clientOf(request))
-    const bodies = rows.map(one => epersonBody(one, addresses))
+    const bodies = rows.map(one => epersonBody(one, addresses, asksAgreement))
     return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
   })
   app.get<Route>(`${url}/subgroups`, async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    return halPage('groups', [], readPage(request.query as Query), `${addresses.group(uuid)}/subgroups`)
+    return page(request, `${addresses.group(uuid)}/subgroups`, '', { group: uuid, is: true })
   })
   // In DSpace, the community or collection that a group was made for.
   app.get<Route>(`${url}/object`, async (request, reply) => {

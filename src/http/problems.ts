@@ -168,7 +168,12 @@ export const problems = {
   'patch-refused': {
     status: 422,
     title: 'The patch cannot be applied',
-    help: 'The only operation that an eperson takes is `[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]`.',
+    help: 'The body must be a JSON Patch (RFC 6902) of operations that this thing takes. The detail names the operation by its index, from 0, and what would be right. A password is changed by `[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]`, by itself.',
+  },
+  'change-refused': {
+    status: 422,
+    title: 'The change is refused',
+    help: 'The request is well-formed, but what it asks for can’t be, such as a second eperson with the same email address, a group that would be in itself, or a service without an administrator. The detail says why, and what to change first.',
   },
   'password-refused': {
     status: 422,

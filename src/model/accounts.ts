@@ -5,13 +5,35 @@ export interface Group {
   readonly name: string
 }
 
+/** A group as administrators see it. */
+export interface GroupDetails extends Group {
+  readonly description: string | null
+}
+
 export interface Eperson {
   readonly uuid: string
   readonly email: string
   readonly firstName: string | null
   readonly lastName: string | null
   readonly enabled: boolean
+  /** What else is known of them: a text for each of `profileFields` that has one. */
+  readonly profile: Profile
 }
+
+/** DSpace's names of what an eperson may have beside a name. Each has at most one value. */
+export const profileFields = [
+  'eperson.phone',
+  'eperson.language',
+  'dspace.agreements.end-user',
+  'dspace.agreements.cookies',
+] as const
+export type ProfileField = (typeof profileFields)[number]
+export type Profile = Readonly<Partial<Record<ProfileField, string>>>
+
+/** The stored profile; null: nothing is known. */
+export const readProfile = (json: string | null): Profile =>
+  json === null ? noProfile : (JSON.parse(json) as Profile)
+const noProfile: Profile = {}
 
 /** How a session began: `password`, `ldap`, `command-line`, or a provider's scheme, such as `shibboleth` or `oidc`. */
 export type LoginMethod = string

@@ -42,7 +42,9 @@ export const builtInEntities: readonly Entity[] = [
   table('groups', 'uuid', ['admin', 'all'], {
     uuid: '!text',
     name: '!text',
+    description: 'text',
     members: '!integer',
+    subgroups: '!integer',
     created: '!date-time',
   }),
   // Epersons see who acted on their behalf, when and why (B4).

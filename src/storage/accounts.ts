@@ -15,6 +15,7 @@ export interface Accounts {
   eperson(uuid: string): Awaitable<Eperson | undefined>
   /** @param email in upper or lower case */
   credentials(email: string): Awaitable<Credentials | undefined>
+  /** The groups with these ids, and everything that they are in. */
   groupsByUuid(uuids: readonly string[]): Awaitable<readonly Group[]>
   /** The groups with these names, in the order given. Missing ones are created. */
   ensureGroups(names: readonly string[]): Promise<readonly Group[]>
@@ -58,8 +59,6 @@ export interface Accounts {
   leave(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
   /** The epersons that a search finds, by e-mail address. */
   findEpersons(search: EpersonSearch, window: Window, client: Client): Awaitable<Part<Eperson>>
-  /** The groups that a search finds, by name. @param text part of a name, or a whole uuid, in lower case; '' for all */
-  findGroups(text: string, window: Window, client: Client): Awaitable<Part<Group>>
   /** All of them, for commands: no request reads them. */
   listEpersons(): Awaitable<readonly ListedEperson[]>
   listGroups(): Awaitable<readonly ListedGroup[]>

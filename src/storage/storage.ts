@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts'
 import type { Entities } from './entities.ts'
 import type { Identities } from './identities.ts'
 import type { StoreMetrics } from './metrics.ts'
+import type { People } from './people.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
 import type { Trail } from './trail.ts'
@@ -21,6 +22,7 @@ export interface Storage {
   /** Whether opening it created it. */
   readonly isNew: boolean
   readonly accounts: Accounts
+  readonly people: People
   readonly attempts: Attempts
   readonly entities: Entities
   readonly repository: Repository

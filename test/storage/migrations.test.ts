@@ -80,14 +80,17 @@ for (const engine of engines)
       )
       db.close()
     }
-    const { accounts, close } = await openStore(toConfig(settings), { create: true })
+    const { accounts, people, close } = await openStore(toConfig(settings), { create: true })
     try {
       const window = { offset: 0, limit: 10 }
       assert.equal(
         (await accounts.findEpersons({ text: 'åsa', membership: null }, window, storeClient)).rows[0]?.uuid,
         'u',
       )
-      assert.equal((await accounts.findGroups('ärz', window, storeClient)).rows[0]?.uuid, 'g')
+      assert.equal(
+        (await people.findGroups({ text: 'ärz', inside: null }, window, storeClient)).rows[0]?.uuid,
+        'g',
+      )
     } finally {
       await close()
     }

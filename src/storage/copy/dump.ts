@@ -55,10 +55,16 @@ export const tables = [
     name: 'eperson',
     key: ['uuid'],
     columns:
-      'uuid email email_key first_name last_name enabled password_hash password_stamp session_key stamp created last_login name_key',
+      'uuid email email_key first_name last_name enabled password_hash password_stamp session_key stamp created last_login name_key profile',
     booleans: ['enabled'],
   },
-  { name: 'epersongroup', key: ['uuid'], columns: 'uuid name created name_key', booleans: [] },
+  {
+    name: 'epersongroup',
+    key: ['uuid'],
+    columns: 'uuid name created name_key description special',
+    booleans: [],
+  },
+  { name: 'subgroup', key: ['parent', 'child'], columns: 'parent child', booleans: [] },
   { name: 'membership', key: ['eperson', 'epersongroup'], columns: 'eperson epersongroup', booleans: [] },
   {
     name: 'identity',

@@ -5,7 +5,7 @@ import { type ProviderSession, type SessionColumns, toProviderSession } from '..
 import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
 import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
-import type { Connection, Pool } from './driver.ts'
+import type { Connection, Pool, Queries } from './driver.ts'
 import { eventValues, insertEvent, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
 import { changeMembership, lockEperson } from './group-changes.ts'
 import {
@@ -130,11 +130,19 @@ export const setPassword = (
 ): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {
     if (checked && checked.uuid !== uuid) return 'unchanged'
-    const sql = `UPDATE carrel.eperson SET password_hash = $2, password_stamp = nextval('carrel.stamp'), ${replaceSessionKey}
-       WHERE uuid = $3 AND password_stamp = coalesce($4, password_stamp)`
-    const changed = await db.run(sql, randomBytes(32), hash, uuid, checked?.passwordStamp ?? null)
-    return changed === 0 ? 'unchanged' : 'changed'
+    return (await setPasswordIn(db, uuid, hash, checked)) === 0 ? 'unchanged' : 'changed'
   })
+
+/** @returns how many epersons were changed */
+export const setPasswordIn = (db: Queries, uuid: string, hash: string, checked?: VerifiedPassword) =>
+  db.run(
+    `UPDATE carrel.eperson SET password_hash = $2, password_stamp = nextval('carrel.stamp'), ${replaceSessionKey}
+     WHERE uuid = $3 AND password_stamp = coalesce($4, password_stamp)`,
+    randomBytes(32),
+    hash,
+    uuid,
+    checked?.passwordStamp ?? null,
+  )
 
 export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {

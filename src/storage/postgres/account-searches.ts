@@ -1,5 +1,6 @@
-import type { Eperson, Group } from '../../model/accounts.ts'
+import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
+import type { GroupSearch } from '../people.ts'
 import type { Part, Window } from '../window.ts'
 import type { Pool, Value } from './driver.ts'
 import { type EpersonRow, epersonColumns, isStorable, toEperson } from './rows.ts'
@@ -52,13 +53,29 @@ async function pageOfAll(pool: Pool, { offset, limit }: Window): Promise<Part<Ep
   return { rows: (await rows).map(toEperson), total: await total }
 }
 
-export async function findGroups(pool: Pool, text: string, { offset, limit }: Window): Promise<Part<Group>> {
-  if (!isStorable(text)) return nothing
-  const from = "carrel.epersongroup WHERE $1 = '' OR uuid = $1 OR strpos(name_key, $1) > 0"
-  const total = count(pool, from, text)
-  const rows = pool.rows<Group & Record<string, unknown>>(
-    `SELECT uuid, name FROM ${from} ORDER BY name LIMIT $2 OFFSET $3`,
-    text,
+export async function findGroups(
+  pool: Pool,
+  { text, inside }: GroupSearch,
+  { offset, limit }: Window,
+): Promise<Part<GroupDetails>> {
+  if (![text, inside?.group ?? ''].every(isStorable)) return nothing
+  const values: Value[] = []
+  const place = (value: Value) => `$${values.push(value)}`
+  const conditions: string[] = []
+  if (text !== '') {
+    const wanted = place(text)
+    conditions.push(`(uuid = ${wanted} OR strpos(name_key, ${wanted}) > 0)`)
+  }
+  if (inside) {
+    const group = place(inside.group)
+    const children = `SELECT child FROM carrel.subgroup WHERE parent = ${group}`
+    conditions.push(inside.is ? `uuid IN (${children})` : `uuid <> ${group} AND uuid NOT IN (${children})`)
+  }
+  const from = ['carrel.epersongroup', conditions.join(' AND ')].filter(part => part !== '').join(' WHERE ')
+  const total = count(pool, from, ...values)
+  const rows = pool.rows<GroupDetails & Record<string, unknown>>(
+    `SELECT uuid, name, description FROM ${from} ORDER BY name LIMIT $${values.length + 1} OFFSET $${values.length + 2}`,
+    ...values,
     limit,
     offset,
   )

@@ -12,10 +12,11 @@ import {
   setEnabled,
   setPassword,
 } from './account-changes.ts'
-import { findEpersons, findGroups } from './account-searches.ts'
+import { findEpersons } from './account-searches.ts'
 import type { Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, joinOrLeave } from './group-changes.ts'
+import { withParents } from './group-tree.ts'
 import {
   type EpersonRow,
   epersonColumns,
@@ -99,7 +100,10 @@ export function postgresAccounts({
         'SELECT uuid, name FROM carrel.epersongroup WHERE uuid = ANY($1)',
         uuids.filter(isStorable),
       )
-      return uuids.flatMap(uuid => groups.find(group => group.uuid === uuid) ?? [])
+      return withParents(
+        pool,
+        uuids.flatMap(uuid => groups.find(group => group.uuid === uuid) ?? []),
+      )
     },
     ensureGroups: names => ensureGroups(pool, names, configuredGroupEvent),
 
@@ -125,7 +129,6 @@ export function postgresAccounts({
     leave: (group, email, event) => joinOrLeave(pool, 'leave', group, email, event),
 
     findEpersons: (search, window) => findEpersons(pool, search, window),
-    findGroups: (text, window) => findGroups(pool, text, window),
     listEpersons: async () =>
       (await pool.rows<SessionRow>(`SELECT ${sessionColumns} FROM carrel.eperson ORDER BY email_key`)).map(
         row => ({ ...toEperson(row), groups: row.groups.map(group => group.name) }),

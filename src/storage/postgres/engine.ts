@@ -16,6 +16,7 @@ import { describeTable, readAsReader } from './expose.ts'
 import { postgresIdentities } from './identities.ts'
 import { postgresMetrics } from './metrics.ts'
 import { migrate } from './migrate.ts'
+import { postgresPeople } from './people.ts'
 import { recordTables } from './record-source.ts'
 import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
@@ -194,6 +195,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   return {
     isNew,
     accounts,
+    people: postgresPeople(accountPool, lookup),
     attempts: postgresAttempts(accountPool),
     entities,
     repository: postgresRepository(accountPool, lookup, audiences),

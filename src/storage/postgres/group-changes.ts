@@ -12,9 +12,15 @@ import { type EpersonRow, epersonColumns } from './rows.ts'
 export const addGroup = (pool: Pool, name: string, event: AuditEvent): Promise<Group | 'exists'> =>
   pool.transaction(db => insertGroup(db, name, event))
 
-async function insertGroup(db: Connection, name: string, event: AuditEvent): Promise<Group | 'exists'> {
-  const group = { uuid: randomUUID(), name }
-  const sql = 'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING'
+export async function insertGroup(
+  db: Connection,
+  name: string,
+  event: AuditEvent,
+  uuid: string = randomUUID(),
+): Promise<Group | 'exists'> {
+  const group = { uuid, name }
+  const sql = `INSERT INTO carrel.epersongroup (uuid, name, created, name_key, special) VALUES ($1, $2, $3, $4, 0)
+    ON CONFLICT (name) DO NOTHING`
   if ((await db.run(sql, group.uuid, name, now(), nameKey(name))) === 0) return 'exists'
   await recordEvent(db, { ...event, object: name })
   return group
@@ -26,7 +32,9 @@ export const ensureGroups = (pool: Pool, names: readonly string[], event: AuditE
     for (const name of names) {
       await insertGroup(db, name, event)
       const known = await groupNamed(db, name)
-      if (known) groups.push({ uuid: known.uuid, name })
+      if (!known) continue
+      await db.run('UPDATE carrel.epersongroup SET special = 1 WHERE uuid = $1 AND special = 0', known.uuid)
+      groups.push({ uuid: known.uuid, name })
     }
     return groups
   })
@@ -35,25 +43,36 @@ export const deleteGroup = (
   pool: Pool,
   name: string,
   event: AuditEvent,
-): Promise<'changed' | 'no-group' | GroupUse> =>
-  pool.transaction(async db => {
-    const deleted = 'SELECT uuid FROM carrel.epersongroup WHERE name = $1 FOR UPDATE'
-    const [group] = await db.rows<{ uuid: string }>(deleted, name)
-    if (!group) return 'no-group'
-    const entities = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity ORDER BY name')
-    const use = useOf(name, {
-      entities: entities.map(toEntity),
-      audiences: await db.rows<{ readers: string; items: number; bitstreams: number }>(
-        'SELECT readers, items, bitstreams FROM carrel.audience WHERE items > 0 OR bitstreams > 0',
-      ),
-    })
-    if (use) return use
-    await db.run('DELETE FROM carrel.epersongroup WHERE uuid = $1', group.uuid)
-    // A token may name the group as a special group (G2), and nobody knows whose: everyone is looked up again.
-    await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp')")
-    await recordEvent(db, { ...event, object: name })
-    return 'changed'
+): Promise<'changed' | 'no-group' | GroupUse> => pool.transaction(db => dropGroup(db, name, event))
+
+export async function dropGroup(
+  db: Connection,
+  name: string,
+  event: AuditEvent,
+): Promise<'changed' | 'no-group' | GroupUse> {
+  const deleted = 'SELECT uuid FROM carrel.epersongroup WHERE name = $1 FOR UPDATE'
+  const [group] = await db.rows<{ uuid: string }>(deleted, name)
+  if (!group) return 'no-group'
+  const use = await useOfGroup(db, name)
+  if (use) return use
+  await db.run('DELETE FROM carrel.epersongroup WHERE uuid = $1', group.uuid)
+  // A token may name the group as a special group (G2), and nobody knows whose: everyone is looked up again.
+  await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp')")
+  await db.run('UPDATE carrel.state SET groups = groups + 1')
+  await recordEvent(db, { ...event, object: name })
+  return 'changed'
+}
+
+/** Where rules name the group. */
+export async function useOfGroup(db: Queries, name: string): Promise<GroupUse | undefined> {
+  const entities = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity ORDER BY name')
+  return useOf(name, {
+    entities: entities.map(toEntity),
+    audiences: await db.rows<{ readers: string; items: number; bitstreams: number }>(
+      'SELECT readers, items, bitstreams FROM carrel.audience WHERE items > 0 OR bitstreams > 0',
+    ),
   })
+}
 
 export const joinOrLeave = (
   pool: Pool,
@@ -86,7 +105,7 @@ export async function changeMembership(
 }
 
 /** Locks the group until the transaction ends: a deletion waits. */
-const groupNamed = async (db: Queries, name: string) =>
+export const groupNamed = async (db: Queries, name: string) =>
   (
     await db.rows<{ uuid: string }>(
       'SELECT uuid FROM carrel.epersongroup WHERE name = $1 FOR KEY SHARE',

@@ -1,12 +1,19 @@
-import { administratorGroup, type Eperson, type Group, type Session } from '../../model/accounts.ts'
+import {
+  administratorGroup,
+  type Eperson,
+  type Group,
+  readProfile,
+  type Session,
+} from '../../model/accounts.ts'
+import { mine } from './group-tree.ts'
 
 /** Converts rows of the store to the model. */
-export const epersonColumns = 'uuid, email, first_name, last_name, enabled'
+export const epersonColumns = 'uuid, email, first_name, last_name, enabled, profile'
 
 /** The columns of a session. One statement reads them all, and so from a single snapshot. */
 export const sessionColumns = `${epersonColumns}, session_key, stamp,
-  to_json(ARRAY(SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM carrel.membership m
-    JOIN carrel.epersongroup g ON g.uuid = m.epersongroup WHERE m.eperson = eperson.uuid ORDER BY g.name)) AS groups`
+  to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
+    JOIN carrel.epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
 
 export type EpersonRow = {
   uuid: string
@@ -14,6 +21,7 @@ export type EpersonRow = {
   first_name: string | null
   last_name: string | null
   enabled: boolean
+  profile: string | null
 }
 
 export type SessionRow = EpersonRow & { session_key: Uint8Array; stamp: number; groups: readonly Group[] }
@@ -24,6 +32,7 @@ export const toEperson = (row: EpersonRow): Eperson => ({
   firstName: row.first_name,
   lastName: row.last_name,
   enabled: row.enabled,
+  profile: readProfile(row.profile),
 })
 
 export const toSession = (row: SessionRow): Session => ({

@@ -1,6 +1,7 @@
 import type { Client } from '../../lib/fair-queue.ts'
-import type { Eperson, Group } from '../../model/accounts.ts'
+import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
+import type { GroupSearch } from '../people.ts'
 import type { Part, Window } from '../window.ts'
 import type { TablePlan } from './compile.ts'
 import { readPage } from './pages.ts'
@@ -15,7 +16,7 @@ interface Parts {
 
 const json = (...columns: string[]) =>
   `SELECT json_object(${columns.map(name => `'${name}', ${name}`).join(', ')}) AS json`
-const eperson = json('uuid', 'email', 'first_name', 'last_name', 'enabled')
+const eperson = json('uuid', 'email', 'first_name', 'last_name', 'enabled', 'profile')
 
 export async function findEpersons(
   parts: Parts,
@@ -70,19 +71,27 @@ function planOf({ text, membership }: EpersonSearch, { offset, limit }: Window):
 
 export function findGroups(
   parts: Parts,
-  text: string,
+  { text, inside }: GroupSearch,
   { offset, limit }: Window,
   client: Client,
-): Promise<Part<Group>> {
-  const [from, values] =
-    text === ''
-      ? ['epersongroup', []]
-      : ['epersongroup WHERE uuid = ? OR instr(name_key, ?) > 0', [text, text]]
+): Promise<Part<GroupDetails>> {
+  const children = 'SELECT child FROM subgroup WHERE parent = ?'
+  const conditions = [
+    ...(text === '' ? [] : ['(uuid = ? OR instr(name_key, ?) > 0)']),
+    ...(inside === null
+      ? []
+      : [inside.is ? `uuid IN (${children})` : `uuid <> ? AND uuid NOT IN (${children})`]),
+  ]
+  const values = [
+    ...(text === '' ? [] : [text, text]),
+    ...(inside === null ? [] : inside.is ? [inside.group] : [inside.group, inside.group]),
+  ]
+  const from = ['epersongroup', conditions.join(' AND ')].filter(part => part !== '').join(' WHERE ')
   const plan: TablePlan = {
     counts: { sql: `SELECT count(*) AS seen, 0 AS "all" FROM ${from}`, values },
     scan: {
       page: {
-        sql: `${json('uuid', 'name')} FROM ${from} ORDER BY name LIMIT ? OFFSET ?`,
+        sql: `${json('uuid', 'name', 'description')} FROM ${from} ORDER BY name LIMIT ? OFFSET ?`,
         values: [...values, limit, offset],
       },
       total: null,
@@ -92,7 +101,7 @@ export function findGroups(
     isFiltered: false,
     highlights: [],
   }
-  return read<Group>(parts, plan, text !== '', client)
+  return read<GroupDetails>(parts, plan, text !== '', client)
 }
 
 /** @param isLong whether it passes everybody, because it looks for a part of a name */

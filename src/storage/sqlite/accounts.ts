@@ -3,9 +3,10 @@ import { emailKey } from '../../model/accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
 import { countFailures } from '../shared/repeated-failures.ts'
-import { findEpersons, findGroups } from './account-searches.ts'
+import { findEpersons } from './account-searches.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
+import { withParents } from './group-tree.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 import { type EpersonRow, epersonColumns, readSession, toEperson } from './rows.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
@@ -70,12 +71,15 @@ export function sqliteAccounts({
       )
     },
     groupsByUuid: uuids =>
-      uuids.flatMap(
-        uuid =>
-          db.get<Group & Record<string, unknown>>(
-            'SELECT uuid, name FROM epersongroup WHERE uuid = ?',
-            uuid,
-          ) ?? [],
+      withParents(
+        db,
+        uuids.flatMap(
+          uuid =>
+            db.get<Group & Record<string, unknown>>(
+              'SELECT uuid, name FROM epersongroup WHERE uuid = ?',
+              uuid,
+            ) ?? [],
+        ),
       ),
     ensureGroups: names => write('ensureGroups', names, configuredGroupEvent),
 
@@ -94,12 +98,10 @@ export function sqliteAccounts({
     leave: (group, email, event) => write('leave', group, email, event),
 
     findEpersons: (search, window, client) => findEpersons(searches, search, window, client),
-    findGroups: (text, window, client) => findGroups(searches, text, window, client),
     listEpersons: () =>
       db
         .all<EpersonRow & { groups: string }>(
-          `SELECT ${epersonColumns}, (SELECT json_group_array(g.name ORDER BY g.name) FROM membership m
-             JOIN epersongroup g ON g.uuid = m.epersongroup WHERE m.eperson = eperson.uuid) groups
+          `SELECT ${epersonColumns}, (SELECT groups FROM epersons WHERE epersons.uuid = eperson.uuid) groups
            FROM eperson ORDER BY email_key`,
         )
         .map(row => ({ ...toEperson(row), groups: JSON.parse(row.groups) as string[] })),

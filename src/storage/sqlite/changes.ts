@@ -21,6 +21,17 @@ import {
   takeTicket,
   unlink,
 } from './identity-changes.ts'
+import {
+  changeEperson,
+  changeGroup,
+  createEperson,
+  createGroup,
+  removeEperson,
+  removeGroup,
+  replacePassword,
+  setMember,
+  setSubgroup,
+} from './people-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
 
@@ -43,6 +54,15 @@ export const changes = {
   ensureGroups,
   join,
   leave,
+  createEperson,
+  changeEperson,
+  replacePassword,
+  removeEperson,
+  createGroup,
+  changeGroup,
+  removeGroup,
+  setMember,
+  setSubgroup,
   pointEntity,
   changeReadRule,
   describeEntity,

@@ -22,6 +22,7 @@ import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
 import { sqliteMetrics } from './metrics.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
+import { sqlitePeople } from './people.ts'
 import { createReaderThreads } from './reader-threads.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
@@ -99,6 +100,7 @@ export async function openEngine({
   return {
     isNew,
     accounts,
+    people: sqlitePeople({ db, snapshot, write: writer.write, file, readerThreads }),
     attempts: sqliteAttempts({ db, write: writer.write }),
     entities,
     repository: sqliteRepository({ db, write: writer.write, audiencesOf }),

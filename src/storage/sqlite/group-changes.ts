@@ -8,11 +8,16 @@ import { now, recordEvent } from './events.ts'
 import { find } from './rows.ts'
 
 /** The changes of groups and memberships. */
-export function addGroup(db: Database, name: string, event: AuditEvent): Group | 'exists' {
+export function addGroup(
+  db: Database,
+  name: string,
+  event: AuditEvent,
+  uuid: string = randomUUID(),
+): Group | 'exists' {
   if (groupNamed(db, name)) return 'exists'
-  const group = { uuid: randomUUID(), name }
+  const group = { uuid, name }
   db.run(
-    'INSERT INTO epersongroup (uuid, name, name_key, created) VALUES (?, ?, ?, ?)',
+    'INSERT INTO epersongroup (uuid, name, name_key, created, special) VALUES (?, ?, ?, ?, 0)',
     group.uuid,
     name,
     nameKey(name),
@@ -24,32 +29,19 @@ export function addGroup(db: Database, name: string, event: AuditEvent): Group |
 
 export function ensureGroups(db: Database, names: readonly string[], event: AuditEvent): Group[] {
   return names.map(name => {
-    const known = groupNamed(db, name)
-    if (known) return { uuid: known.uuid, name }
-    const added = addGroup(db, name, event)
-    if (added === 'exists') throw new Error('a group came into being twice')
-    return added
+    const known = groupNamed(db, name) ?? addGroup(db, name, event)
+    if (known === 'exists') throw new Error('a group came into being twice')
+    db.run('UPDATE epersongroup SET special = 1 WHERE uuid = ? AND special = 0', known.uuid)
+    return { uuid: known.uuid, name }
   })
 }
 
 export function join(db: Database, group: string, email: string, event: AuditEvent): Changed | 'no-group' {
-  return changeMembership(
-    db,
-    'INSERT OR IGNORE INTO membership (epersongroup, eperson) VALUES (?, ?)',
-    group,
-    email,
-    event,
-  )
+  return changeMembership(db, 'join', group, email, event)
 }
 
 export function leave(db: Database, group: string, email: string, event: AuditEvent): Changed | 'no-group' {
-  return changeMembership(
-    db,
-    'DELETE FROM membership WHERE epersongroup = ? AND eperson = ?',
-    group,
-    email,
-    event,
-  )
+  return changeMembership(db, 'leave', group, email, event)
 }
 
 export function deleteGroup(
@@ -59,12 +51,7 @@ export function deleteGroup(
 ): 'changed' | 'no-group' | GroupUse {
   const group = groupNamed(db, name)
   if (!group) return 'no-group'
-  const use = useOf(name, {
-    entities: db.all<{ name: string; read: string }>('SELECT name, read FROM entity ORDER BY name'),
-    audiences: db.all<{ readers: string; items: number; bitstreams: number }>(
-      'SELECT readers, items, bitstreams FROM audience WHERE items > 0 OR bitstreams > 0',
-    ),
-  })
+  const use = useOfGroup(db, name)
   if (use) return use
   db.run('DELETE FROM epersongroup WHERE uuid = ?', group.uuid)
   // A token may name the group as a special group (G2), and nobody knows whose: everyone is looked up again.
@@ -73,7 +60,16 @@ export function deleteGroup(
   return 'changed'
 }
 
-const groupNamed = (db: Database, name: string) =>
+/** Where rules name the group. */
+export const useOfGroup = (db: Database, name: string): GroupUse | undefined =>
+  useOf(name, {
+    entities: db.all<{ name: string; read: string }>('SELECT name, read FROM entity ORDER BY name'),
+    audiences: db.all<{ readers: string; items: number; bitstreams: number }>(
+      'SELECT readers, items, bitstreams FROM audience WHERE items > 0 OR bitstreams > 0',
+    ),
+  })
+
+export const groupNamed = (db: Database, name: string) =>
   db.get<{ uuid: string }>('SELECT uuid FROM epersongroup WHERE name = ?', name)
 
 /** Of one eperson, or of all. */
@@ -83,12 +79,23 @@ function newStamp(db: Database, uuid?: string): void {
   db.run(stamped, uuid ?? null)
 }
 
-function changeMembership(db: Database, sql: string, group: string, email: string, event: AuditEvent) {
+const membershipChanges = {
+  join: 'INSERT OR IGNORE INTO membership (epersongroup, eperson) VALUES (?, ?)',
+  leave: 'DELETE FROM membership WHERE epersongroup = ? AND eperson = ?',
+}
+
+export function changeMembership(
+  db: Database,
+  way: 'join' | 'leave',
+  group: string,
+  email: string,
+  event: AuditEvent,
+): Changed | 'no-group' {
   const known = groupNamed(db, group)
   if (!known) return 'no-group'
   const eperson = find(db, email)
   if (!eperson) return 'no-eperson'
-  if (db.run(sql, known.uuid, eperson.uuid) === 0) return 'unchanged'
+  if (db.run(membershipChanges[way], known.uuid, eperson.uuid) === 0) return 'unchanged'
   newStamp(db, eperson.uuid)
   recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
   return 'changed'

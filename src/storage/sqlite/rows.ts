@@ -1,8 +1,16 @@
-import { administratorGroup, type Eperson, emailKey, type Group, type Session } from '../../model/accounts.ts'
+import {
+  administratorGroup,
+  type Eperson,
+  emailKey,
+  type Group,
+  readProfile,
+  type Session,
+} from '../../model/accounts.ts'
 import type { Database } from './driver.ts'
+import { mine } from './group-tree.ts'
 
 /** Converts rows of the store to the model. Readers and the writer share it. */
-export const epersonColumns = 'uuid, email, first_name, last_name, enabled'
+export const epersonColumns = 'uuid, email, first_name, last_name, enabled, profile'
 
 export type EpersonRow = {
   uuid: string
@@ -10,6 +18,7 @@ export type EpersonRow = {
   first_name: string | null
   last_name: string | null
   enabled: number
+  profile: string | null
 }
 
 export const toEperson = (row: EpersonRow): Eperson => ({
@@ -18,6 +27,7 @@ export const toEperson = (row: EpersonRow): Eperson => ({
   firstName: row.first_name,
   lastName: row.last_name,
   enabled: row.enabled === 1,
+  profile: readProfile(row.profile),
 })
 
 export const find = (db: Database, email: string) =>
@@ -30,7 +40,7 @@ export function readSession(db: Database, uuid: string): Session | undefined {
   )
   if (!row) return undefined
   const groups = db.all<Group & Record<string, unknown>>(
-    'SELECT g.uuid, g.name FROM membership m JOIN epersongroup g ON g.uuid = m.epersongroup WHERE m.eperson = ? ORDER BY g.name',
+    `${mine('?')} SELECT g.uuid, g.name FROM mine JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
     uuid,
   )
   return {

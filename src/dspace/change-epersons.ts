@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { jsonObject } from '../http/json-body.ts'
+import { patchBody } from '../http/patch-body.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { readUuid } from '../lib/uuids.ts'
+import type { Eperson } from '../model/accounts.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { type Caller, isAdministrator } from '../model/caller.ts'
+import type { People } from '../storage/people.ts'
+import { epersonChange, newPerson } from './eperson-input.ts'
+import { epersonBody } from './epersons.ts'
+
+/** The event of what a caller does, as `eventOf` of authentication makes it. */
+export type EventOf = (
+  caller: Caller,
+  request: FastifyRequest,
+  what: Pick<AuditEvent, 'event' | 'outcome'>,
+) => AuditEvent
+
+interface Parts {
+  readonly people: People
+  readonly addresses: Addresses
+  readonly eventOf: EventOf
+  readonly asksAgreement: boolean
+}
+
+export type PatchEperson = (request: FastifyRequest) => Promise<object>
+
+const lastAdministrator = () =>
+  new Problem(
+    'change-refused',
+    'Nobody could administer the service any more: this is the last administrator.',
+  )
+const noEperson = () => new Problem('not-found', 'There is no eperson with this UUID.')
+const known = () => new Problem('change-refused', 'There is an eperson with this email address already.')
+
+/** `POST /api/eperson/epersons` and `DELETE …/{uuid}`, for administrators (M1, M3). */
+export function changeEpersonRoutes(
+  app: FastifyInstance,
+  { people, addresses, eventOf, asksAgreement }: Parts,
+): void {
+  const path = '/eperson/epersons'
+  app.post(path, { preParsing: mayAdminister('add epersons') }, async (request, reply) => {
+    const caller = requireAdministrator(request.caller, 'add epersons')
+    const event = eventOf(caller, request, { event: 'eperson.add', outcome: 'success' })
+    const added = await people.createEperson(newPerson(jsonObject(request)), event)
+    if (added === 'exists') throw known()
+    return created(reply, added)
+  })
+
+  const created = (reply: FastifyReply, eperson: Eperson) =>
+    reply
+      .code(201)
+      .header('location', addresses.eperson(eperson.uuid))
+      .send(epersonBody(eperson, addresses, asksAgreement))
+
+  app.delete<{ Params: { uuid: string } }>(`${path}/:uuid`, async (request, reply) => {
+    const caller = requireAdministrator(request.caller, 'delete epersons')
+    const uuid = readUuid(request.params.uuid)
+    const event = eventOf(caller, request, { event: 'eperson.delete', outcome: 'success' })
+    const removed = uuid === undefined ? 'no-eperson' : await people.removeEperson(uuid, event)
+    if (removed === 'no-eperson') throw noEperson()
+    if (removed === 'last-administrator') throw lastAdministrator()
+    return reply.code(204).send()
+  })
+}
+
+/**
+ * `PATCH /api/eperson/epersons/{uuid}` of everything but a password: epersons change their own profile, administrators
+ * everything of everybody (M2).
+ */
+export const createPatchEperson =
+  ({ people, addresses, eventOf, asksAgreement }: Parts): PatchEperson =>
+  async request => {
+    const caller = requireEperson(request.caller)
+    const uuid = readUuid((request.params as { uuid: string }).uuid)
+    const isSelf = uuid === caller.session.eperson.uuid
+    if (!isSelf && !isAdministrator(caller))
+      throw new Problem(
+        'access-denied',
+        'Epersons may change only their own profile. Administrators may change any.',
+      )
+    const change = epersonChange(patchBody(request), isAdministrator(caller))
+    const event = eventOf(caller, request, { event: 'eperson.change', outcome: 'success' })
+    const changed = uuid === undefined ? 'no-eperson' : await people.changeEperson(uuid, change, event)
+    if (changed === 'no-eperson') throw noEperson()
+    if (changed === 'exists') throw known()
+    if (changed === 'last-administrator') throw lastAdministrator()
+    return epersonBody(changed, addresses, asksAgreement)
+  }
+
+/** Before the body is read: that of somebody who may not is never parsed. */
+export const mayAdminister = (to: string) => async (request: FastifyRequest) => {
+  requireAdministrator(request.caller, to)
+}

@@ -1,0 +1,146 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { specialGroupNames } from '../config/special-groups.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { jsonObject } from '../http/json-body.ts'
+import { patchBody } from '../http/patch-body.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import { uuidsOf } from '../http/uri-list.ts'
+import { readUuid } from '../lib/uuids.ts'
+import { administratorGroup, type GroupDetails } from '../model/accounts.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { GroupUse } from '../storage/accounts.ts'
+import { maxLevels, type People } from '../storage/people.ts'
+import { type EventOf, mayAdminister } from './change-epersons.ts'
+import { groupBody } from './epersons.ts'
+import { groupChange, newGroup } from './group-input.ts'
+import { placesOf } from './group-use.ts'
+
+interface Parts {
+  readonly people: People
+  readonly addresses: Addresses
+  readonly config: Config
+  readonly eventOf: EventOf
+}
+
+type One = { Params: { uuid: string } }
+type Two = { Params: { uuid: string; member: string } }
+
+const refused = (why: string) => new Problem('change-refused', why)
+const noGroup = () => new Problem('not-found', 'There is no group with this UUID.')
+const lastAdministrator = () =>
+  refused('Nobody could administer the service any more: no administrator who may log in would be left.')
+
+/** What administrators change of groups (M4–M8), below `/api/eperson/groups`. */
+export function changeGroupRoutes(app: FastifyInstance, { people, addresses, config, eventOf }: Parts): void {
+  const path = '/eperson/groups'
+  const url = `${path}/:uuid`
+  const specials = specialGroupNames(config)
+  const to = 'change groups'
+  const preParsing = mayAdminister(to)
+  const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
+    eventOf(requireAdministrator(request.caller, to), request, { event, outcome: 'success' })
+
+  async function groupIn({ params }: { params: { uuid: string } }): Promise<GroupDetails> {
+    const uuid = readUuid(params.uuid)
+    const group = uuid === undefined ? undefined : await people.group(uuid)
+    if (!group) throw noGroup()
+    return group
+  }
+
+  function refuseFixed({ name }: GroupDetails, how: string): void {
+    if (name === administratorGroup) throw refused(`The group ${name} is permanent: it can’t be ${how}.`)
+    if (specials.has(name))
+      throw refused(
+        `The group can’t be ${how}: special groups in the configuration of the service name it, and the next start would add it again.`,
+      )
+  }
+
+  app.post(path, { preParsing }, async (request, reply) => {
+    const event = eventIn(request, 'group.add')
+    const added = await people.createGroup(newGroup(jsonObject(request)), event)
+    if (added === 'exists') throw refused('There is a group of this name already.')
+    return reply.code(201).header('location', addresses.group(added.uuid)).send(groupBody(added, addresses))
+  })
+
+  app.patch<One>(url, { preParsing }, async request => {
+    const event = eventIn(request, 'group.change')
+    const group = await groupIn(request)
+    const change = groupChange(patchBody(request))
+    if (change.name !== undefined && change.name !== group.name) refuseFixed(group, 'renamed')
+    const changed = await people.changeGroup(group.uuid, change, event)
+    if (changed === 'no-group') throw noGroup()
+    if (changed === 'exists') throw refused('There is a group of this name already.')
+    if ('entities' in changed) throw inUse(changed, 'renamed')
+    return groupBody(changed, addresses)
+  })
+
+  app.delete<One>(url, async (request, reply) => {
+    const event = eventIn(request, 'group.delete')
+    const group = await groupIn(request)
+    refuseFixed(group, 'deleted')
+    const removed = await people.removeGroup(group.uuid, event)
+    if (removed === 'no-group') throw noGroup()
+    if (removed === 'last-administrator') throw lastAdministrator()
+    if (removed !== 'changed') throw inUse(removed, 'deleted')
+    return reply.code(204).send()
+  })
+
+  async function setMember(request: FastifyRequest, group: string, eperson: string, isMember: boolean) {
+    const event = eventIn(request, isMember ? 'group.join' : 'group.leave')
+    const changed = await people.setMember(isMember, group, eperson, event)
+    if (changed === 'no-group') throw noGroup()
+    if (changed === 'no-eperson') throw refused(`There is no eperson ${eperson}.`)
+    if (changed === 'last-administrator') throw lastAdministrator()
+  }
+
+  app.post<One>(`${url}/epersons`, { preParsing }, async (request, reply) => {
+    const { uuid, name } = await groupIn(request)
+    if (specials.has(name))
+      throw refused(
+        'This is a special group: the configuration of the service says who is in it, and nobody can be added by hand.',
+      )
+    for (const eperson of uuidsOf(request, '/eperson/epersons/'))
+      await setMember(request, uuid, eperson, true)
+    return reply.code(204).send()
+  })
+  app.delete<Two>(`${url}/epersons/:member`, async (request, reply) => {
+    requireAdministrator(request.caller, to)
+    const { uuid } = await groupIn(request)
+    await setMember(request, uuid, readUuid(request.params.member) ?? '-', false)
+    return reply.code(204).send()
+  })
+
+  async function setSubgroup(request: FastifyRequest, parent: string, child: string, isIncluded: boolean) {
+    const event = eventIn(request, isIncluded ? 'group.include' : 'group.exclude')
+    const changed = await people.setSubgroup(isIncluded, parent, child, event)
+    if (changed === 'no-group') throw noGroup()
+    if (changed === 'no-subgroup') throw refused(`There is no group ${child}.`)
+    if (changed === 'circle')
+      throw refused(`The group ${child} can’t be in this one: this one is in it, or it is the same group.`)
+    if (changed === 'too-deep') throw refused(`Groups can be in groups through at most ${maxLevels} levels.`)
+    if (changed === 'last-administrator') throw lastAdministrator()
+  }
+
+  app.post<One>(`${url}/subgroups`, { preParsing }, async (request, reply) => {
+    const { uuid, name } = await groupIn(request)
+    if (specials.has(name))
+      throw refused(
+        'This is a special group: the configuration of the service says who is in it, and no group can be added by hand.',
+      )
+    for (const child of uuidsOf(request, '/eperson/groups/')) await setSubgroup(request, uuid, child, true)
+    return reply.code(204).send()
+  })
+  app.delete<Two>(`${url}/subgroups/:member`, async (request, reply) => {
+    requireAdministrator(request.caller, to)
+    const { uuid } = await groupIn(request)
+    await setSubgroup(request, uuid, readUuid(request.params.member) ?? '-', false)
+    return reply.code(204).send()
+  })
+}
+
+const inUse = (use: GroupUse, how: string) =>
+  refused(
+    `The group can’t be ${how}: ${placesOf(use)} can be read by it, by its name. Change their access first.`,
+  )

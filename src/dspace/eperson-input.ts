@@ -1,0 +1,117 @@
+import { Problem } from '../http/problems.ts'
+import type { Operation } from '../lib/json-patch.ts'
+import { type Profile, profileFields } from '../model/accounts.ts'
+import type { EpersonChange, NewPerson } from '../storage/people.ts'
+import { type Fields, metadataChange, metadataOf, textUpTo, type Values } from './single-metadata.ts'
+
+/** Epersons as DSpace's clients write them. */
+
+const isTrueOrFalse = (text: string) =>
+  text === 'true' || text === 'false' ? undefined : 'must be "true" or "false"'
+
+const fields: Fields = new Map([
+  ['eperson.firstname', textUpTo(200)],
+  ['eperson.lastname', textUpTo(200)],
+  ['eperson.phone', textUpTo(100)],
+  ['eperson.language', textUpTo(20)],
+  ['dspace.agreements.end-user', isTrueOrFalse],
+  // What the interface's dialogue about cookies remembers, as JSON of its own.
+  ['dspace.agreements.cookies', textUpTo(4_000)],
+])
+
+/** Of an address: what mail takes (RFC 5321 §4.5.3.1), with some room. */
+const maxEmail = 320
+
+/**
+ * The eperson that the body of a POST describes. Members that DSpace's clients send and that say nothing here are ignored.
+ * @throws Problem 422
+ */
+export function newPerson(body: Readonly<Record<string, unknown>>): NewPerson {
+  const fault = (why: string) => new Problem('change-refused', why)
+  refuseCertificate(body.requireCertificate ?? false, fault)
+  refuseNetId(body.netid, fault)
+  if (body.password !== undefined && body.password !== null)
+    throw fault('The body can’t have a password; set it afterwards, by PATCH.')
+  const values = metadataOf(body.metadata, fields)
+  return {
+    email: emailOf(body.email, fault),
+    enabled: body.canLogIn === undefined || body.canLogIn === null ? true : flag(body.canLogIn, fault),
+    firstName: values['eperson.firstname'] ?? null,
+    lastName: values['eperson.lastname'] ?? null,
+    profile: Object.fromEntries(
+      profileFields.flatMap(field => (values[field] ? [[field, values[field]]] : [])),
+    ) as Profile,
+  }
+}
+
+/**
+ * What a JSON Patch changes of an eperson.
+ * @param mayAll whether everything may change; otherwise what epersons may change of themselves
+ * @throws Problem 403 or 422
+ */
+export function epersonChange(operations: readonly Operation[], mayAll: boolean): EpersonChange {
+  if (operations.length === 0) throw new Problem('patch-refused', 'The patch has no operations.')
+  return operations.map(operation => changeOf(operation, mayAll)).reduce(merge)
+}
+
+const merge = (one: EpersonChange, next: EpersonChange): EpersonChange => ({
+  ...one,
+  ...next,
+  ...(one.profile || next.profile ? { profile: { ...one.profile, ...next.profile } } : {}),
+})
+
+function changeOf(operation: Operation, mayAll: boolean): EpersonChange {
+  const { index, op, path, value } = operation
+  const fault = (why: string) => new Problem('patch-refused', `Operation ${index}: ${why}`)
+  if (path[0] === 'metadata') return changeOfValues(metadataChange(operation, fields))
+  const name = path.length === 1 ? path[0] : undefined
+  if (name === undefined || !['email', 'canLogIn', 'certificate', 'netid'].includes(name))
+    throw fault('an eperson has /email, /canLogIn, /certificate, /netid, /password and /metadata/….')
+  if (!mayAll) throw new Problem('access-denied', `Only administrators may change the ${name} of an eperson.`)
+  if (op !== 'replace' && op !== 'add') throw fault(`/${name} takes replace, with a value.`)
+  if (name === 'email') return { email: emailOf(value, fault) }
+  if (name === 'canLogIn') return { enabled: flag(value, fault) }
+  if (name === 'certificate') refuseCertificate(value, fault)
+  else refuseNetId(value, fault)
+  return {}
+}
+
+type Fault = (why: string) => Problem
+
+function changeOfValues(values: Values): EpersonChange {
+  const profile = Object.fromEntries(Object.entries(values).filter(([field]) => isProfile(field)))
+  return { ...names(values), ...(Object.keys(profile).length === 0 ? {} : { profile }) }
+}
+
+const names = (values: Values): Pick<EpersonChange, 'firstName' | 'lastName'> => ({
+  ...('eperson.firstname' in values ? { firstName: values['eperson.firstname'] ?? null } : {}),
+  ...('eperson.lastname' in values ? { lastName: values['eperson.lastname'] ?? null } : {}),
+})
+
+const isProfile = (field: string) => profileFields.some(one => one === field)
+
+function emailOf(given: unknown, fault: Fault): string {
+  if (typeof given !== 'string') throw fault('email must be an email address.')
+  const email = given.trim()
+  if (!/^[^\s@]+@[^\s@]+$/.test(email) || textUpTo(maxEmail)(email) !== undefined)
+    throw fault('email must be an email address.')
+  return email
+}
+
+/** The Python client sends text. */
+function flag(given: unknown, fault: Fault): boolean {
+  if (given === true || given === 'true') return true
+  if (given === false || given === 'false') return false
+  throw fault('canLogIn must be true or false.')
+}
+
+/** Silence would leave an account open that an administrator believes to be safe. */
+function refuseCertificate(given: unknown, fault: Fault): void {
+  if (given !== false && given !== 'false' && given !== null)
+    throw fault('Carrel knows no certificates of epersons; requireCertificate can only be false.')
+}
+
+function refuseNetId(given: unknown, fault: Fault): void {
+  if (given !== undefined && given !== null && given !== '')
+    throw fault('Carrel keeps no netid: an eperson is linked when they log in at their identity provider.')
+}

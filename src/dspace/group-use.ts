@@ -1,0 +1,15 @@
+import { counted } from '../lib/counted.ts'
+import type { GroupUse } from '../storage/accounts.ts'
+
+/** Where a group is in use, in words, with the first few entities by name. */
+export function placesOf({ entities, items, bitstreams }: GroupUse): string {
+  const shown = entities.slice(0, 5)
+  const more = entities.length - shown.length
+  const count = (number: number, what: string) => (number === 0 ? [] : [counted(number, what)])
+  return [
+    ...shown.map(entity => `the entity ${entity}`),
+    ...(more > 0 ? [`${more} more`] : []),
+    ...count(items, 'item'),
+    ...count(bitstreams, 'file'),
+  ].join(', ')
+}

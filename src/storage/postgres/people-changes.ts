@@ -1,0 +1,224 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { GroupUse } from '../accounts.ts'
+import { type EpersonChange, type GroupChange, maxLevels, type NewGroup, type NewPerson } from '../people.ts'
+import { applyChange, epersonEvent, groupEvent, profileText, subgroupEvent } from '../shared/people-rules.ts'
+import { setPasswordIn } from './account-changes.ts'
+import type { Connection, Pool, Queries } from './driver.ts'
+import { now, recordEvent } from './events.ts'
+import { changeMembership, dropGroup, groupNamed, insertGroup, useOfGroup } from './group-changes.ts'
+import { below, hasAdministrator, levels, lockGroups, stampBelow } from './group-tree.ts'
+import { type EpersonRow, epersonColumns, toEperson } from './rows.ts'
+
+/** What administrators change over HTTP, each in one transaction. */
+
+export const createEperson = (
+  pool: Pool,
+  person: NewPerson,
+  event: AuditEvent,
+): Promise<Eperson | 'exists'> =>
+  pool.transaction(async db => {
+    const { email, firstName, lastName, enabled, profile } = person
+    const added: Eperson = { uuid: randomUUID(), email, firstName, lastName, enabled, profile }
+    const inserted = await db.run(
+      `INSERT INTO carrel.eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, profile,
+         password_stamp, session_key, stamp, created)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, nextval('carrel.stamp'), $10) ON CONFLICT (email_key) DO NOTHING`,
+      added.uuid,
+      email,
+      emailKey(email),
+      firstName,
+      lastName,
+      nameKey(firstName, lastName),
+      enabled,
+      profileText(profile),
+      randomBytes(32),
+      now(),
+    )
+    if (inserted === 0) return 'exists'
+    await recordEvent(db, epersonEvent(event, null, added))
+    return added
+  })
+
+export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, event: AuditEvent) =>
+  keepingAdministrator(pool, change.enabled === false, async db => {
+    const before = await lockEperson(db, uuid)
+    if (!before) return 'no-eperson' as const
+    const after = applyChange(before, change)
+    const { email, firstName, lastName, enabled } = after
+    const others = await db.rows(
+      'SELECT 1 AS one FROM carrel.eperson WHERE email_key = $1 AND uuid <> $2',
+      emailKey(email),
+      uuid,
+    )
+    if (others.length > 0) return 'exists' as const
+    // Somebody who takes the address at the same time makes a conflict, and the retry finds them.
+    await db.run(
+      `UPDATE carrel.eperson SET email = $1, email_key = $2, first_name = $3, last_name = $4, name_key = $5, enabled = $6,
+         profile = $7, stamp = nextval('carrel.stamp'), session_key = coalesce($8, session_key) WHERE uuid = $9`,
+      email,
+      emailKey(email),
+      firstName,
+      lastName,
+      nameKey(firstName, lastName),
+      enabled,
+      profileText(after.profile),
+      before.enabled && !enabled ? randomBytes(32) : null,
+      uuid,
+    )
+    await recordEvent(db, epersonEvent(event, before, after))
+    return after
+  })
+
+export const replacePassword = (pool: Pool, uuid: string, hash: string, event: AuditEvent) =>
+  pool.transaction(async db => {
+    if (!(await lockEperson(db, uuid))) return 'no-eperson' as const
+    await setPasswordIn(db, uuid, hash)
+    await recordEvent(db, { ...event, eperson: uuid })
+    return 'changed' as const
+  })
+
+export const removeEperson = (pool: Pool, uuid: string, event: AuditEvent) =>
+  keepingAdministrator(pool, true, async db => {
+    const before = await lockEperson(db, uuid)
+    if (!before) return 'no-eperson' as const
+    await db.run('DELETE FROM carrel.eperson WHERE uuid = $1', uuid)
+    await recordEvent(db, epersonEvent(event, before, null))
+    return 'changed' as const
+  })
+
+export const createGroup = (
+  pool: Pool,
+  { name, description }: NewGroup,
+  event: AuditEvent,
+): Promise<GroupDetails | 'exists'> =>
+  pool.transaction(async db => {
+    const added = { uuid: randomUUID(), name, description }
+    if ((await insertGroup(db, name, groupEvent(event, null, added), added.uuid)) === 'exists')
+      return 'exists'
+    await db.run('UPDATE carrel.epersongroup SET description = $1 WHERE uuid = $2', description, added.uuid)
+    return added
+  })
+
+export const changeGroup = (
+  pool: Pool,
+  uuid: string,
+  change: GroupChange,
+  event: AuditEvent,
+): Promise<GroupDetails | 'no-group' | 'exists' | GroupUse> =>
+  pool.transaction(async db => {
+    await lockGroups(db)
+    const before = await groupWith(db, uuid)
+    if (!before) return 'no-group'
+    const after = { ...before, ...change }
+    if (after.name !== before.name) {
+      if (await groupNamed(db, after.name)) return 'exists'
+      const use = await useOfGroup(db, before.name)
+      if (use) return use
+    }
+    await db.run(
+      'UPDATE carrel.epersongroup SET name = $1, name_key = $2, description = $3 WHERE uuid = $4',
+      after.name,
+      nameKey(after.name),
+      after.description,
+      uuid,
+    )
+    // Sessions have the names of their groups.
+    if (after.name !== before.name) await stampBelow(db, uuid)
+    await recordEvent(db, groupEvent(event, before, after))
+    return after
+  })
+
+export const removeGroup = (pool: Pool, uuid: string, event: AuditEvent) =>
+  keepingAdministrator(pool, true, async (db): Promise<'changed' | 'no-group' | GroupUse> => {
+    const before = await groupWith(db, uuid)
+    return before ? dropGroup(db, before.name, groupEvent(event, before, null)) : 'no-group'
+  })
+
+export const setMember = (pool: Pool, isMember: boolean, group: string, eperson: string, event: AuditEvent) =>
+  keepingAdministrator(pool, !isMember, async db => {
+    const known = await groupWith(db, group)
+    if (!known) return 'no-group' as const
+    const member = await lockEperson(db, eperson)
+    if (!member) return 'no-eperson' as const
+    return changeMembership(db, isMember ? 'join' : 'leave', known.name, member.email, event)
+  })
+
+export const setSubgroup = (
+  pool: Pool,
+  isIncluded: boolean,
+  parent: string,
+  child: string,
+  event: AuditEvent,
+) =>
+  keepingAdministrator(pool, true, async db => {
+    const outer = await groupWith(db, parent)
+    if (!outer) return 'no-group' as const
+    const inner = await groupWith(db, child)
+    if (!inner) return 'no-subgroup' as const
+    const edge = [parent, child] as const
+    const known = await db.rows(
+      'SELECT 1 AS one FROM carrel.subgroup WHERE parent = $1 AND child = $2',
+      ...edge,
+    )
+    if (known.length > 0 === isIncluded) return 'unchanged' as const
+    if (isIncluded) {
+      const inside = `${below('SELECT $1::text COLLATE "C"')} SELECT 1 AS one FROM below WHERE id = $2`
+      if ((await db.rows(inside, child, parent)).length > 0) return 'circle' as const
+      const sum =
+        (await levels(db, parent, 'above', maxLevels)) + (await levels(db, child, 'below', maxLevels))
+      if (sum > maxLevels) return 'too-deep' as const
+    }
+    await db.run(
+      isIncluded
+        ? 'INSERT INTO carrel.subgroup (parent, child) VALUES ($1, $2)'
+        : 'DELETE FROM carrel.subgroup WHERE parent = $1 AND child = $2',
+      ...edge,
+    )
+    await stampBelow(db, child)
+    await recordEvent(db, subgroupEvent(event, outer.name, inner.name))
+    return 'changed' as const
+  })
+
+/** It was the last one: everything is rolled back. */
+class LastAdministrator extends Error {}
+
+/**
+ * Takes a change back that leaves nobody who could administer the service over HTTP.
+ * @param mayEnd whether the change could take the rights of an administrator
+ */
+async function keepingAdministrator<T>(
+  pool: Pool,
+  mayEnd: boolean,
+  change: (db: Connection) => Promise<T>,
+): Promise<T | 'last-administrator'> {
+  try {
+    return await pool.transaction(async db => {
+      // Of two changes at once that each leave another administrator, the later one sees the earlier one.
+      if (mayEnd) await lockGroups(db)
+      const result = await change(db)
+      if (mayEnd && !(await hasAdministrator(db))) throw new LastAdministrator()
+      return result
+    })
+  } catch (error) {
+    if (error instanceof LastAdministrator) return 'last-administrator'
+    throw error
+  }
+}
+
+async function lockEperson(db: Queries, uuid: string): Promise<Eperson | undefined> {
+  const [row] = await db.rows<EpersonRow>(
+    `SELECT ${epersonColumns} FROM carrel.eperson WHERE uuid = $1 FOR UPDATE`,
+    uuid,
+  )
+  return row && toEperson(row)
+}
+
+export const groupWith = async (db: Queries, uuid: string): Promise<GroupDetails | undefined> =>
+  (
+    await db.rows<GroupDetails & Record<string, unknown>>(
+      'SELECT uuid, name, description FROM carrel.epersongroup WHERE uuid = $1',
+      uuid,
+    )
+  )[0]

@@ -1,0 +1,75 @@
+import type { Group, GroupDetails } from '../../model/accounts.ts'
+import type { People } from '../people.ts'
+import { findGroups } from './account-searches.ts'
+import type { Pool } from './driver.ts'
+import { useOfGroup } from './group-changes.ts'
+import { hasAdministrator, mine, withParents } from './group-tree.ts'
+import {
+  changeEperson,
+  changeGroup,
+  createEperson,
+  createGroup,
+  groupWith,
+  removeEperson,
+  removeGroup,
+  replacePassword,
+  setMember,
+  setSubgroup,
+} from './people-changes.ts'
+import { isStorable } from './rows.ts'
+import type { SessionLookup } from './session-lookup.ts'
+
+/** How many sets of groups are kept with their parents at most. */
+const maxKept = 1_000
+
+/** People in PostgreSQL. */
+export function postgresPeople(pool: Pool, lookup: SessionLookup): People {
+  /** By the uuids that were asked for. */
+  const kept = new Map<string, readonly Group[]>()
+  /** Of the groups in groups, before they were read. */
+  let keptState = -1
+
+  return {
+    canRemoveEperson: async uuid =>
+      isStorable(uuid) &&
+      (await pool.rows('SELECT 1 AS one FROM carrel.eperson WHERE uuid = $1', uuid)).length > 0 &&
+      hasAdministrator(pool, uuid),
+    canRemoveGroup: async uuid => {
+      const group = isStorable(uuid) ? await groupWith(pool, uuid) : undefined
+      return group !== undefined && !(await useOfGroup(pool, group.name)) && hasAdministrator(pool, uuid)
+    },
+    group: async uuid => (isStorable(uuid) ? groupWith(pool, uuid) : undefined),
+    groupsOf: async eperson =>
+      isStorable(eperson)
+        ? pool.rows<GroupDetails & Record<string, unknown>>(
+            `${mine('$1')} SELECT g.uuid, g.name, g.description FROM mine
+               JOIN carrel.epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
+            eperson,
+          )
+        : [],
+    withParents: async groups => {
+      if (groups.length === 0) return groups
+      const { groups: state } = await lookup.ask()
+      if (state !== keptState || kept.size >= maxKept) kept.clear()
+      keptState = state
+      const asked = groups.map(({ uuid }) => uuid).join()
+      const known = kept.get(asked)
+      if (known) return known
+      const found = await withParents(pool, groups)
+      // What was read is at least as new as the state that was asked for before.
+      if (keptState === state) kept.set(asked, found)
+      return found
+    },
+    findGroups: (search, window) => findGroups(pool, search, window),
+
+    createEperson: (person, event) => createEperson(pool, person, event),
+    changeEperson: (uuid, change, event) => changeEperson(pool, uuid, change, event),
+    replacePassword: (uuid, hash, event) => replacePassword(pool, uuid, hash, event),
+    removeEperson: (uuid, event) => removeEperson(pool, uuid, event),
+    createGroup: (group, event) => createGroup(pool, group, event),
+    changeGroup: (uuid, change, event) => changeGroup(pool, uuid, change, event),
+    removeGroup: (uuid, event) => removeGroup(pool, uuid, event),
+    setMember: (isMember, group, eperson, event) => setMember(pool, isMember, group, eperson, event),
+    setSubgroup: (isIncluded, parent, child, event) => setSubgroup(pool, isIncluded, parent, child, event),
+  }
+}

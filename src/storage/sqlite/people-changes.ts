@@ -1,0 +1,202 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { GroupUse } from '../accounts.ts'
+import { type EpersonChange, type GroupChange, maxLevels, type NewGroup, type NewPerson } from '../people.ts'
+import { applyChange, epersonEvent, groupEvent, profileText, subgroupEvent } from '../shared/people-rules.ts'
+import { endTokens, nextStamp, setPassword } from './account-changes.ts'
+import type { Database } from './driver.ts'
+import { forgetEnd, now, recordEvent } from './events.ts'
+import { addGroup, changeMembership, deleteGroup, groupNamed, useOfGroup } from './group-changes.ts'
+import { below, hasAdministrator, levels, stampBelow } from './group-tree.ts'
+import { type EpersonRow, epersonColumns, find, toEperson } from './rows.ts'
+
+/** What administrators change over HTTP. The single writer runs each function inside its transaction. */
+
+export function createEperson(db: Database, person: NewPerson, event: AuditEvent): Eperson | 'exists' {
+  if (find(db, person.email)) return 'exists' as const
+  const { email, firstName, lastName, enabled, profile } = person
+  const added: Eperson = { uuid: randomUUID(), email, firstName, lastName, enabled, profile }
+  db.run(
+    `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, profile, password_hash,
+       password_stamp, session_key, stamp, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?, ?)`,
+    added.uuid,
+    email,
+    emailKey(email),
+    firstName,
+    lastName,
+    nameKey(firstName, lastName),
+    enabled ? 1 : 0,
+    profileText(profile),
+    randomBytes(32),
+    nextStamp(db),
+    now(),
+  )
+  recordEvent(db, epersonEvent(event, null, added))
+  return added
+}
+
+export function changeEperson(db: Database, uuid: string, change: EpersonChange, event: AuditEvent) {
+  const before = epersonWith(db, uuid)
+  if (!before) return 'no-eperson' as const
+  const after = applyChange(before, change)
+  const { email, firstName, lastName, enabled } = after
+  const other = find(db, email)
+  if (other && other.uuid !== uuid) return 'exists' as const
+  return keepingAdministrator(db, () => {
+    db.run(
+      `UPDATE eperson SET email = ?, email_key = ?, first_name = ?, last_name = ?, name_key = ?, enabled = ?, profile = ?,
+         stamp = ? WHERE uuid = ?`,
+      email,
+      emailKey(email),
+      firstName,
+      lastName,
+      nameKey(firstName, lastName),
+      enabled ? 1 : 0,
+      profileText(after.profile),
+      nextStamp(db),
+      uuid,
+    )
+    if (before.enabled && !enabled) endTokens(db, uuid)
+    recordEvent(db, epersonEvent(event, before, after))
+    return after
+  })
+}
+
+export function replacePassword(db: Database, uuid: string, hash: string, event: AuditEvent) {
+  const eperson = epersonWith(db, uuid)
+  if (!eperson) return 'no-eperson' as const
+  setPassword(db, eperson.email, hash, event)
+  return 'changed' as const
+}
+
+export function removeEperson(db: Database, uuid: string, event: AuditEvent) {
+  const before = epersonWith(db, uuid)
+  if (!before) return 'no-eperson' as const
+  return keepingAdministrator(db, () => {
+    db.run('DELETE FROM eperson WHERE uuid = ?', uuid)
+    recordEvent(db, epersonEvent(event, before, null))
+    return 'changed' as const
+  })
+}
+
+export function createGroup(
+  db: Database,
+  { name, description }: NewGroup,
+  event: AuditEvent,
+): GroupDetails | 'exists' {
+  const added = { uuid: randomUUID(), name, description }
+  if (addGroup(db, name, groupEvent(event, null, added), added.uuid) === 'exists') return 'exists' as const
+  db.run('UPDATE epersongroup SET description = ? WHERE uuid = ?', description, added.uuid)
+  return added
+}
+
+export function changeGroup(
+  db: Database,
+  uuid: string,
+  change: GroupChange,
+  event: AuditEvent,
+): GroupDetails | 'no-group' | 'exists' | GroupUse {
+  const before = groupWith(db, uuid)
+  if (!before) return 'no-group' as const
+  const after = { ...before, ...change }
+  if (after.name !== before.name) {
+    if (groupNamed(db, after.name)) return 'exists' as const
+    const use = useOfGroup(db, before.name)
+    if (use) return use
+  }
+  db.run(
+    'UPDATE epersongroup SET name = ?, name_key = ?, description = ? WHERE uuid = ?',
+    after.name,
+    nameKey(after.name),
+    after.description,
+    uuid,
+  )
+  // Sessions have the names of their groups.
+  if (after.name !== before.name) stampBelow(db, uuid)
+  recordEvent(db, groupEvent(event, before, after))
+  return after
+}
+
+export function removeGroup(
+  db: Database,
+  uuid: string,
+  event: AuditEvent,
+): 'changed' | 'no-group' | 'last-administrator' | GroupUse {
+  const before = groupWith(db, uuid)
+  if (!before) return 'no-group' as const
+  return keepingAdministrator(db, () => deleteGroup(db, before.name, groupEvent(event, before, null)))
+}
+
+export function setMember(
+  db: Database,
+  isMember: boolean,
+  group: string,
+  eperson: string,
+  event: AuditEvent,
+) {
+  const known = groupWith(db, group)
+  if (!known) return 'no-group' as const
+  const member = epersonWith(db, eperson)
+  if (!member) return 'no-eperson' as const
+  return keepingAdministrator(db, () =>
+    changeMembership(db, isMember ? 'join' : 'leave', known.name, member.email, event),
+  )
+}
+
+export function setSubgroup(
+  db: Database,
+  isIncluded: boolean,
+  parent: string,
+  child: string,
+  event: AuditEvent,
+) {
+  const outer = groupWith(db, parent)
+  if (!outer) return 'no-group' as const
+  const inner = groupWith(db, child)
+  if (!inner) return 'no-subgroup' as const
+  const isThere = db.get('SELECT 1 FROM subgroup WHERE parent = ? AND child = ?', parent, child) !== undefined
+  if (isThere === isIncluded) return 'unchanged' as const
+  if (isIncluded) {
+    if (db.get(`${below('SELECT ?')} SELECT 1 FROM below WHERE id = ?`, child, parent))
+      return 'circle' as const
+    if (levels(db, parent, 'above', maxLevels) + levels(db, child, 'below', maxLevels) > maxLevels)
+      return 'too-deep' as const
+  }
+  return keepingAdministrator(db, () => {
+    db.run(
+      isIncluded
+        ? 'INSERT INTO subgroup (parent, child) VALUES (?, ?)'
+        : 'DELETE FROM subgroup WHERE parent = ? AND child = ?',
+      parent,
+      child,
+    )
+    stampBelow(db, child)
+    recordEvent(db, subgroupEvent(event, outer.name, inner.name))
+    return 'changed' as const
+  })
+}
+
+/** Takes a change back that leaves nobody who could administer the service over HTTP. */
+function keepingAdministrator<T>(db: Database, change: () => T): T | 'last-administrator' {
+  db.exec('SAVEPOINT keeping')
+  const result = change()
+  const isKept = hasAdministrator(db)
+  if (!isKept) {
+    db.exec('ROLLBACK TO keeping')
+    forgetEnd(db)
+  }
+  db.exec('RELEASE keeping')
+  return isKept ? result : 'last-administrator'
+}
+
+function epersonWith(db: Database, uuid: string): Eperson | undefined {
+  const row = db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE uuid = ?`, uuid)
+  return row && toEperson(row)
+}
+
+export const groupWith = (db: Database, uuid: string): GroupDetails | undefined =>
+  db.get<GroupDetails & Record<string, unknown>>(
+    'SELECT uuid, name, description FROM epersongroup WHERE uuid = ?',
+    uuid,
+  )
