@@ -153,6 +153,7 @@ test('D8 group members lists the members by e-mail address, as a table and as JS
     firstName: 'Test',
     lastName: 'Person',
     enabled: true,
+    profile: {},
   })
   assert.deepEqual(
     (await members('Readers')).map(({ email }) => email),

@@ -104,6 +104,15 @@ async function usedStore(t: TestContext, env: Readonly<Record<string, string>> =
     await service.storage.accounts.recordEvent(commandEvent('entity.import', text))
     if (text !== null) await service.storage.accounts.addGroup(`${n} ${text}`, commandEvent('group.add'))
   }
+  const { people } = service.storage
+  const [outer, inner] = await service.storage.accounts.ensureGroups(['Readers', 'Inner'])
+  await people.setSubgroup(true, outer?.uuid ?? '', inner?.uuid ?? '', commandEvent('group.include'))
+  await people.changeGroup(inner?.uuid ?? '', { description: 'ä\t"' }, commandEvent('group.change'))
+  const person = { email: 'phone@example.org', firstName: null, lastName: null, enabled: true }
+  await people.createEperson(
+    { ...person, profile: { 'eperson.phone': '\\1 2' } },
+    commandEvent('eperson.add'),
+  )
   await service.storage.repository.putItems(tricky.map(trickyItem), commandEvent('item.add'))
   return service
 }
@@ -364,8 +373,9 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
   )
   const groups = (await old.storage.accounts.listGroups()).length
   assert.deepEqual(Object.fromEntries(parts.map(one => [one.part, one.rows])), {
-    eperson: 5 + tricky.length,
+    eperson: 6 + tricky.length,
     epersongroup: groups,
+    subgroup: 1,
     membership: 4,
     identity: 1,
     provider_session: 1,

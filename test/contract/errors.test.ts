@@ -97,6 +97,17 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
   ],
   'wrong-password': service => changing(service, 'wrong-password', 'wrong-verysecret'),
   'patch-refused': service => changing(service, 'patch-refused', passwordOf(ruth), { op: 'replace' }),
+  'change-refused': async service => {
+    const client = await loggedIn(service, admin)
+    const response = await client.post(
+      '/api/eperson/groups',
+      '{"name":"Administrator","never":"verysecret"}',
+      {
+        'content-type': 'application/json',
+      },
+    )
+    return [response, { code: 'change-refused', path: '/api/eperson/groups', never: ['verysecret'] }]
+  },
   'password-refused': service => changing(service, 'password-refused', passwordOf(ruth), {}, 'secret!'),
   'access-denied': async service => [
     await (await loggedIn(service, ruth)).get('/api/query/v4/epersons'),

@@ -107,7 +107,7 @@ test('T6 both media types are taken, below every prefix, the uuid in any case, a
 test('T6 the audit trail names who and whom, what was refused too, and nothing of what was sent', async t => {
   const { service, uuid, client, admin, adminId } = await started(t)
   await change(client, uuid, 'wrong')
-  await change(admin, uuid, old)
+  await change(client, adminId, passwordOf(adminEmail))
   await change(client, nobody, old)
   await change(admin, uuid, old, fresh, { 'x-on-behalf-of': uuid, 'x-on-behalf-of-reason': 'a call' })
   await client.patch(addressOf(uuid), '{', json)
@@ -118,7 +118,7 @@ test('T6 the audit trail names who and whom, what was refused too, and nothing o
   const failure = { ...event, outcome: 'failure' }
   assert.deepEqual(await eventsOf(admin, 'eperson.password'), [
     { ...failure, eperson: uuid, actor: uuid },
-    { ...failure, eperson: uuid, actor: adminId },
+    { ...failure, eperson: adminId, actor: uuid },
     { ...failure, eperson: null, actor: uuid },
     { ...failure, eperson: uuid, actor: adminId, reason: 'a call' },
     { ...event, outcome: 'success', eperson: uuid, actor: uuid },
@@ -138,8 +138,8 @@ test('T6 a token alone takes no account over: without the right current password
   assert.equal((await change(admin, adminId, passwordOf(adminEmail))).status, 200)
 })
 
-test('T6 nobody changes the password of somebody else, an administrator neither, and learns nothing of who there is', async t => {
-  const { service, uuid, client, admin, adminId } = await started(t)
+test('T6 nobody but an administrator changes the password of somebody else, or learns who there is', async t => {
+  const { service, client, adminId } = await started(t)
   const expected = await wholeAnswer(await change(client, nobody, old))
   assert.equal(expected.status, 403)
   const withoutPath = ({ status, body }: Awaited<ReturnType<typeof wholeAnswer>>) => {
@@ -149,9 +149,6 @@ test('T6 nobody changes the password of somebody else, an administrator neither,
   for (const [who, whom, current] of [
     [client, adminId, passwordOf(adminEmail)],
     [client, 'x', old],
-    [admin, uuid, old],
-    [admin, uuid, passwordOf(adminEmail)],
-    [admin, nobody, old],
   ] as const)
     assert.deepEqual(withoutPath(await wholeAnswer(await change(who, whom, current))), withoutPath(expected))
   await assertProblem(await client.patch(addressOf(adminId), 'not looked at', json), 403, 'access-denied')
@@ -264,7 +261,6 @@ test('E2 everything but the one operation is 422 and says what is right; what is
     operation({ value, op: 'replace' }),
     operation({ value, op: 'Add' }),
     operation({ value, op: ['add'] }),
-    operation({ value, path: '/email' }),
     operation({ value, path: 'password' }),
     operation({ value, path: '/password/' }),
     // DSpace before 7.6: the value was a string, the current password an operation of its own.

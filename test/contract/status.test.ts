@@ -55,6 +55,8 @@ test('S1 the status of a logged-in eperson is exactly this', async t => {
         name: email,
         email,
         canLogIn: true,
+        requireCertificate: false,
+        netid: null,
         metadata: {
           'eperson.firstname': name('Test'),
           'eperson.lastname': name('Person'),
