@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
+import type { Client } from '../support/clients/client.ts'
+import { addTo, epersonsPath, groupsPath, newGroup, patchJson, postJson } from '../support/clients/people.ts'
+import { verify } from '../support/data/trail.ts'
+import { repeats } from '../support/scale.ts'
+import { test } from '../support/service/engines.ts'
+import { startService } from '../support/service/service.ts'
+
+/** Administrators who change people and groups at the same time, on two nodes. */
+const at = (uuid: string) => `${groupsPath}/${uuid}`
+const person = (uuid: string) => `${epersonsPath}/${uuid}`
+
+async function started(t: TestContext) {
+  const service = await startService(t)
+  const node = await startService(t, { dataFolder: service.dataFolder })
+  const { uuid: adminId } = await service.addEperson('admin@example.org', { admin: true })
+  const { uuid: ruthId } = await service.addEperson('ruth@example.org')
+  const clients: Client[] = []
+  for (const one of [service, node]) {
+    const client = one.client()
+    await client.login('admin@example.org')
+    clients.push(client)
+  }
+  const ruth = node.client()
+  await ruth.login('ruth@example.org')
+  const [admin, other] = clients
+  assert.ok(admin && other)
+  return { service, node, admin, other, ruth, adminId, ruthId }
+}
+
+const statuses = async (answers: readonly Promise<Response>[]): Promise<number[]> => {
+  const found = await Promise.all(answers)
+  return found.map(({ status }) => status)
+}
+
+test('M6 of changes at once that would make a circle together, one is refused', async t => {
+  const { service, admin, other } = await started(t)
+  for (let round = 0; round < repeats(5, 30); round++) {
+    const ring: string[] = []
+    for (let n = 0; n < 4; n++) ring.push(await newGroup(admin, `Ring ${round} ${n}`))
+    const answers = ring.map((group, n) =>
+      addTo(n % 2 === 0 ? admin : other, `${at(group)}/subgroups`, at(ring[(n + 1) % ring.length] ?? '')),
+    )
+    const codes = (await statuses(answers)).toSorted()
+    assert.deepEqual(codes, [204, 204, 204, 422])
+  }
+  assert.deepEqual((await verify(service.storage)).faults, [])
+})
+
+test('M6 of changes at once that are too deep together, one is refused', async t => {
+  const { admin, other } = await started(t)
+  const groups: string[] = []
+  for (let n = 0; n < 21; n++) groups.push(await newGroup(admin, `G${n}`))
+  const link = (client: Client, n: number) =>
+    addTo(client, `${at(groups[n] ?? '')}/subgroups`, at(groups[n + 1] ?? ''))
+  for (let n = 0; n < 20; n++) if (n !== 6 && n !== 13) assert.equal((await link(admin, n)).status, 204)
+  for (let round = 0; round < repeats(5, 20); round++) {
+    const codes = await statuses([link(admin, 6), link(other, 13)])
+    assert.deepEqual(codes.toSorted(), [204, 422])
+    for (const n of [6, 13]) await admin.delete(`${at(groups[n] ?? '')}/subgroups/${groups[n + 1]}`)
+  }
+})
+
+test('M6 who joins a group while it is put into another is in both for the next request of any node', async t => {
+  const { service, admin, other, ruth, ruthId } = await started(t)
+  await service.addRecords('letters', 'id', [{ id: 1 }], 'group:Outer')
+  const [outer, inner] = [await newGroup(admin, 'Outer'), await newGroup(admin, 'Inner')]
+  for (let round = 0; round < repeats(20, 100); round++) {
+    const asking = [1, 2, 3].map(() => ruth.get('/api/query/v4/letters'))
+    const codes = await statuses([
+      addTo(admin, `${at(outer)}/subgroups`, at(inner)),
+      addTo(other, `${at(inner)}/epersons`, person(ruthId)),
+    ])
+    assert.deepEqual(codes, [204, 204])
+    assert.equal((await ruth.get('/api/query/v4/letters')).status, 200)
+    await Promise.all(asking)
+    const ends = [
+      admin.delete(`${at(outer)}/subgroups/${inner}`),
+      other.delete(`${at(inner)}/epersons/${ruthId}`),
+    ]
+    assert.deepEqual(await statuses(ends), [204, 204])
+    assert.equal((await ruth.get('/api/query/v4/letters')).status, 403)
+  }
+})
+
+test('M7 two administrators who remove each other at once leave one', async t => {
+  const { service, admin, adminId } = await started(t)
+  const { uuid } = await service.addEperson('second@example.org', { admin: true })
+  const second = service.client()
+  const found = await (await admin.get(`${groupsPath}/search/byMetadata?query=administrator`)).json()
+  const group: string = found._embedded.groups[0].uuid
+  const event = commandEvent('group.join')
+  const join = (one: string) => service.storage.people.setMember(true, group, one, event)
+  for (let round = 0; round < repeats(5, 20); round++) {
+    await second.login('second@example.org')
+    await admin.login('admin@example.org')
+    const codes = await statuses([
+      admin.delete(`${at(group)}/epersons/${uuid}`),
+      round % 2 === 0
+        ? second.delete(`${at(group)}/epersons/${adminId}`)
+        : patchJson(second, person(adminId), [{ op: 'replace', path: '/canLogIn', value: false }]),
+    ])
+    const done = codes.filter(code => code < 300)
+    assert.equal(done.length, 1, `${codes}`)
+    for (const one of [adminId, uuid]) {
+      await join(one)
+      await service.storage.people.changeEperson(one, { enabled: true }, event)
+    }
+  }
+})
+
+test('M5 joining a group or being deleted while it goes leaves nothing behind', async t => {
+  const { service, admin, other, ruthId } = await started(t)
+  for (let round = 0; round < repeats(10, 40); round++) {
+    const [group, inner] = [await newGroup(admin, `Short ${round}`), await newGroup(admin, `Inner ${round}`)]
+    const [removed = 0, ...codes] = await statuses([
+      admin.delete(at(group)),
+      addTo(other, `${at(group)}/epersons`, person(ruthId)),
+      addTo(other, `${at(group)}/subgroups`, at(inner)),
+    ])
+    assert.equal(removed, 204)
+    for (const code of codes) assert.ok([204, 404].includes(code), `${code}`)
+    const { uuid } = await service.addEperson(`brief-${round}@example.org`)
+    const [gone = 0, joined = 0] = await statuses([
+      admin.delete(person(uuid)),
+      addTo(other, `${at(inner)}/epersons`, person(uuid)),
+    ])
+    assert.equal(gone, 204)
+    assert.ok([204, 422].includes(joined), `${joined}`)
+  }
+  const epersons = await service.storage.accounts.listEpersons()
+  assert.deepEqual(epersons.find(({ uuid }) => uuid === ruthId)?.groups, [])
+  const groups = await service.storage.accounts.listGroups()
+  assert.ok(groups.every(({ name, members }) => name === 'Administrator' || members === 0))
+})
+
+test('M1 M2 M4 of two changes at once to one address or one name, one is refused', async t => {
+  const { admin, other, ruthId } = await started(t)
+  for (let round = 0; round < repeats(5, 20); round++) {
+    const email = `same-${round}@example.org`
+    const codes = await statuses([
+      postJson(admin, epersonsPath, { email }),
+      patchJson(other, person(ruthId), [{ op: 'replace', path: '/email', value: email }]),
+    ])
+    assert.ok(codes.includes(422) && codes.some(code => code < 300), `${codes}`)
+    const names = [await newGroup(admin, `First ${round}`), await newGroup(admin, `Second ${round}`)]
+    const renamed = await statuses(
+      names.map((uuid, n) =>
+        patchJson(n === 0 ? admin : other, at(uuid), [
+          { op: 'replace', path: '/name', value: `Same ${round}` },
+        ]),
+      ),
+    )
+    assert.deepEqual(renamed.toSorted(), [200, 422])
+  }
+})
