@@ -1,7 +1,9 @@
 import { Command } from 'commander'
+import type { Config } from '../config/config.ts'
 import { specialGroupNames } from '../config/special-groups.ts'
 import { placesOf } from '../dspace/group-use.ts'
 import { administratorGroup } from '../model/accounts.ts'
+import { maxLevels } from '../storage/people.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
@@ -75,7 +77,8 @@ export function groupCommand(): Command {
       .description(verb === 'join' ? 'Add an eperson to a group.' : 'Remove an eperson from a group.')
       .option(...jsonOption)
       .action((group: string, email: string, { json }: Json) =>
-        withStore(async ({ accounts }) => {
+        withStore(async ({ accounts }, config) => {
+          if (verb === 'join') refuseSpecial(config, group)
           const changed = await accounts[verb](group, email, commandEvent(`group.${verb}`))
           if (changed === 'no-group') throw noGroup(group)
           if (changed === 'no-eperson')
@@ -87,6 +90,40 @@ export function groupCommand(): Command {
             changed === 'changed'
               ? `${email} is ${member ? 'now' : 'no longer'} in ${group}.`
               : `${email} ${member ? 'is already' : 'was not'} in ${group}.`,
+          )
+        }),
+      )
+
+  for (const [verb, isIncluded] of [
+    ['add-group', true],
+    ['remove-group', false],
+  ] as const)
+    command
+      .command(`${verb} <group> <subgroup>`)
+      .description(
+        isIncluded
+          ? 'Put a group into another: its members are members of that, too.'
+          : 'Take a group out of another.',
+      )
+      .option(...jsonOption)
+      .action((group: string, subgroup: string, { json }: Json) =>
+        withStore(async ({ accounts, people }, config) => {
+          if (isIncluded) refuseSpecial(config, group)
+          const known = await accounts.listGroups()
+          const uuidOf = (name: string) => {
+            const found = known.find(one => one.name === name)
+            if (!found) throw noGroup(name)
+            return found.uuid
+          }
+          const event = commandEvent(isIncluded ? 'group.include' : 'group.exclude')
+          const changed = await people.setSubgroup(isIncluded, uuidOf(group), uuidOf(subgroup), event)
+          if (changed in refusals) throw new Failure(refusals[changed as keyof typeof refusals])
+          sayResult(
+            json,
+            { group, subgroup, member: isIncluded, changed: changed === 'changed' },
+            changed === 'changed'
+              ? `The group ${subgroup} is ${isIncluded ? 'now' : 'no longer'} in ${group}.`
+              : `The group ${subgroup} ${isIncluded ? 'is already' : 'was not'} in ${group}.`,
           )
         }),
       )
@@ -107,6 +144,21 @@ export function groupCommand(): Command {
       }),
     )
   return command
+}
+
+const refusals = {
+  'no-group': 'one of the groups was deleted meanwhile',
+  'no-subgroup': 'one of the groups was deleted meanwhile',
+  circle: 'a group can’t be in itself, not even through others',
+  'too-deep': `groups can be in groups through at most ${maxLevels} levels`,
+  'last-administrator': 'no administrator who may log in would be left; add one first',
+}
+
+function refuseSpecial(config: Config, group: string): void {
+  if (specialGroupNames(config).has(group))
+    throw new Failure(
+      `${group} is a special group: the configuration file says who is in it, and nobody can be added by hand`,
+    )
 }
 
 const noGroup = (name: string) => new Failure(`there is no group ${name}; \`carrel group list\` shows all`)
