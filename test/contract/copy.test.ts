@@ -106,8 +106,9 @@ async function usedStore(t: TestContext, env: Readonly<Record<string, string>> =
   }
   const { people } = service.storage
   const [outer, inner] = await service.storage.accounts.ensureGroups(['Readers', 'Inner'])
+  const described = { description: 'ä\t"' }
+  await people.changeGroup(inner?.uuid ?? '', described, commandEvent('group.change'))
   await people.setSubgroup(true, outer?.uuid ?? '', inner?.uuid ?? '', commandEvent('group.include'))
-  await people.changeGroup(inner?.uuid ?? '', { description: 'ä\t"' }, commandEvent('group.change'))
   const person = { email: 'phone@example.org', firstName: null, lastName: null, enabled: true }
   await people.createEperson(
     { ...person, profile: { 'eperson.phone': '\\1 2' } },

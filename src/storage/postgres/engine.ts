@@ -1,10 +1,8 @@
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import { keyringOf } from '../../model/keys.ts'
-import type { Thread } from '../../threads/thread.ts'
 import { partFor, type Shared } from '../shared/event-loops.ts'
 import { type KeptTrail, keepTrail } from '../shared/keep-trail.ts'
 import { entitiesIn } from '../shared/plan-shape.ts'
-import type { WorkerHandlers } from '../shared/record-worker.ts'
 import type { Storage } from '../storage.ts'
 import { postgresAccounts } from './accounts.ts'
 import { postgresAttempts } from './attempts.ts'
@@ -14,6 +12,7 @@ import { type ConnectionOptions, connect, connectTimeout, createPool, type PoolO
 import { postgresEntities } from './entities.ts'
 import { describeTable, readAsReader } from './expose.ts'
 import { postgresIdentities } from './identities.ts'
+import { lazyWorker } from './lazy-worker.ts'
 import { postgresMetrics } from './metrics.ts'
 import { migrate } from './migrate.ts'
 import { postgresPeople } from './people.ts'
@@ -232,20 +231,6 @@ function tableDatabase(options: PoolOptions): TableDatabase {
       const connection = await connect({ ...options, setup: '' })
       await connection.rows('SELECT pg_cancel_backend($1)', processId)
       await connection.close()
-    },
-  }
-}
-
-function lazyWorker({ threads }: Shared, statementTimeout: number) {
-  let thread: Thread<WorkerHandlers> | undefined
-  return {
-    get: () => {
-      if (thread === undefined || thread.hasEnded)
-        thread = threads.start<WorkerHandlers>('storage/shared/record-worker', 0, { statementTimeout })
-      return thread
-    },
-    close: async () => {
-      await thread?.close()
     },
   }
 }

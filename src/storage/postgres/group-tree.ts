@@ -18,7 +18,7 @@ const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
 
 /**
  * Waits until nobody else changes groups or memberships, and keeps them waiting until the transaction ends: of two changes
- * that would make a circle together, the later one sees the earlier one, and whoever joins meanwhile is stamped. Readers
+ * that would make a circle together, the later one sees the earlier one, and those who join meanwhile are stamped. Readers
  * don't wait. Every change of a membership locks its group's row, and so this table, first.
  */
 export const lockGroups = (db: Queries): Promise<unknown> =>
