@@ -12,6 +12,7 @@ import { list, listPath, queryPath } from '../support/clients/listings.ts'
 import { anyText, rawEntity } from '../support/data/arbitrary-records.ts'
 import { rowsOf } from '../support/data/attempts.ts'
 import { importText, until } from '../support/data/imports.ts'
+import { addNestedGroup } from '../support/data/nested-groups.ts'
 import { asNewItem } from '../support/data/policies.ts'
 import { repeats } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
@@ -104,16 +105,7 @@ async function usedStore(t: TestContext, env: Readonly<Record<string, string>> =
     await service.storage.accounts.recordEvent(commandEvent('entity.import', text))
     if (text !== null) await service.storage.accounts.addGroup(`${n} ${text}`, commandEvent('group.add'))
   }
-  const { people } = service.storage
-  const [outer, inner] = await service.storage.accounts.ensureGroups(['Readers', 'Inner'])
-  const described = { description: 'ä\t"' }
-  await people.changeGroup(inner?.uuid ?? '', described, commandEvent('group.change'))
-  await people.setSubgroup(true, outer?.uuid ?? '', inner?.uuid ?? '', commandEvent('group.include'))
-  const person = { email: 'phone@example.org', firstName: null, lastName: null, enabled: true }
-  await people.createEperson(
-    { ...person, profile: { 'eperson.phone': '\\1 2' } },
-    commandEvent('eperson.add'),
-  )
+  await addNestedGroup(service.storage)
   await service.storage.repository.putItems(tricky.map(trickyItem), commandEvent('item.add'))
   return service
 }

@@ -184,6 +184,7 @@ test('the engines have the same files for the same jobs', () => {
     'expose.ts',
     'foreign-keys.ts',
     'json.ts',
+    'lazy-worker.ts',
     'replica-fallback.ts',
     'session-lookup.ts',
   ]
