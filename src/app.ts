@@ -1,13 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { eventOf } from './authn/audit.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
+import { createByMail } from './authn/by-mail.ts'
 import { challengeOf } from './authn/challenge.ts'
 import { changePasswordRoutes } from './authn/change-password.ts'
 import { loadDirectory } from './authn/ldap/load.ts'
+import { loadRegistrations } from './authn/load-registrations.ts'
 import { loginRoutes } from './authn/login.ts'
 import { logoutRoutes } from './authn/logout.ts'
 import { createOnBehalfOf } from './authn/on-behalf-of.ts'
 import { createPasswords, type PasswordCost } from './authn/passwords.ts'
+import { registrationRoutes } from './authn/registration-routes.ts'
 import { createPatchOther } from './authn/set-password.ts'
 import { shortLivedTokenRoutes } from './authn/short-lived-tokens.ts'
 import { createSpecialGroups } from './authn/special-groups.ts'
@@ -83,13 +86,14 @@ export async function buildApp(
     holdsWrong: Boolean(config.singleSignOn?.directory),
   })
   const specialGroups = await createSpecialGroups(config, { accounts, people })
+  const tickets = createTickets(identities, clock)
   const tokens = createTokens({
     accounts,
     clock,
     config,
     keyring,
     loginMethods: config.loginMethods,
-    tickets: createTickets(identities, clock),
+    tickets,
     mayAct: config.loginOnBehalfOf,
     measures,
   })
@@ -101,6 +105,7 @@ export async function buildApp(
   const working = { limits, measures, threads }
   const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
+  const registrations = await loadRegistrations(config, { app, accounts, people, passwords, tickets })
   healthRoutes(app, {
     ping: storage.ping,
     requireFolder: () => requireFolder(config.filesFolder, repository),
@@ -131,12 +136,14 @@ export async function buildApp(
       async api => {
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
-        const peopleParts = { accounts, people, addresses, config, eventOf, asksAgreement }
+        if (registrations) registrationRoutes(api, { addresses, csrf, registrations, throttle })
+        const byMail = registrations && createByMail(registrations)
+        const peopleParts = { accounts, people, addresses, config, eventOf, asksAgreement, byMail }
         epersonRoutes(api, peopleParts)
         groupRoutes(api, peopleParts)
         const patchEperson = createPatchEperson(peopleParts)
         const patchOther = createPatchOther({ ...peopleParts, passwords, patchEperson })
-        const changing = { csrf, passwords, throttle, password, asksAgreement, patchOther }
+        const changing = { csrf, passwords, throttle, password, asksAgreement, patchOther, byMail }
         changePasswordRoutes(api, { accounts, addresses, ...changing })
         await api.register(async changes => {
           changes.addHook('preParsing', refuseShortLivedToken)

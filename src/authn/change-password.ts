@@ -3,6 +3,7 @@ import { epersonBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import type { Csrf } from '../http/csrf.ts'
+import { hasMailToken } from '../http/mail-token.ts'
 import { Problem, type ProblemCode } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { clientAddress } from '../lib/addresses.ts'
@@ -11,6 +12,7 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
+import type { PasswordByMail } from './by-mail.ts'
 import { readPasswordPatch } from './password-patch.ts'
 import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
@@ -27,6 +29,8 @@ interface Parts {
   readonly password: boolean
   readonly asksAgreement: boolean
   readonly patchOther: PatchOther
+  /** Sets a password by the token of a mail; undefined: the service sends no mail. */
+  readonly byMail: PasswordByMail | undefined
 }
 
 /**
@@ -36,12 +40,21 @@ interface Parts {
  */
 export function changePasswordRoutes(
   app: FastifyInstance,
-  { accounts, addresses, csrf, passwords, throttle, password, asksAgreement, patchOther }: Parts,
+  { accounts, addresses, csrf, passwords, throttle, password, asksAgreement, patchOther, byMail }: Parts,
 ): void {
   app.patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
-    { preParsing: [refuseShortLivedToken, requireLogin] },
+    {
+      preParsing: [
+        refuseShortLivedToken,
+        async request => {
+          if (!byMail || !hasMailToken(request)) await requireLogin(request)
+        },
+      ],
+    },
     async (request, reply) => {
+      const owner = await byMail?.setPassword(request)
+      if (owner) return epersonBody(owner, addresses, asksAgreement)
       const other = await patchOther(request, reply)
       if (other) return other
       const caller = requireEperson(request.caller)

@@ -47,6 +47,11 @@ export interface Throttle {
    * @throws Problem `too-many-attempts` if it has to wait; Overloaded if too many are waiting already
    */
   verify<T extends { readonly isRight: boolean }>(guess: Guess, prove: Prove<T>): Promise<T & Verdict>
+  /**
+   * Counts something else that may be done only so often, such as asking for a mail. It counts apart from guesses.
+   * @throws Problem `too-many-attempts` if it has to wait
+   */
+  count(what: string, address: string | null): Promise<void>
 }
 
 interface Parts {
@@ -122,14 +127,24 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
     return { ...proof, remark: wait === 0 ? null : `the next attempt has to wait ${seconds(wait)} s`, client }
   }
 
-  return { verify: (guess, prove) => verify(guess, prove).catch(error => refuse(error, guess.method)) }
+  return {
+    verify: (guess, prove) => verify(guess, prove).catch(error => refuse(error, guess.method)),
+    count: async (what, address) => {
+      const network = networkOf(address)
+      const keys = keysOf(what, `asks ${network}`, `asks ${siteOf(address)}`)
+      const { wait } = await attempts.begin({ keys, eperson: null, network })
+      if (wait > 0) throw tooMany('requests', wait)
+    },
+  }
 }
 
 const seconds = (ms: number) => Math.ceil(ms / 1000)
 
 /** The same for every account, and for what is none. */
-const refusal = (wait: number) =>
-  new Problem('too-many-attempts', `Too many wrong passwords. Try again in ${seconds(wait)} seconds.`, {
+const refusal = (wait: number) => tooMany('wrong passwords', wait)
+
+const tooMany = (what: string, wait: number) =>
+  new Problem('too-many-attempts', `Too many ${what}. Try again in ${seconds(wait)} seconds.`, {
     headers: { 'retry-after': String(seconds(wait)) },
   })
 

@@ -14,7 +14,15 @@ export interface Tickets {
   isFirst(purpose: Purpose, name: string, seconds: number): Promise<boolean>
 }
 
-type Purpose = 'acting' | 'trade' | 'logout' | 'state' | 'logout-request' | `logout-token/${string}`
+type Purpose =
+  | 'acting'
+  | 'trade'
+  | 'logout'
+  | 'state'
+  | 'logout-request'
+  | `logout-token/${string}`
+  | 'registration'
+  | `mail/${string}`
 
 export function createTickets(store: Identities, { now, certain }: Clock): Tickets {
   const idOf = (purpose: Purpose, name: string) => hash('sha256', `${purpose}\n${name}`, 'base64url')

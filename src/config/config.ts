@@ -68,12 +68,28 @@ export type Config = Readonly<{
   statementTimeout: number
   /** How long the events of the audit trail are kept, in days; null: for ever (D9). */
   eventsRetention: number | null
+  /** null: no mail is sent. */
+  mail: MailConfig | null
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
   /** In the order of WWW-Authenticate. */
   loginMethods: readonly LoginMethod[]
   singleSignOn: SingleSignOnConfig | null
+}>
+
+export type MailConfig = Readonly<{
+  /** With the password. */
+  smtpUrl: string
+  /** Whether a server without TLS gets no mail. */
+  requireTls: boolean
+  from: Readonly<{ name: string; address: string }>
+  /** Of the user interface, without a trailing slash. */
+  uiUrl: string
+  /** Whether people may register, not only set a new password. */
+  registration: boolean
+  /** In lower case; empty: all. */
+  registrationDomains: readonly string[]
 }>
 
 export type DatabaseConfig =
@@ -129,6 +145,20 @@ export function toConfig(env: Environment): Config {
       new ConfigError(`singleSignOn${where === '' ? '' : `.${where}`}: ${what} (in ${env.CARREL_CONFIG})`),
   })
   const groups = specialGroups(structured, methods)
+  function mailOf(): MailConfig | null {
+    const smtpUrl = value('CARREL_SMTP_URL')
+    if (smtpUrl === null) return null
+    const from = value('CARREL_MAIL_FROM')
+    if (!from) throw new ConfigError('CARREL_MAIL_FROM: with CARREL_SMTP_URL, it must be set as well')
+    return {
+      smtpUrl,
+      requireTls: required('CARREL_SMTP_TLS') === 'required',
+      from,
+      uiUrl: value('CARREL_UI_URL') ?? new URL(baseUrl).origin,
+      registration: required('CARREL_REGISTRATION') === 'true',
+      registrationDomains: required('CARREL_REGISTRATION_DOMAINS'),
+    }
+  }
   refuseTooManyGroups(groups.methodGroups, singleSignOn)
   const database = databaseOf()
   return Object.freeze({
@@ -168,6 +198,7 @@ export function toConfig(env: Environment): Config {
     statementTimeout: required('CARREL_STATEMENT_TIMEOUT') * 1000,
     cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
     eventsRetention: value('CARREL_EVENTS_RETENTION'),
+    mail: mailOf(),
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,
     loginMethods: methods,

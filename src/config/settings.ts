@@ -1,57 +1,24 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-
-/** Settings (D3). Each key has one entry here: what it takes, its default, and how it is parsed. */
-interface Setting<T> {
-  readonly takes: string
-  /** The default, as the documentation shows it; `null`: not set. */
-  readonly fallback: string | null
-  readonly read: (text: string) => T | undefined
-}
-
-const setting = <T>(
-  takes: string,
-  fallback: string | null,
-  read: (text: string) => T | undefined,
-): Setting<T> => ({ takes, fallback, read })
+import { mailSettings } from './mail-settings.ts'
+import {
+  decimal,
+  headerName,
+  httpUrl,
+  isMetadataField,
+  isOrigin,
+  list,
+  listOf,
+  oneOf,
+  postgresUrl,
+  type Setting,
+  setting,
+  textOf,
+  wholeNumber,
+} from './setting.ts'
 
 /** `${NAME}` as it was written, where nothing has replaced it by what it stands for: a secret that anybody can guess. */
 export const isPlaceholder = (secret: string): boolean => /^\s*\$\{[^}]*\}\s*$/.test(secret)
-
-const wholeNumber = (min: number, max: number) => (text: string) => {
-  const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
-  return value >= min && value <= max ? value : undefined
-}
-const decimal = (min: number, max: number) => (text: string) => {
-  const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN
-  return value >= min && value <= max ? value : undefined
-}
-const oneOf =
-  <const T extends string>(...legal: T[]) =>
-  (text: string) =>
-    legal.find(one => one === text)
-const list = (text: string) =>
-  text
-    .split(',')
-    .map(part => part.trim())
-    .filter(part => part !== '')
-const listOf = (legal: (part: string) => boolean) => (text: string) => {
-  const parts = list(text)
-  return parts.every(legal) ? parts : undefined
-}
-const httpUrl = (text: string) => {
-  const url = URL.parse(text)
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) return undefined
-  return text.replace(/\/+$/, '')
-}
-const isOrigin = (text: string) => URL.parse(text)?.origin === text && /^https?:/.test(text)
-const isMetadataField = (text: string) => /^[\w-]+(\.[\w-]+){1,2}$/.test(text)
-const headerName = (text: string) => (/^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined)
-const postgresUrl = (text: string) => {
-  const url = URL.parse(text)
-  return url && /^postgres(ql)?:$/.test(url.protocol) ? text : undefined
-}
-const textOf = (text: string) => text
 
 /** Who sends the contents of files (F4): Carrel, or the proxy in front of it, which learns from a header which file. */
 export type FilesSentBy =
@@ -66,6 +33,7 @@ const filesSentBy = (text: string): FilesSentBy | undefined => {
   return location === undefined ? undefined : { kind: 'x-accel-redirect', location }
 }
 
+/** Each key has one entry here, or in the list of one part. */
 export const settings = {
   CARREL_DATA: setting('a folder', './data', text => text || undefined),
   CARREL_FILES: setting(
@@ -214,6 +182,7 @@ export const settings = {
     '128',
     wholeNumber(1, 100_000),
   ),
+  ...mailSettings,
   CARREL_EVENTS_RETENTION: setting(
     'how many days the events of the audit trail are kept, 1 to 36500 (not set: for ever)',
     null,

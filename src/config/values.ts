@@ -24,6 +24,7 @@ const secretKeys: ReadonlySet<SettingKey> = new Set([
   'CARREL_METRICS_SECRET',
   'CARREL_DATABASE_URL',
   'CARREL_DATABASE_REPLICA_URL',
+  'CARREL_SMTP_URL',
 ])
 
 export function readValues(env: Environment): Values {

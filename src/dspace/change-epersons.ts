@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { jsonObject } from '../http/json-body.ts'
+import { hasMailToken } from '../http/mail-token.ts'
 import { patchBody } from '../http/patch-body.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
@@ -24,6 +25,13 @@ interface Parts {
   readonly addresses: Addresses
   readonly eventOf: EventOf
   readonly asksAgreement: boolean
+  /** Makes an eperson of a request with the token of a mail; undefined: the service sends no mail. */
+  readonly byMail: ByMail | undefined
+}
+
+export interface ByMail {
+  /** @returns undefined where the request has no such token */
+  register(request: FastifyRequest): Promise<Eperson> | undefined
 }
 
 export type PatchEperson = (request: FastifyRequest) => Promise<object>
@@ -39,13 +47,19 @@ const known = () => new Problem('change-refused', 'There is an eperson with this
 /** `POST /api/eperson/epersons` and `DELETE …/{uuid}`, for administrators (M1, M3). */
 export function changeEpersonRoutes(
   app: FastifyInstance,
-  { people, addresses, eventOf, asksAgreement }: Parts,
+  { people, addresses, eventOf, asksAgreement, byMail }: Parts,
 ): void {
   const path = '/eperson/epersons'
-  app.post(path, { preParsing: mayAdminister('add epersons') }, async (request, reply) => {
+  const mayAdd = mayAdminister('add epersons')
+  const mayPost = async (request: FastifyRequest) => {
+    if (!byMail || !hasMailToken(request)) await mayAdd(request)
+  }
+  app.post(path, { preParsing: mayPost }, async (request, reply) => {
+    const registered = await byMail?.register(request)
+    if (registered) return created(reply, registered)
     const caller = requireAdministrator(request.caller, 'add epersons')
     const event = eventOf(caller, request, { event: 'eperson.add', outcome: 'success' })
-    const added = await people.createEperson(newPerson(jsonObject(request)), event)
+    const added = await people.createEperson({ ...newPerson(jsonObject(request)), passwordHash: null }, event)
     if (added === 'exists') throw known()
     return created(reply, added)
   })

@@ -22,11 +22,14 @@ const fields: Fields = new Map([
 /** Of an address: what mail takes (RFC 5321 §4.5.3.1), with some room. */
 const maxEmail = 320
 
+/** An eperson without a password. */
+export type DescribedPerson = Omit<NewPerson, 'passwordHash'>
+
 /**
  * The eperson that the body of a POST describes. Members that DSpace's clients send and that say nothing here are ignored.
  * @throws Problem 422
  */
-export function newPerson(body: Readonly<Record<string, unknown>>): NewPerson {
+export function newPerson(body: Readonly<Record<string, unknown>>): DescribedPerson {
   const fault = (why: string) => new Problem('change-refused', why)
   refuseCertificate(body.requireCertificate ?? false, fault)
   refuseNetId(body.netid, fault)

@@ -41,7 +41,7 @@ export interface FeatureParts {
   readonly accounts: Pick<Accounts, 'credentials' | 'eperson' | 'session'>
   readonly config: Pick<
     Config,
-    'loginMethods' | 'loginOnBehalfOf' | 'ipGroups' | 'methodGroups' | 'singleSignOn'
+    'loginMethods' | 'mail' | 'loginOnBehalfOf' | 'ipGroups' | 'methodGroups' | 'singleSignOn'
   >
   readonly people: Pick<People, 'group' | 'canRemoveEperson' | 'canRemoveGroup'>
   readonly repository: Repository
@@ -104,15 +104,15 @@ export const features: readonly Feature[] = [
   },
   {
     id: 'epersonForgotPassword',
-    description: 'May ask for a new password by mail. Carrel sends no mail.',
+    description: 'May ask for a new password by mail.',
     resourcetypes: ['site'],
-    may: () => false,
+    may: (_who, _resource, { config }) => sendsMail(config),
   },
   {
     id: 'epersonRegistration',
-    description: 'May register themselves by mail. Carrel sends no mail.',
+    description: 'May register themselves by mail.',
     resourcetypes: ['site'],
-    may: () => false,
+    may: (_who, _resource, { config }) => sendsMail(config) && config.mail?.registration === true,
   },
   {
     id: 'isCollectionAdmin',
@@ -139,3 +139,7 @@ export const features: readonly Feature[] = [
     },
   },
 ]
+
+/** The same condition as for the addresses of registrations. */
+const sendsMail = ({ mail, loginMethods }: FeatureParts['config']): boolean =>
+  mail !== null && loginMethods.includes(passwordMethod)

@@ -165,6 +165,16 @@ export const problems = {
     title: 'This service does not answer for this host',
     help: 'The request was sent to a host that is neither that of CARREL_BASE_URL, nor localhost or another loopback address, nor in CARREL_ALLOWED_HOSTS. If it came through a reverse proxy, the proxy should pass on the Host of its clients (nginx: `proxy_set_header Host $host;`), or its own name for the service belongs in CARREL_ALLOWED_HOSTS.',
   },
+  'mail-token-refused': {
+    status: 400,
+    title: 'The link of the mail is not valid',
+    help: 'A link in a mail works once, for one hour, and only for what it was sent for. Ask for another one.',
+  },
+  'registration-refused': {
+    status: 403,
+    title: 'Nobody can register with this address',
+    help: 'The operator decides whether people may register, and with email addresses of which domains (CARREL_REGISTRATION, CARREL_REGISTRATION_DOMAINS).',
+  },
   'patch-refused': {
     status: 422,
     title: 'The patch cannot be applied',

@@ -7,6 +7,7 @@ export const eventNames = [
   'logout',
   'short-lived-token',
   'on-behalf-of',
+  'registration',
   'eperson.add',
   'eperson.change',
   'eperson.enable',

@@ -70,6 +70,8 @@ export const maxLevels = 20
 
 export interface NewPerson {
   readonly email: string
+  /** In PHC string format; null: no password. */
+  readonly passwordHash: string | null
   readonly firstName: string | null
   readonly lastName: string | null
   readonly enabled: boolean

@@ -183,6 +183,8 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'store-unavailable',
   'expectation-failed',
   'request-timeout',
+  'mail-token-refused',
+  'registration-refused',
 ]
 
 /** Provoked by providers, in the tests of single sign-on and directories, with the same look at their shape. */

@@ -23,8 +23,8 @@ export const createEperson = (
     const added: Eperson = { uuid: randomUUID(), email, firstName, lastName, enabled, profile }
     const inserted = await db.run(
       `INSERT INTO carrel.eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, profile,
-         password_stamp, session_key, stamp, created)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, nextval('carrel.stamp'), $10) ON CONFLICT (email_key) DO NOTHING`,
+         password_hash, password_stamp, session_key, stamp, created)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, nextval('carrel.stamp'), $11) ON CONFLICT (email_key) DO NOTHING`,
       added.uuid,
       email,
       emailKey(email),
@@ -33,6 +33,7 @@ export const createEperson = (
       nameKey(firstName, lastName),
       enabled,
       profileText(profile),
+      person.passwordHash,
       randomBytes(32),
       now(),
     )

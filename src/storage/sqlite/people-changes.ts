@@ -19,7 +19,7 @@ export function createEperson(db: Database, person: NewPerson, event: AuditEvent
   const added: Eperson = { uuid: randomUUID(), email, firstName, lastName, enabled, profile }
   db.run(
     `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, profile, password_hash,
-       password_stamp, session_key, stamp, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?, ?)`,
+       password_stamp, session_key, stamp, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
     added.uuid,
     email,
     emailKey(email),
@@ -28,6 +28,7 @@ export function createEperson(db: Database, person: NewPerson, event: AuditEvent
     nameKey(firstName, lastName),
     enabled ? 1 : 0,
     profileText(profile),
+    person.passwordHash,
     randomBytes(32),
     nextStamp(db),
     now(),

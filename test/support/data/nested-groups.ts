@@ -7,9 +7,15 @@ export async function addNestedGroup({ accounts, people }: Storage): Promise<voi
   const described = { description: 'ä\t"' }
   await people.changeGroup(inner?.uuid ?? '', described, commandEvent('group.change'))
   await people.setSubgroup(true, outer?.uuid ?? '', inner?.uuid ?? '', commandEvent('group.include'))
-  const person = { email: 'phone@example.org', firstName: null, lastName: null, enabled: true }
+  const names = { firstName: null, lastName: null }
   await people.createEperson(
-    { ...person, profile: { 'eperson.phone': '\\1 2' } },
+    {
+      email: 'phone@example.org',
+      passwordHash: null,
+      ...names,
+      enabled: true,
+      profile: { 'eperson.phone': '\\1 2' },
+    },
     commandEvent('eperson.add'),
   )
 }

@@ -1,0 +1,55 @@
+import type { FastifyRequest } from 'fastify'
+import type { ByMail } from '../dspace/change-epersons.ts'
+import { newPerson } from '../dspace/eperson-input.ts'
+import { clientOf } from '../http/client.ts'
+import { isObject, jsonObject } from '../http/json-body.ts'
+import { mailToken } from '../http/mail-token.ts'
+import { patchBody } from '../http/patch-body.ts'
+import { Problem } from '../http/problems.ts'
+import { readUuid } from '../lib/uuids.ts'
+import type { Eperson } from '../model/accounts.ts'
+import { mailEvent } from './registration-routes.ts'
+import type { Registrations } from './registrations.ts'
+
+export interface PasswordByMail {
+  /** @returns undefined where the request has no such token */
+  setPassword(request: FastifyRequest): Promise<Eperson> | undefined
+}
+
+/** What the owner of an email address may do with the token that a mail brought (docs/decisions/0045). */
+export function createByMail(registrations: Registrations): ByMail & PasswordByMail {
+  async function register(request: FastifyRequest, token: string): Promise<Eperson> {
+    const { password, email, ...body } = jsonObject(request)
+    const person = newPerson({ ...body, email: email ?? (await registrations.find(token)).email })
+    return registrations.register(
+      token,
+      { ...person, password: passwordIn('password', password) },
+      clientOf(request),
+      mailEvent(request, 'eperson.add'),
+    )
+  }
+
+  async function setPassword(request: FastifyRequest, token: string): Promise<Eperson> {
+    const [operation, ...more] = patchBody(request)
+    if (operation?.op !== 'add' || operation.path.join('/') !== 'password' || more.length > 0)
+      throw new Problem('patch-refused', 'With a token of a mail, the patch is one operation: add /password.')
+    const { value } = operation
+    const password = passwordIn('new_password', isObject(value) ? value.new_password : value)
+    const uuid = readUuid((request.params as { uuid: string }).uuid) ?? ''
+    const event = mailEvent(request, 'eperson.password')
+    return registrations.setPassword(token, uuid, password, clientOf(request), event)
+  }
+
+  const withToken =
+    (work: (request: FastifyRequest, token: string) => Promise<Eperson>) => (request: FastifyRequest) => {
+      const token = mailToken(request)
+      return token === undefined ? undefined : work(request, token)
+    }
+  return { register: withToken(register), setPassword: withToken(setPassword) }
+}
+
+function passwordIn(name: string, value: unknown): Buffer {
+  if (typeof value !== 'string' || !value.isWellFormed())
+    throw new Problem('patch-refused', `The body must have ${name}, a string.`)
+  return Buffer.from(value)
+}

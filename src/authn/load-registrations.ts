@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { passwordMethod } from '../model/accounts.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
+import type { Passwords } from './passwords.ts'
+import { createRegistrations, type Registrations } from './registrations.ts'
+import type { Tickets } from './tickets.ts'
+
+interface Parts {
+  readonly app: FastifyInstance
+  readonly accounts: Accounts
+  readonly people: People
+  readonly passwords: Passwords
+  readonly tickets: Tickets
+}
+
+/**
+ * Registration and forgotten passwords, if mail is configured and passwords can be used to log in. Without mail, its
+ * library is not loaded.
+ */
+export async function loadRegistrations(
+  { mail, loginMethods }: Pick<Config, 'mail' | 'loginMethods'>,
+  { app, ...parts }: Parts,
+): Promise<Registrations | undefined> {
+  if (!mail || !loginMethods.includes(passwordMethod)) return undefined
+  const { createMailer } = await import('../mail/mailer.ts')
+  const mailer = createMailer(mail, app.log)
+  app.addHook('onClose', async () => mailer.close())
+  return createRegistrations({ ...parts, config: mail, mailer })
+}

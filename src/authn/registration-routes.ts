@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import type { Csrf } from '../http/csrf.ts'
+import { type Query, single } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { clientAddress } from '../lib/addresses.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { refuseShortLivedToken } from './authenticate.ts'
+import { mailMethod, type Registrations, registrationKinds } from './registrations.ts'
+import type { Throttle } from './throttle.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly csrf: Csrf
+  readonly registrations: Registrations
+  readonly throttle: Pick<Throttle, 'count'>
+}
+
+/**
+ * `/api/eperson/registrations`: a mail with a link, for those who want an account and those who forgot their password. The
+ * answer, and the time that it takes, are the same whether or not there is an account with the address.
+ */
+export function registrationRoutes(
+  app: FastifyInstance,
+  { addresses, csrf, registrations, throttle }: Parts,
+): void {
+  const path = '/eperson/registrations'
+  const self = { self: { href: `${addresses.api}${path}` } }
+
+  app.get(path, async () => ({
+    type: 'registrations',
+    _links: { ...self, findByToken: { href: `${addresses.api}${path}/search/findByToken` } },
+  }))
+
+  app.post(path, { preParsing: refuseShortLivedToken }, async (request, reply) => {
+    const asked = single(request.query as Query, 'accountRequestType') ?? 'register'
+    const kind = registrationKinds.find(one => one === asked)
+    if (!kind)
+      throw new Problem('bad-parameter', 'accountRequestType is register or forgot.', {
+        members: { parameter: 'accountRequestType', value: asked, legal: registrationKinds },
+      })
+    const email = readEmail(request)
+    await throttle.count(`mail to ${email}`, clientAddress(request.ip))
+    registrations.request(kind, email, mailEvent(request, 'registration', kind))
+    csrf.issue(request, reply)
+    return reply.code(201).send()
+  })
+
+  app.get(`${path}/search/findByToken`, async request => {
+    const { kind, email, forgotten } = await registrations.find(single(request.query as Query, 'token') ?? '')
+    return {
+      email,
+      user: forgotten?.eperson ?? null,
+      registrationType: kind,
+      type: 'registration',
+      _links: self,
+    }
+  })
+}
+
+/** The event of something that the owner of an email address did. */
+export const mailEvent = (
+  request: FastifyRequest,
+  event: AuditEvent['event'],
+  object: string | null = null,
+): AuditEvent => ({
+  event,
+  outcome: 'success',
+  eperson: null,
+  actor: null,
+  clientIp: clientAddress(request.ip),
+  method: mailMethod,
+  object,
+  reason: null,
+})
+
+function readEmail(request: FastifyRequest): string {
+  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw new Problem('unsupported-media-type', 'The body must be application/json.')
+  let body: unknown
+  try {
+    body = JSON.parse(((request.body as Buffer | undefined) ?? Buffer.alloc(0)).toString())
+  } catch {
+    throw new Problem('bad-request', 'The body is not well-formed JSON.')
+  }
+  const email = typeof body === 'object' && body !== null ? (body as { email?: unknown }).email : undefined
+  if (typeof email !== 'string' || !isEmail(email.trim()))
+    throw new Problem('bad-request', 'The body must have the member email, an email address.')
+  return email.trim()
+}
+
+/** Nothing that would be more than one address in the header of a mail. */
+const isEmail = (text: string): boolean =>
+  text.length <= 254 && /^[^\s\p{Cc}@<>"(),:;\\[\]]+@[^\s\p{Cc}@<>"(),:;\\[\]]+$/u.test(text)

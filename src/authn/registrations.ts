@@ -1,0 +1,179 @@
+import type { MailConfig } from '../config/config.ts'
+import { Problem } from '../http/problems.ts'
+import { type Client, Overloaded } from '../lib/fair-queue.ts'
+import type { Mailer } from '../mail/mailer.ts'
+import { alreadyRegisteredMail, forgottenPasswordMail, registrationMail } from '../mail/texts.ts'
+import { type Eperson, emailKey } from '../model/accounts.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import type { NewPerson, People } from '../storage/people.ts'
+import { passwordFault } from './password-rules.ts'
+import type { Passwords } from './passwords.ts'
+import type { Tickets } from './tickets.ts'
+
+/** What somebody without a session may ask for by mail (docs/decisions/0045). */
+export const registrationKinds = ['register', 'forgot'] as const
+export type RegistrationKind = (typeof registrationKinds)[number]
+
+/** How somebody proved who they are, in the audit trail: by a link in a mail. */
+export const mailMethod = 'mail'
+
+/** What a link in a mail stands for. */
+export interface Registration {
+  readonly kind: RegistrationKind
+  readonly email: string
+  /** Who forgot their password, and which one. */
+  readonly forgotten: { readonly eperson: string; readonly passwordStamp: number } | null
+}
+
+export interface Registrations {
+  /**
+   * Sends a mail in the background, if there is one to send: the caller learns nothing of that.
+   * @throws Overloaded if too many wait already; Problem if nobody may register with this address
+   */
+  request(kind: RegistrationKind, email: string, event: AuditEvent): void
+  /** @throws Problem 404 if the token is unknown, used or expired */
+  find(token: string): Promise<Registration>
+  /** Makes an eperson of a registration. @throws Problem if the token or the password is refused */
+  register(token: string, person: Registering, client: Client, event: AuditEvent): Promise<Eperson>
+  /** Sets a new password, which ends every session (T6). @throws Problem if the token or the password is refused */
+  setPassword(
+    token: string,
+    eperson: string,
+    password: Buffer,
+    client: Client,
+    event: AuditEvent,
+  ): Promise<Eperson>
+}
+
+export interface Registering extends Omit<NewPerson, 'passwordHash'> {
+  readonly password: Buffer
+}
+
+interface Parts {
+  readonly accounts: Accounts
+  readonly people: Pick<People, 'createEperson'>
+  readonly config: MailConfig
+  readonly mailer: Mailer
+  readonly passwords: Passwords
+  readonly tickets: Tickets
+}
+
+/** Seconds. */
+const lifetime = 3_600
+/** So many seconds pass between two mails of one kind to one address. */
+const silence = 300
+/** How many requests are worked on in the background. */
+const maxPending = 1_000
+
+export function createRegistrations({
+  accounts,
+  people,
+  config,
+  mailer,
+  passwords,
+  tickets,
+}: Parts): Registrations {
+  let pending = 0
+
+  async function answer(kind: RegistrationKind, email: string, event: AuditEvent): Promise<void> {
+    const known = await accounts.credentials(email)
+    await accounts.recordEvent({ ...event, eperson: known?.uuid ?? null })
+    if (!(await tickets.isFirst(`mail/${kind}`, emailKey(email), silence))) return
+    const issue = async (registration: Registration) =>
+      `${config.uiUrl}/${kind}/${await tickets.issue('registration', registration, lifetime)}`
+    if (kind === 'register') {
+      const text = known
+        ? alreadyRegisteredMail(`${config.uiUrl}/forgot`)
+        : registrationMail(await issue({ kind, email, forgotten: null }))
+      mailer.send({ ...text, to: email })
+    } else if (known?.enabled && known.passwordHash !== null) {
+      // To the address of the account: the one that was typed may differ from it in more than it shows.
+      const to = (await accounts.eperson(known.uuid))?.email
+      const forgotten = { eperson: known.uuid, passwordStamp: known.passwordStamp }
+      if (to !== undefined)
+        mailer.send({ ...forgottenPasswordMail(await issue({ kind, email: to, forgotten })), to })
+    }
+  }
+
+  const refused = () =>
+    new Problem('mail-token-refused', 'The token is unknown, or it was used, or it is older than one hour.')
+
+  async function read(token: string, kind: RegistrationKind): Promise<Registration> {
+    const found = await tickets.read<Registration>('registration', token)
+    if (found?.kind !== kind) throw refused()
+    return found
+  }
+
+  async function hashed(password: Buffer, email: string, client: Client): Promise<string> {
+    const fault = await passwordFault(password, email)
+    if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
+    return passwords.hash(password, client)
+  }
+
+  /** After everything that could be wrong: a token that was taken can't be used again. */
+  async function take(token: string): Promise<void> {
+    if (!(await tickets.take('registration', token))) throw refused()
+  }
+
+  return {
+    request: (kind, email, event) => {
+      if (kind === 'register') refuseDomain(email, config)
+      if (pending >= maxPending)
+        throw new Overloaded('Too many registrations are worked on. Try again later.')
+      pending++
+      void answer(kind, email, event)
+        // The store doesn't answer: the person asks again, as for a mail that was lost.
+        .catch(() => {})
+        .finally(() => pending--)
+    },
+    find: async token => {
+      const found = await tickets.read<Registration>('registration', token)
+      if (!found)
+        throw new Problem('not-found', 'The token is unknown, or it was used, or it is older than one hour.')
+      return found
+    },
+    register: async (token, { email, password, ...person }, client, event) => {
+      const found = await read(token, 'register')
+      if (emailKey(email) !== emailKey(found.email))
+        throw new Problem('bad-request', 'The email address is not the one that the token was sent to.')
+      refuseDomain(found.email, config)
+      const passwordHash = await hashed(password, found.email, client)
+      await take(token)
+      const added = await people.createEperson(
+        { ...person, email: found.email, enabled: true, passwordHash },
+        event,
+      )
+      if (added === 'exists')
+        throw new Problem('mail-token-refused', 'There is an account with this email address meanwhile.')
+      return added
+    },
+    setPassword: async (token, eperson, password, client, event) => {
+      const { forgotten, email } = await read(token, 'forgot')
+      if (forgotten?.eperson !== eperson) throw refused()
+      const passwordHash = await hashed(password, email, client)
+      await take(token)
+      const checked = { uuid: eperson, passwordStamp: forgotten.passwordStamp }
+      const known = await accounts.eperson(eperson)
+      // Whose password changed since the mail was sent needs no other, and who was disabled may have none.
+      if (
+        !known?.enabled ||
+        (await accounts.setPassword(known.email, passwordHash, event, checked)) !== 'changed'
+      )
+        throw refused()
+      return known
+    },
+  }
+}
+
+/** @throws Problem if nobody may register with this address */
+function refuseDomain(email: string, { registration, registrationDomains: domains }: Parts['config']): void {
+  if (!registration)
+    throw new Problem('registration-refused', 'Nobody can register here. An administrator adds accounts.')
+  const domain = emailKey(email).slice(email.lastIndexOf('@') + 1)
+  if (domains.length > 0 && !domains.includes(domain))
+    throw new Problem(
+      'registration-refused',
+      `Only email addresses of these domains can register: ${domains.join(', ')}.`,
+    )
+}
