@@ -1,16 +1,20 @@
 import type { FastifyInstance } from 'fastify'
+import { accessTokenRoutes } from './authn/access-token-routes.ts'
 import { eventOf } from './authn/audit.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
 import { createByMail } from './authn/by-mail.ts'
 import { challengeOf } from './authn/challenge.ts'
 import { changePasswordRoutes } from './authn/change-password.ts'
+import { endSessionsRoutes } from './authn/end-sessions.ts'
 import { loadDirectory } from './authn/ldap/load.ts'
 import { loadRegistrations } from './authn/load-registrations.ts'
 import { loginRoutes } from './authn/login.ts'
 import { logoutRoutes } from './authn/logout.ts'
 import { createOnBehalfOf } from './authn/on-behalf-of.ts'
 import { createPasswords, type PasswordCost } from './authn/passwords.ts'
+import { createPrograms } from './authn/programs.ts'
 import { registrationRoutes } from './authn/registration-routes.ts'
+import { sessionRoutes } from './authn/session-routes.ts'
 import { createPatchOther } from './authn/set-password.ts'
 import { shortLivedTokenRoutes } from './authn/short-lived-tokens.ts'
 import { createSpecialGroups } from './authn/special-groups.ts'
@@ -70,7 +74,8 @@ export async function buildApp(
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
   const storage = countLogins(store, measures)
-  const { accounts, clock, entities, identities, people, repository, secrets } = storage
+  const { accessTokens, accounts, clock, entities, identities, people, repository, secrets, sessions } =
+    storage
   const asksAgreement = config.endUserAgreement
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
 
@@ -98,6 +103,7 @@ export async function buildApp(
     measures,
   })
   const leases = createLeases({ accounts, config, specialGroups, tokens })
+  const programs = createPrograms({ accessTokens, accounts, clock, config, measures })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
@@ -119,15 +125,30 @@ export async function buildApp(
   // Everything inside knows who is asking.
   await app.register(async inside => {
     const password = config.loginMethods.includes(passwordMethod)
-    inside.addHook('onRequest', authenticate({ accounts, tokens, specialGroups, onBehalfOf }))
+    inside.addHook(
+      'onRequest',
+      authenticate({ accounts, config, measures, onBehalfOf, programs, specialGroups, tokens }),
+    )
     await inside.register(
       async authn => {
         const trade = single?.trade
-        const more = { clock, directory, passwords, specialGroups, throttle, tokens, password, trade }
+        const more = {
+          clock,
+          directory,
+          passwords,
+          sessions,
+          specialGroups,
+          throttle,
+          tokens,
+          password,
+          trade,
+        }
         loginRoutes(authn, { accounts, config, csrf, ...more })
         logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
         statusRoutes(authn, { accounts, addresses, challenge, trade, asksAgreement })
         single?.register(authn)
+        sessionRoutes(authn, { addresses, clock, config, sessions })
+        accessTokenRoutes(authn, { accessTokens, addresses, clock, config })
         shortLivedTokenRoutes(authn, { accounts, addresses, config, tokens })
       },
       { prefix: '/api/authn' },
@@ -145,6 +166,7 @@ export async function buildApp(
         const patchOther = createPatchOther({ ...peopleParts, passwords, patchEperson })
         const changing = { csrf, passwords, throttle, password, asksAgreement, patchOther, byMail }
         changePasswordRoutes(api, { accounts, addresses, ...changing })
+        endSessionsRoutes(api, { accessTokens, accounts, addresses })
         await api.register(async changes => {
           changes.addHook('preParsing', refuseShortLivedToken)
           takeUriLists(changes)

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { clientAddress } from '../lib/addresses.ts'
 import type { LoginMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Caller } from '../model/caller.ts'
+import { type Caller, grantOf } from '../model/caller.ts'
 
 type What = Pick<AuditEvent, 'event' | 'outcome'> & {
   readonly object?: string
@@ -20,8 +20,15 @@ export function eventOf(caller: Caller, request: FastifyRequest, what: What): Au
     clientIp: clientAddress(request.ip),
     method: caller.kind === 'anonymous' ? null : caller.method,
     object: what.object ?? null,
-    reason: what.reason ?? (caller.kind === 'acting' ? caller.reason : null),
+    reason: what.reason ?? reasonOf(caller),
   }
+}
+
+/** Why somebody acts, or which access token it was (K7). */
+function reasonOf(caller: Caller): string | null {
+  if (caller.kind === 'acting') return caller.reason
+  const grant = grantOf(caller)
+  return grant ? `access token ${grant.id}` : null
 }
 
 /** The event of a logout that a provider asks for: nobody here is the actor. */

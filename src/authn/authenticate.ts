@@ -1,11 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config/config.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { countHeader } from '../http/refuse-malformed.ts'
+import { requireEperson } from '../http/require-eperson.ts'
 import { clientAddress } from '../lib/addresses.ts'
-import type { Acting, Authenticated, Caller } from '../model/caller.ts'
+import { isAccessToken } from '../model/access-tokens.ts'
+import { type Acting, type Authenticated, type Caller, grantOf } from '../model/caller.ts'
+import type { Measures } from '../model/measures.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
+import type { Programs } from './programs.ts'
+import { createScopes } from './scope.ts'
 import { type SpecialGroups, withoutRepeats } from './special-groups.ts'
 import type { Tokens, Verified } from './tokens.ts'
 
@@ -20,22 +26,31 @@ declare module 'fastify' {
   }
 }
 
-interface Parts {
+interface Parts extends Verifying {
   readonly accounts: Accounts
-  readonly tokens: Tokens
+  readonly config: Pick<Config, 'queryBase'>
+  readonly measures: Pick<Measures, 'tokenRefused'>
   readonly specialGroups: SpecialGroups
   readonly onBehalfOf: OnBehalfOf
 }
 
+interface Verifying {
+  readonly tokens: Tokens
+  /** Verifies access tokens. */
+  readonly programs: Programs
+}
+
 /** @returns a hook that sets `request.caller`; no valid token means anonymous, not an error */
-export function authenticate({ accounts, tokens, specialGroups, onBehalfOf }: Parts) {
+export function authenticate({ accounts, config, measures, specialGroups, onBehalfOf, ...verifying }: Parts) {
+  const scopes = createScopes(config, measures)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     // Both at once: where the store has to be asked, one look-up answers both.
-    const found = specialGroups.ofAddress(clientAddress(request.ip))
-    const [ipGroups, verified] =
-      found instanceof Promise
-        ? await Promise.all([found, verifiedToken(tokens, request)])
-        : [found, await verifiedToken(tokens, request)]
+    const groups = specialGroups.ofAddress(clientAddress(request.ip))
+    const [ipGroups, found] =
+      groups instanceof Promise
+        ? await Promise.all([groups, verifiedToken(verifying, request)])
+        : [groups, await verifiedToken(verifying, request)]
+    const verified = found?.grant ? scopes.admit(request, found.grant, found) : found
     const caller: Caller = verified
       ? await callerOf(accounts, verified, ipGroups)
       : ipGroups.length === 0
@@ -52,18 +67,18 @@ export function authenticate({ accounts, tokens, specialGroups, onBehalfOf }: Pa
 const nobody: Caller = { kind: 'anonymous', specialGroups: [] }
 
 /** If there is an Authorization header, it decides, even if it is not valid (T10). */
-function verifiedToken(tokens: Tokens, request: FastifyRequest) {
+function verifiedToken({ tokens, programs }: Verifying, request: FastifyRequest) {
+  const verify = (token: string) =>
+    isAccessToken(token) ? programs.verify(token, clientAddress(request.ip)) : tokens.verify('login', token)
   if (request.headers.authorization !== undefined) {
     const bare = request.routeOptions.config.takesBareToken ? bareToken(request) : undefined
     if (bare !== undefined) return tokens.verify('short-lived', bare)
-    return tokens.verify('login', bearerToken(request) ?? '')
+    return verify(bearerToken(request) ?? '')
   }
   // What clients of PuppetDB have for it (Q24). An array would be two headers.
   const given = request.headers['x-authentication']
   if (given !== undefined)
-    return countHeader(request.raw, 'x-authentication') === 1
-      ? tokens.verify('login', String(given))
-      : undefined
+    return countHeader(request.raw, 'x-authentication') === 1 ? verify(String(given)) : undefined
   const [token, ...more] = (request.query as Query).values.get(tokenParameter) ?? []
   return token === undefined || more.length > 0 ? undefined : tokens.verify('short-lived', token)
 }
@@ -109,6 +124,15 @@ export async function callerOf(
 ): Promise<Authenticated | Acting> {
   const caller = await authenticated(accounts, verified, ipGroups)
   return verified.acting ? { ...caller, ...verified.acting, kind: 'acting' } : caller
+}
+
+/** For what people do about their own account: refuses access tokens, and administrators who act as somebody. */
+export function requireOwnLogin(caller: Caller): Authenticated {
+  const loggedIn = requireEperson(caller)
+  if (loggedIn.kind === 'acting')
+    throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of somebody.')
+  if (grantOf(caller)) throw new Problem('access-token-refused', 'No access token can do this. Log in.')
+  return loggedIn
 }
 
 /** Refuses a short-lived token, whether or not a bearer token is there, too (T10). */

@@ -16,6 +16,7 @@ import type { PasswordByMail } from './by-mail.ts'
 import { readPasswordPatch } from './password-patch.ts'
 import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
+import { ownSession } from './session-routes.ts'
 import type { PatchOther } from './set-password.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -99,7 +100,10 @@ export function changePasswordRoutes(
       if (!isRight) throw await refuse('wrong-password', 'The current password is wrong.', { reason: remark })
       const hash = await passwords.hash(newPassword, client)
       // Only if it is still the password that was verified: an operator may have set another one meanwhile.
-      if ((await accounts.setPassword(email, hash, event('success'), known)) !== 'changed')
+      if (
+        (await accounts.setPassword(email, hash, event('success'), { ...known, own: ownSession(caller) })) !==
+        'changed'
+      )
         throw await refuse('wrong-password', 'The password was changed by somebody else at the same time.')
       csrf.issue(request, reply)
       return epersonBody(caller.session.eperson, addresses, asksAgreement)

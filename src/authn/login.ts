@@ -8,9 +8,11 @@ import { clientAddress } from '../lib/addresses.ts'
 import { passwordMethod } from '../model/accounts.ts'
 import type { Accounts, Credentials } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { eventOf, loginEvent } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Passwords } from './passwords.ts'
+import { newSession } from './session-age.ts'
 import type { SpecialGroups } from './special-groups.ts'
 import type { Account, Throttle } from './throttle.ts'
 import type { Tokens, Verified } from './tokens.ts'
@@ -21,6 +23,7 @@ interface Parts {
   readonly config: Pick<Config, 'tokenLifetime'>
   readonly csrf: Csrf
   readonly passwords: Passwords
+  readonly sessions: Pick<Sessions, 'refresh'>
   readonly specialGroups: SpecialGroups
   readonly throttle: Throttle
   readonly tokens: Tokens
@@ -57,7 +60,7 @@ export interface Trade {
 
 /** `POST /api/authn/login` (L1–L9): a password, a valid token or a finished single sign-on gives a new token. */
 export function loginRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, config, csrf, tokens } = parts
+  const { config, csrf, tokens } = parts
 
   app.route({
     method: 'POST',
@@ -75,7 +78,7 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
       // Clients send a token on purpose; the cookie is sent by the browser.
       const tradesCookie = request.caller.kind === 'anonymous'
       const traded = tradesCookie ? await parts.trade?.pickUp(request, reply) : undefined
-      return handOut(reply, traded ?? (await byToken(accounts, request)))
+      return handOut(reply, traded ?? (await byToken(parts, request)))
     },
   })
 
@@ -131,7 +134,7 @@ interface Claim {
 }
 
 async function byOwnPassword(
-  { accounts, clock, specialGroups, passwords, throttle }: Parts,
+  { accounts, clock, config, specialGroups, passwords, throttle }: Parts,
   { user, password, known }: Claim,
   request: FastifyRequest,
 ): Promise<Verified | undefined> {
@@ -153,21 +156,24 @@ async function byOwnPassword(
     return undefined
   }
   const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
-  const session = await accounts.recordLogin(
-    { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash },
+  const begun = await accounts.recordLogin(
+    { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash, begins: newSession(clock, config) },
     loginEvent(request, known.uuid, passwordMethod, 'success'),
   )
-  const sg = specialGroups.ofLogin(passwordMethod)
-  return session && { session, method: passwordMethod, sg, begun: clock.now() }
+  return begun && { ...begun, method: passwordMethod, sg: specialGroups.ofLogin(passwordMethod) }
 }
 
-async function byToken(accounts: Accounts, request: FastifyRequest): Promise<Verified> {
+async function byToken({ clock, config, sessions }: Parts, request: FastifyRequest): Promise<Verified> {
   const { caller } = request
   if (caller.kind === 'anonymous')
     throw new Problem(
       'login-failed',
       'The request has no credentials (user and password as a form), no valid token, and no single sign-on of the last minute.',
     )
-  await accounts.recordEvent(eventOf(caller, request, { event: 'refresh', outcome: 'success' }))
+  const { session, begun } = caller
+  const { begun: used, expires } = newSession(clock, config)
+  const refreshed = { begun, used, expires, stamp: session.stamp }
+  const event = eventOf(caller, request, { event: 'refresh', outcome: 'success' })
+  await sessions.refresh(refreshed, event)
   return caller
 }

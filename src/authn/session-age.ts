@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import type { NewSession } from '../model/sessions.ts'
 import { type Clock, plausibleStep } from '../storage/clock.ts'
 import type { UnverifiedJwt } from './jwt.ts'
 
@@ -21,6 +22,8 @@ export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime 
     sessionLifetime === null ? Number.POSITIVE_INFINITY : begun + Math.round(sessionLifetime * 1000)
 
   return {
+    /** When a session ends at the latest, in ms since 1970. */
+    endOf,
     /** With a fraction (T2); never after the session's end. @param lifetime seconds */
     expiry: (begun: number, lifetime: number): number =>
       Math.min(Math.round(clock.now() + lifetime * 1000), endOf(begun)) / 1000,
@@ -36,4 +39,10 @@ export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime 
       return now < ends && begun < now + plausibleStep ? { begun, ends } : undefined
     },
   }
+}
+
+/** A session that a login begins now. */
+export function newSession(clock: Clock, { tokenLifetime }: Pick<Config, 'tokenLifetime'>): NewSession {
+  const begun = clock.now()
+  return { begun, expires: Math.ceil(begun + tokenLifetime * 1000) }
 }

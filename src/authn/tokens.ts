@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { type Mac, macWith } from '../lib/hmac.ts'
+import type { Grant } from '../model/access-tokens.ts'
 import { commandLineMethod, type LoginMethod, type Session } from '../model/accounts.ts'
 import type { Acting } from '../model/caller.ts'
 import { deriveKey, type Keyring, type TokenPurpose } from '../model/keys.ts'
 import type { Measures, RefusalReason } from '../model/measures.ts'
+import { keyOfSession } from '../model/sessions.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
 import { readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
@@ -16,7 +18,8 @@ import type { Tickets } from './tickets.ts'
  * began and on the eperson's session key. So a token needs no claim to tell these apart, and a new session key ends all
  * tokens of the eperson at once (T4). The key of a token that was made while acting on behalf of somebody also depends on
  * the actor's session key, so it ends with either session; who acts and why is stored in a ticket (docs/decisions/0013).
- * When the session began is in the key's name and in the key, and stays the same when a token is refreshed (T11).
+ * When the session began is in the key's name and in the key, and stays the same when a token is refreshed (T11). So it also
+ * tells the sessions of an eperson apart, which can be ended by themselves (docs/decisions/0040).
  */
 export type TokenKind = TokenPurpose
 
@@ -27,6 +30,8 @@ export interface Verified {
   readonly sg: readonly string[]
   /** When the session began, in ms since 1970. */
   readonly begun: number
+  /** What an access token may do; undefined for login tokens and what is made from them. */
+  readonly grant?: Grant
   /** The administrator who acts as the eperson, if any (B4). */
   readonly acting?: Pick<Acting, 'actor' | 'reason'>
 }
@@ -92,16 +97,24 @@ export function createTokens({
 
   /** Derived keys are cached by session, which is the same object until something about its eperson changes. */
   const derived = new WeakMap<Session, { readonly secret: Uint8Array; readonly keys: Map<string, Mac> }>()
-  function keyOf(secret: Uint8Array, kind: TokenKind, method: LoginMethod, session: Session): Mac {
+  function keyOf(
+    secret: Uint8Array,
+    kind: TokenKind,
+    method: LoginMethod,
+    session: Session,
+    begun: number,
+  ): Mac {
     let known = derived.get(session)
     if (known?.secret !== secret) {
       known = { secret, keys: new Map() }
       derived.set(session, known)
     }
-    // Each bitstream has its own lease key, so these are not cached.
-    if (kind.startsWith('lease/')) return deriveKey(secret, `${kind}/${method}`, session.sessionKey)
     const purpose = `${kind}/${method}` as const
-    const key = known.keys.get(purpose) ?? deriveKey(secret, purpose, session.sessionKey)
+    const material = keyOfSession(session, begun)
+    // Each bitstream has its own lease key, and only one session has a key of its own, so these are not cached.
+    if (kind.startsWith('lease/') || material !== session.sessionKey)
+      return deriveKey(secret, purpose, material)
+    const key = known.keys.get(purpose) ?? deriveKey(secret, purpose, material)
     known.keys.set(purpose, key)
     return key
   }
@@ -119,15 +132,16 @@ export function createTokens({
     if (!session) return refuse(kind, 'no-eperson')
     const { sg } = jwt.claims
     const { begun, ends } = life
-    const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session))
+    const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun))
     if (method !== undefined) {
+      if (session.ended.has(begun)) return refuse(kind, 'ended')
       const verified: Verified = { session, method, sg, begun }
       if (kind === 'login') addToCache(token, ends, verified)
       return verified
     }
     // The same rules as for X-On-Behalf-Of (B1, B2).
     const mayBe = kind !== 'login' && mayAct && !session.administrator
-    const acting = mayBe ? await verifyActing(kind, token, jwt, session) : undefined
+    const acting = mayBe ? await verifyActing(kind, token, jwt, session, begun) : undefined
     return acting ? { ...acting, session, sg, begun } : refuse(kind, 'signature')
   }
 
@@ -141,11 +155,12 @@ export function createTokens({
     token: string,
     jwt: UnverifiedJwt,
     session: Session,
+    begun: number,
   ): Promise<Pick<Verified, 'method' | 'acting'> | undefined> {
     const kept = await tickets.read<{ actor: string; reason: string | null }>('acting', nameOf(token))
     const actor = kept && (await accounts.session(kept.actor))
-    if (!actor?.administrator) return undefined
-    const method = methodOf(jwt, (secret, one) => actingKey(secret, kind, one, [session, actor]))
+    if (!actor?.administrator || actor.ended.has(begun)) return undefined
+    const method = methodOf(jwt, (secret, one) => actingKey(secret, kind, one, session, actor, begun))
     return method === undefined ? undefined : { method, acting: { actor, reason: kept?.reason ?? null } }
   }
 
@@ -165,11 +180,15 @@ export function createTokens({
     signJwt({ eid: session.eperson.uuid, sg, exp: age.expiry(begun, lifetime) }, begun, ofSession(key, begun))
 
   return {
-    mint: (kind, minted, lifetime) =>
-      sign(minted, lifetime, keyOf(newestSecret(), kind, minted.method, minted.session)),
+    mint: (kind, minted, lifetime) => {
+      // Their routes are never reached with one (`scope.ts`); this holds even if one is.
+      if (minted.grant) throw new Error('an access token never gives another token')
+      const { method, session, begun } = minted
+      return sign(minted, lifetime, keyOf(newestSecret(), kind, method, session, begun))
+    },
     mintActing: async (kind, caller, lifetime) => {
-      const { session, method, actor, reason } = caller
-      const token = sign(caller, lifetime, actingKey(newestSecret(), kind, method, [session, actor]))
+      const { session, method, actor, reason, begun } = caller
+      const token = sign(caller, lifetime, actingKey(newestSecret(), kind, method, session, actor, begun))
       await tickets.keep('acting', nameOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
       return token
     },
@@ -201,6 +220,12 @@ const actingKey = (
   secret: Uint8Array,
   kind: TokenKind,
   method: LoginMethod,
-  sessions: readonly Session[],
+  session: Session,
+  actor: Session,
+  begun: number,
 ): Mac =>
-  deriveKey(secret, `acting/${kind}/${method}`, Buffer.concat(sessions.map(({ sessionKey }) => sessionKey)))
+  deriveKey(
+    secret,
+    `acting/${kind}/${method}`,
+    Buffer.concat([session.sessionKey, keyOfSession(actor, begun)]),
+  )

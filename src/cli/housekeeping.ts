@@ -9,7 +9,7 @@ const maxBehind = 60_000
 
 /** What a service does for its store once a minute (T11, docs/decisions/0024), and at its start. @returns its last time */
 export async function keepHouse(
-  { clock, identities }: Pick<Storage, 'clock' | 'identities'>,
+  { clock, identities, sessions }: Pick<Storage, 'clock' | 'identities' | 'sessions'>,
   { sessionLifetime }: Pick<Config, 'sessionLifetime'>,
 ): Promise<() => Promise<void>> {
   let wasBehind = false
@@ -19,6 +19,8 @@ export async function keepHouse(
     if (behind > maxBehind && !wasBehind) announceBehind(new Date(clock.now()))
     wasBehind = behind > maxBehind
     await clock.advance()
+    let after: string | undefined = ''
+    while (after !== undefined) after = await sessions.forget(clock.certain(), after)
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
   }

@@ -24,6 +24,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     eperson: async () => (await import('./eperson.ts')).epersonCommand(),
     group: async () => (await import('./group.ts')).groupCommand(),
     token: async () => (await import('./token.ts')).tokenCommand(),
+    'access-token': async () => (await import('./access-token.ts')).accessTokenCommand(),
     import: async () => (await import('./import.ts')).importCommand(),
     ingest: async () => (await import('./ingest.ts')).ingestCommand(),
     item: async () => (await import('./item.ts')).itemCommand(),

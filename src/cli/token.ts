@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { readJwt } from '../authn/jwt.ts'
+import { newSession } from '../authn/session-age.ts'
 import { createTickets } from '../authn/tickets.ts'
 import { createTokens } from '../authn/tokens.ts'
 import { commandLineMethod } from '../model/accounts.ts'
@@ -19,8 +20,9 @@ export function tokenCommand(): Command {
         const known = await accounts.credentials(email)
         if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
         const event = { ...commandEvent('login'), eperson: known.uuid, method: commandLineMethod }
-        const session = await accounts.recordLogin({ ...known, renewedHash: null }, event)
-        if (!session)
+        const begins = newSession(clock, config)
+        const begun = await accounts.recordLogin({ ...known, renewedHash: null, begins }, event)
+        if (!begun)
           throw new Failure(
             known.enabled
               ? `${email} was changed at the same moment; repeat the command`
@@ -38,7 +40,7 @@ export function tokenCommand(): Command {
           measures: { tokenRefused: () => {} },
         })
         // Special groups come from a login method or a provider (G2), and this login has neither.
-        const verified = { session, method: commandLineMethod, sg: [], begun: clock.now() }
+        const verified = { ...begun, method: commandLineMethod, sg: [] }
         const token = tokens.mint('login', verified, config.tokenLifetime)
         const expires = new Date((readJwt(token)?.claims.exp ?? 0) * 1000).toISOString()
         sayResult(json, { token, expires }, token)

@@ -28,6 +28,8 @@ export type Config = Readonly<{
   tokenLifetime: number
   /** Seconds from the login, after which tokens can't be refreshed any more; null: no end (T11). */
   sessionLifetime: number | null
+  /** Of access tokens for programs, in seconds; 0: there are none (K1). */
+  accessTokenLifetime: number
   /** Seconds, at most 2 (T2). */
   shortTokenLifetime: number
   /** How long a download can be resumed, in seconds (F3). */
@@ -173,6 +175,7 @@ export function toConfig(env: Environment): Config {
     queryBase: required('CARREL_QUERY_BASE'),
     tokenLifetime: required('CARREL_TOKEN_LIFETIME'),
     sessionLifetime: value('CARREL_SESSION_LIFETIME'),
+    accessTokenLifetime: required('CARREL_ACCESS_TOKEN_LIFETIME'),
     shortTokenLifetime: required('CARREL_SHORT_TOKEN_LIFETIME'),
     leaseLifetime: required('CARREL_LEASE_LIFETIME'),
     tokenSecrets: value('CARREL_TOKEN_SECRET') ?? [],

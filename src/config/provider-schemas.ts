@@ -32,6 +32,7 @@ interface Attributes {
 /** Words of other meaning: other ways to log in, addresses beside it, and schemes for which browsers ask themselves. */
 export const takenSchemes = [
   ...['password', 'ldap', 'command-line', 'login', 'logout', 'status', 'shortlivedtokens', 'sso'],
+  ...['access-token', 'sessions', 'tokens'],
   ...['basic', 'bearer', 'digest', 'negotiate', 'ntlm'],
 ]
 

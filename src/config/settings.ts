@@ -84,6 +84,11 @@ export const settings = {
     null,
     decimal(1, 3_153_600_000),
   ),
+  CARREL_ACCESS_TOKEN_LIFETIME: setting(
+    'how long access tokens for programs live at most in seconds, 60 to 315360000, or 0: there are none',
+    '31536000',
+    text => (text === '0' ? 0 : wholeNumber(60, 315_360_000)(text)),
+  ),
   CARREL_SHORT_TOKEN_LIFETIME: setting('seconds, 1.9 to 2', '2', decimal(1.9, 2)),
   CARREL_LEASE_LIFETIME: setting(
     'how long a download can be resumed after its start in seconds, 1 to 86400',

@@ -154,7 +154,8 @@ export function contentRoutes(
   ): Promise<void> {
     if (request.method !== 'GET' || !isNew || caller.kind === 'anonymous') return
     await recordDownload(caller, request, bitstream.uuid)
-    await leases.grant(caller, bitstream, request, reply)
+    // A program sends its access token again; a lease would outlive it.
+    if (!caller.grant) await leases.grant(caller, bitstream, request, reply)
   }
 
   async function send(request: FastifyRequest, reply: FastifyReply, sending: Sending): Promise<FastifyReply> {

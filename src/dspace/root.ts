@@ -37,6 +37,8 @@ export function rootRoutes(
       logout: link(`${addresses.authn}/logout`),
       status: link(`${addresses.authn}/status`),
       shortlivedtokens: link(`${addresses.authn}/shortlivedtokens`),
+      sessions: link(`${addresses.authn}/sessions`),
+      tokens: link(`${addresses.authn}/tokens`),
       self: link(addresses.authn),
     },
   }

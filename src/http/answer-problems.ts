@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
+import { hideAccessTokens } from '../model/access-tokens.ts'
 import { PlanRefused, StoreUnavailable } from '../model/errors.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { responseOn } from './client.ts'
@@ -25,7 +26,8 @@ export function answerProblems({ addresses, challenge }: Parts) {
     if (problem.status >= 500 && !notOurFault.has(problem.code) && !request.raw.socket.destroyed) {
       const id = randomUUID()
       if (problem.code === 'internal-error') members = { ...members, id }
-      request.log.error({ id, path, fault: describeFault(problem.cause) }, problem.message)
+      const shown = hideAccessTokens(path)
+      request.log.error({ id, path: shown, fault: describeFault(problem.cause) }, problem.message)
     }
     if (problem.status === 401) reply.header('www-authenticate', challenge)
     reply.code(problem.status).headers(problem.headers)

@@ -1,3 +1,5 @@
+import { accessTokenProblems } from './access-token-problems.ts'
+
 /**
  * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
  * `application/problem+json` in one place (`answer-problems.ts`), and `docs/reference/problems.md` is generated from this.
@@ -185,6 +187,7 @@ export const problems = {
     title: 'The change is refused',
     help: 'The request is well-formed, but what it asks for can’t be, such as a second eperson with the same email address, a group that would be in itself, or a service without an administrator. The detail says why, and what to change first.',
   },
+  ...accessTokenProblems,
   'password-refused': {
     status: 422,
     title: 'The new password is refused',

@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { hideAccessTokens } from '../model/access-tokens.ts'
 import type { Measures } from '../model/measures.ts'
 import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
 import { createAdmission } from './admission.ts'
@@ -119,7 +120,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
       // The path only: a query may hold a token (T10).
       request.log.info({
         method,
-        path: pathOf(originalUrl),
+        path: hideAccessTokens(pathOf(originalUrl)),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
       })

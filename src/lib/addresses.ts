@@ -39,6 +39,15 @@ export const networkOf = (address: string | null): string => prefixOf(address, 4
  */
 export const siteOf = (address: string | null): string => prefixOf(address, 3)
 
+/**
+ * Where a client is, as its eperson sees it: enough to know home from abroad. 24 bits of an IPv4 address, 48 of IPv6.
+ * @param address in canonical form; null: not known
+ */
+export const areaOf = (address: string | null): string | null => {
+  if (address === null) return null
+  return isIPv6(address) ? siteOf(address) : `${address.split('.').slice(0, 3).join('.')}.0/24`
+}
+
 /** @param groups of 16 bits */
 function prefixOf(address: string | null, groups: number): string {
   if (address === null) return 'unknown'

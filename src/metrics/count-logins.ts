@@ -15,9 +15,9 @@ export function countLogins(storage: Storage, measures: Measures): Storage {
     accounts: {
       ...accounts,
       recordLogin: async (login, event) => {
-        const session = await accounts.recordLogin(login, event)
-        count(event, session !== undefined)
-        return session
+        const begun = await accounts.recordLogin(login, event)
+        count(event, begun !== undefined)
+        return begun
       },
       recordEvent: async event => {
         await accounts.recordEvent(event)
@@ -26,10 +26,10 @@ export function countLogins(storage: Storage, measures: Measures): Storage {
     },
     identities: {
       ...identities,
-      begin: async (begun, event) => {
-        const session = await identities.begin(begun, event)
-        count(event, session !== undefined)
-        return session
+      begin: async (login, event) => {
+        const begun = await identities.begin(login, event)
+        count(event, begun !== undefined)
+        return begun
       },
     },
   }

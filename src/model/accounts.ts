@@ -42,6 +42,15 @@ export const passwordMethod: LoginMethod = 'password'
 export const ldapMethod: LoginMethod = 'ldap'
 /** The method of `carrel token`, which needs access to the store instead of a password. */
 export const commandLineMethod: LoginMethod = 'command-line'
+/** How a program authenticates that has an access token (docs/decisions/0040). No session begins so. */
+export const accessTokenMethod: LoginMethod = 'access-token'
+
+/** A session that outlived the session key, with the key that its tokens depend on. */
+export interface KeptSession {
+  /** In ms since 1970. */
+  readonly begun: number
+  readonly key: Uint8Array
+}
 
 /** An enabled eperson's current state, with what their tokens are checked against. */
 export interface Session {
@@ -51,6 +60,10 @@ export interface Session {
   readonly groups: readonly Group[]
   /** 32 random bytes. Logout replaces them, which ends every token made with the old ones (T4). */
   readonly sessionKey: Uint8Array
+  /** The session that outlived the key before, with that key (docs/decisions/0040). */
+  readonly kept: KeptSession | null
+  /** When the sessions began that were ended by themselves. */
+  readonly ended: ReadonlySet<number>
   /** Changes with every change to the eperson, so that what was derived from the session can be cached. */
   readonly stamp: number
 }

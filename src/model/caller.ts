@@ -1,3 +1,4 @@
+import type { Grant } from './access-tokens.ts'
 import type { Group, LoginMethod, Session } from './accounts.ts'
 
 /** Who is asking (contract sections 4 and 5). Authentication makes a `Caller`; every feature only reads it. */
@@ -16,6 +17,8 @@ export interface Authenticated {
   /** When the session began, in ms since 1970. That of an administrator who acts is theirs. */
   readonly begun: number
   readonly specialGroups: readonly Group[]
+  /** What the caller's access token may do; undefined for somebody who has logged in. */
+  readonly grant?: Grant
 }
 
 /** An administrator whose request is processed as another eperson (B1–B4). */
@@ -36,3 +39,11 @@ export const isAdministrator = (caller: Caller): boolean =>
 export const isMember = (caller: Caller, group: string): boolean =>
   caller.specialGroups.some(one => one.name === group) ||
   (caller.kind !== 'anonymous' && caller.session.groups.some(one => one.name === group))
+
+/** What an access token may do, if the caller has one (docs/decisions/0040). */
+export const grantOf = (caller: Caller): Grant | undefined =>
+  caller.kind === 'anonymous' ? undefined : caller.grant
+
+/** Whether the caller's access token, if they have one, is for this entity of the query endpoints. */
+export const mayUseEntity = (caller: Caller, name: string): boolean =>
+  grantOf(caller)?.scope.entities?.includes(name) ?? true

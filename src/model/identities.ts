@@ -1,4 +1,5 @@
 import type { Eperson } from './accounts.ts'
+import type { NewSession } from './sessions.ts'
 
 /** Identities from single sign-on providers, and the epersons they stand for (X3, docs/decisions/0010). */
 
@@ -44,6 +45,7 @@ export interface ProviderLogin {
   /** The session key when the provider vouched. A logout since then has replaced it. */
   readonly sessionKey: Uint8Array
   readonly session: ProviderSession
+  readonly begins: NewSession
 }
 
 /** A session at a provider, with the data that its logout protocol needs. */

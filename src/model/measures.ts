@@ -18,12 +18,21 @@ export interface Measures {
   queue(name: Queue): QueueMeasures
 }
 
-export type RefusedKind = 'login' | 'short-lived' | 'lease'
+export type RefusedKind = 'login' | 'short-lived' | 'lease' | 'access'
 
-const refusalReasons = ['malformed', 'expired', 'no-eperson', 'signature'] as const
+const refusalReasons = [
+  'malformed',
+  'expired',
+  'no-eperson',
+  'signature',
+  'ended',
+  'network',
+  'scope',
+] as const
 /**
  * Why a token was refused. `no-eperson`: they were deleted or disabled. `signature`: it was forged, or made before a logout
- * or a change of the secret, or is of another kind; the service can't tell.
+ * or a change of the secret, or is of another kind; the service can't tell. `ended`: its session was ended by itself.
+ * `network` and `scope` are of access tokens, of which an unknown or revoked one is `signature`.
  */
 export type RefusalReason = (typeof refusalReasons)[number]
 
@@ -84,6 +93,7 @@ export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[
     login: refusedTokens('login'),
     'short-lived': refusedTokens('short-lived'),
     lease: refusedTokens('lease'),
+    access: refusedTokens('access'),
   }
 
   const running = tally.gauge('carrel_queue_running', 'Tasks running now.')

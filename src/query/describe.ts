@@ -10,7 +10,7 @@ export function describeEntities(
   caller: Caller,
   { query }: Pick<Addresses, 'query'>,
 ) {
-  const readable = new Map([...all].filter(([, { read }]) => mayReadEntity(caller, read)))
+  const readable = new Map([...all].filter(([, entity]) => mayReadEntity(caller, entity)))
   return [...readable.values()].map(entity => {
     const { name, key, fields } = entity
     // A relation to an entity that the caller may not read is as unknown as the entity.

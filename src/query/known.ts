@@ -17,6 +17,6 @@ export async function knownTo(
   return {
     entities: all,
     entity: readable(all, name, caller),
-    mayRead: one => mayReadEntity(caller, one.read),
+    mayRead: one => mayReadEntity(caller, one),
   }
 }

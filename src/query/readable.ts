@@ -1,11 +1,15 @@
 import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { formerNames } from '../model/built-in-entities.ts'
-import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
-import type { Entity, ReadRule } from '../model/entities.ts'
+import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/caller.ts'
+import type { Entity } from '../model/entities.ts'
 
-/** Whether the caller may read the records of an entity with this rule (Q11). Administrators may read everything. */
-export function mayReadEntity(caller: Caller, rule: ReadRule): boolean {
+/**
+ * Whether the caller may read the records of an entity (Q11). Administrators may read everything, and nobody more than
+ * their access token is for (K2).
+ */
+export function mayReadEntity(caller: Caller, { name, read: rule }: Pick<Entity, 'name' | 'read'>): boolean {
+  if (!mayUseEntity(caller, name)) return false
   if (rule === 'anonymous' || isAdministrator(caller)) return true
   if (rule === 'eperson') return caller.kind !== 'anonymous'
   return rule !== 'admin' && isMember(caller, rule.slice('group:'.length))
@@ -18,12 +22,12 @@ export function mayReadEntity(caller: Caller, rule: ReadRule): boolean {
 export function readable(entities: ReadonlyMap<string, Entity>, name: string, caller: Caller): Entity {
   const entity = named(entities, name)
   if (!entity) {
-    const legal = [...entities.values()].filter(one => mayReadEntity(caller, one.read)).map(one => one.name)
+    const legal = [...entities.values()].filter(one => mayReadEntity(caller, one)).map(one => one.name)
     const { hint, members } = suggestion(name, legal)
     const readable = legal.length === 0 ? 'You may read no entity.' : `You may read ${commaList(legal)}.`
     throw new Problem('unknown-entity', `There is no entity ${quote(name)}.${hint} ${readable}`, { members })
   }
-  if (mayReadEntity(caller, entity.read)) return entity
+  if (mayReadEntity(caller, entity)) return entity
   if (caller.kind === 'anonymous') throw new Problem('authentication-required', `Log in to read ${name}.`)
   throw new Problem('access-denied', `You may not read ${name}.`)
 }

@@ -50,7 +50,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
     if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
       return reply.type('application/json').send(Buffer.from(await texts.ast(query, clientOf(request))))
     return answers.answer(request, reply, addresses.query, async () => {
-      const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity.read)
+      const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity)
       const known = { entities: await entities.all(), entity: null, mayRead }
       return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
     })

@@ -1,8 +1,9 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
-import type { Eperson, Group, Session } from '../model/accounts.ts'
+import type { Eperson, Group, KeptSession, Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ProviderSession } from '../model/identities.ts'
+import type { Begun, NewSession } from '../model/sessions.ts'
 import type { Part, Window } from './window.ts'
 
 /** Epersons, groups and their sessions, as every engine implements them (contract sections 2, 4 and 5). */
@@ -21,11 +22,11 @@ export interface Accounts {
   ensureGroups(names: readonly string[]): Promise<readonly Group[]>
 
   /**
-   * Records a login with a correct password, and stores the renewed hash if there is one.
+   * Records a login with a correct password, begins a session, and stores the renewed hash if there is one.
    * @returns the session to issue the token for; undefined if the eperson was disabled or deleted, or their password
    *   was changed, since `credentials` was read
    */
-  recordLogin(login: Login, event: AuditEvent): Promise<Session | undefined>
+  recordLogin(login: Login, event: AuditEvent): Promise<Begun | undefined>
   /** Replaces the session key, which ends every token of the eperson (T4). @returns their latest provider session */
   logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
   /**
@@ -41,16 +42,11 @@ export interface Accounts {
   /** Ends the eperson's tokens (T6). */
   setEnabled(email: string, enabled: boolean, event: AuditEvent): Promise<Changed>
   /**
-   * Ends the eperson's tokens (T6).
+   * Ends the eperson's tokens (T6), but for those of the session that makes the change, and their access tokens.
    * @param checked the current password that was verified; if it was changed since then, the result is `unchanged` and
    *   no event is recorded
    */
-  setPassword(
-    email: string,
-    passwordHash: string,
-    event: AuditEvent,
-    checked?: VerifiedPassword,
-  ): Promise<Changed>
+  setPassword(email: string, passwordHash: string, event: AuditEvent, checked?: OwnPassword): Promise<Changed>
   deleteEperson(email: string, event: AuditEvent): Promise<Changed>
   addGroup(name: string, event: AuditEvent): Promise<Group | 'exists'>
   /** Memberships, also as a special group, end at once on every node. @returns where it is named, when it is in use */
@@ -87,7 +83,14 @@ export interface Credentials {
 /** The password that was verified, as `credentials` returned it. */
 export type VerifiedPassword = Pick<Credentials, 'uuid' | 'passwordStamp'>
 
+/** The same of somebody who changes their own. */
+export interface OwnPassword extends VerifiedPassword {
+  /** The session that makes the change, and stays; undefined: none does. */
+  readonly own?: KeptSession
+}
+
 export interface Login extends VerifiedPassword {
+  readonly begins: NewSession
   /** A hash with the current parameters, if the stored one has weaker ones. */
   readonly renewedHash: string | null
 }

@@ -1,5 +1,4 @@
 import type { Awaitable } from '../lib/awaitable.ts'
-import type { Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type {
   Identity,
@@ -9,6 +8,7 @@ import type {
   ProviderSessionFilter,
   Recognized,
 } from '../model/identities.ts'
+import type { Begun } from '../model/sessions.ts'
 import type { Changed } from './accounts.ts'
 
 /**
@@ -24,7 +24,7 @@ export interface Identities {
    * Begins a session that a provider vouched for.
    * @returns undefined if the eperson has been disabled, deleted or logged out since then
    */
-  begin(login: ProviderLogin, event: AuditEvent): Promise<Session | undefined>
+  begin(login: ProviderLogin, event: AuditEvent): Promise<Begun | undefined>
   /** Whether anybody has such a session, without changing anything. */
   isAtProvider(which: ProviderSessionFilter): Awaitable<boolean>
   /** Ends every token of the epersons who have such a session (T4). @returns how many epersons had one */

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../lib/awaitable.ts'
+import type { AccessTokens } from './access-tokens.ts'
 import type { Accounts } from './accounts.ts'
 import type { Attempts } from './attempts.ts'
 import type { Clock } from './clock.ts'
@@ -8,6 +9,7 @@ import type { StoreMetrics } from './metrics.ts'
 import type { People } from './people.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
+import type { Sessions } from './sessions.ts'
 import type { Trail } from './trail.ts'
 
 /** Is called when the store has lost files, with what to do, and with null when they are back. */
@@ -23,6 +25,8 @@ export interface Storage {
   readonly isNew: boolean
   readonly accounts: Accounts
   readonly people: People
+  readonly accessTokens: AccessTokens
+  readonly sessions: Sessions
   readonly attempts: Attempts
   readonly entities: Entities
   readonly repository: Repository

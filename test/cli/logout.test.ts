@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Client } from '../support/clients/client.ts'
 import { eventsOf } from '../support/data/events.ts'
+import { beginsNow } from '../support/data/sessions.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { startNodes } from '../support/service/nodes.ts'
 import { carrel } from '../support/service/process.ts'
@@ -55,7 +56,12 @@ test('T4 D1 carrel eperson logout --all ends the tokens of everybody in one step
   const known = await accounts.credentials('max@example.org')
   const session = { provider: 'company', name: 'max', sid: null, detail: {} }
   const { sessionKey = new Uint8Array() } = (await accounts.session(known?.uuid ?? '')) ?? {}
-  assert.ok(await identities.begin({ uuid: known?.uuid ?? '', sessionKey, session }, commandEvent('login')))
+  assert.ok(
+    await identities.begin(
+      { uuid: known?.uuid ?? '', sessionKey, session, begins: beginsNow() },
+      commandEvent('login'),
+    ),
+  )
 
   const done = await carrel(service.dataFolder, ['eperson', 'logout', '--all', '--json'])
   assert.deepEqual(JSON.parse(done.stdout), { epersons: 3, loggedOut: true })

@@ -158,7 +158,7 @@ test('P4 GET /api is a HAL root that links every collection, and every link of i
   }
 })
 
-test('P4 GET /api/authn links login, logout, status, shortlivedtokens and itself', async t => {
+test('P4 GET /api/authn links login, logout, status, shortlivedtokens, sessions, tokens and itself', async t => {
   const service = await startService(t)
   const client = service.client()
   const body = (await (await client.get('/api/authn')).json()) as Hal
@@ -169,11 +169,13 @@ test('P4 GET /api/authn links login, logout, status, shortlivedtokens and itself
     logout: `${baseUrl}/api/authn/logout`,
     status: `${baseUrl}/api/authn/status`,
     shortlivedtokens: `${baseUrl}/api/authn/shortlivedtokens`,
+    sessions: `${baseUrl}/api/authn/sessions`,
+    tokens: `${baseUrl}/api/authn/tokens`,
     self: `${baseUrl}/api/authn`,
   })
   for (const href of Object.values(links)) {
     const answer = await client.get(href.slice(baseUrl.length))
-    assert.ok(answer.status === 200 || answer.status === 405, `${href} answers ${answer.status}`)
+    assert.ok([200, 401, 405].includes(answer.status), `${href} answers ${answer.status}`)
   }
 })
 

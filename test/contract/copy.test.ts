@@ -14,6 +14,7 @@ import { rowsOf } from '../support/data/attempts.ts'
 import { importText, until } from '../support/data/imports.ts'
 import { addNestedGroup } from '../support/data/nested-groups.ts'
 import { asNewItem } from '../support/data/policies.ts'
+import { beginsNow } from '../support/data/sessions.ts'
 import { repeats } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { withSpecialGroups } from '../support/service/configuration.ts'
@@ -328,6 +329,7 @@ async function logInAtProvider({ storage }: Service): Promise<void> {
     uuid: session.eperson.uuid,
     sessionKey,
     session: { provider: 'uni', name: 'n', sid: null, detail: {} },
+    begins: beginsNow(),
   }
   assert.ok(await storage.identities.begin(login, commandEvent('login', 'uni')))
 }
@@ -372,6 +374,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     membership: 4,
     identity: 1,
     provider_session: 1,
+    ...{ session: (await rowsOf(old, 'session')).length, access_token: 0 },
     familiar_network: (await rowsOf(old, 'familiar_network')).length,
     event: events?.count,
     trail_key: 1,

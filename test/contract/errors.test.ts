@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { type ProblemCode, problems } from '../../src/http/problems.ts'
+import type { Client } from '../support/clients/client.ts'
 import { assertProblem, type Expected } from '../support/clients/problem-shape.ts'
 import { contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { atEnd } from '../support/service/at-end.ts'
@@ -96,6 +97,21 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     { code: 'on-behalf-of-refused', path: '/api/authn/status' },
   ],
   'wrong-password': service => changing(service, 'wrong-password', 'wrong-verysecret'),
+  'access-token-invalid': async service => {
+    const client = service.client()
+    await client.login(ruth)
+    const response = await wanting(client, { name: 'verysecret', methods: ['LOOK'] })
+    const path = '/api/authn/tokens'
+    return [response, { code: 'access-token-invalid', path, never: ['verysecret'] }]
+  },
+  'access-token-refused': async service => {
+    const client = service.client()
+    await client.login(ruth)
+    const { token } = (await (await wanting(client, { name: 'a' })).json()) as { token: string }
+    client.token = token
+    const path = '/api/authn/tokens'
+    return [await client.get(path), { code: 'access-token-refused', path, never: [token] }]
+  },
   'patch-refused': service => changing(service, 'patch-refused', passwordOf(ruth), { op: 'replace' }),
   'change-refused': async service => {
     const client = await loggedIn(service, admin)
@@ -164,6 +180,9 @@ async function changing(
   const response = await client.patch(path, body, { 'content-type': 'application/json' })
   return [response, { code, path, never: ['verysecret', current, wanted] }]
 }
+
+const wanting = (client: Client, wanted: object) =>
+  client.post('/api/authn/tokens', JSON.stringify(wanted), { 'content-type': 'application/json' })
 
 /** Where a file of a few bytes is that everybody may read. */
 async function aFile(service: Service): Promise<string> {

@@ -7,6 +7,7 @@ import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts
 import { bearerOf } from '../support/clients/client.ts'
 import { begunOf, claimsOf, keyOf, ownHeader, sessionKey, signed } from '../support/clients/jwt.ts'
 import { addItem, anyEperson, contentOf } from '../support/data/repository.ts'
+import { beginsNow } from '../support/data/sessions.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService } from '../support/service/service.ts'
@@ -175,7 +176,9 @@ test('T11 sessions at providers are forgotten when theirs has ended', async t =>
   const { accounts, identities } = service.storage
   const session = { provider: 'company', name: 'ruth', sid: null, detail: {} }
   const { sessionKey: key = new Uint8Array() } = (await accounts.session(uuid)) ?? {}
-  assert.ok(await identities.begin({ uuid, sessionKey: key, session }, commandEvent('login')))
+  assert.ok(
+    await identities.begin({ uuid, sessionKey: key, session, begins: beginsNow() }, commandEvent('login')),
+  )
   const ended = () => identities.endAtProvider(session, commandEvent('logout'))
   const stop = await keepHouse(service.storage, service.config)
   to(hour + 60)
@@ -183,7 +186,9 @@ test('T11 sessions at providers are forgotten when theirs has ended', async t =>
   assert.equal(await ended(), 0)
   // Without a lifetime, nothing is forgotten.
   const { sessionKey: next = new Uint8Array() } = (await accounts.session(uuid)) ?? {}
-  assert.ok(await identities.begin({ uuid, sessionKey: next, session }, commandEvent('login')))
+  assert.ok(
+    await identities.begin({ uuid, sessionKey: next, session, begins: beginsNow() }, commandEvent('login')),
+  )
   to(10_000 * hour)
   await (await keepHouse(service.storage, { sessionLifetime: null }))()
   assert.equal(await ended(), 1)
@@ -196,7 +201,7 @@ test('T11 a clock that is far ahead for a moment removes neither sessions at pro
   const tickets = createTickets(identities, clock)
   const session = { provider: 'company', name: 'ruth', sid: null, detail: {} }
   const { sessionKey = new Uint8Array() } = (await accounts.session(uuid)) ?? {}
-  assert.ok(await identities.begin({ uuid, sessionKey, session }, commandEvent('login')))
+  assert.ok(await identities.begin({ uuid, sessionKey, session, begins: beginsNow() }, commandEvent('login')))
   const stop = await keepHouse(service.storage, service.config)
   await tickets.keep('acting', 'read', { of: 'ruth' }, 60)
   await tickets.keep('trade', 'taken', { of: 'ruth' }, 60)

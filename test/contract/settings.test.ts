@@ -97,6 +97,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ],
   ['CARREL_QUERY_BASE', ['/pdb/query/v3', 'pdb/query/v4', '/pdb/query/v4/', '/a b/v4']],
   ['CARREL_TOKEN_LIFETIME', ['0', '-5', 'long', '1e3', 'Infinity']],
+  ['CARREL_ACCESS_TOKEN_LIFETIME', ['-1', '59', '1.5', 'long', '315360001']],
   ['CARREL_SESSION_LIFETIME', ['0', '-1', 'long', '3153600001']],
   ['CARREL_LEASE_LIFETIME', ['0', '86401', '1.5', 'long']],
   ['CARREL_SHORT_TOKEN_LIFETIME', ['1.8', '2.1', '0', 'short']],

@@ -5,6 +5,7 @@ import { behindProxy, exhaust, guesserOf, statusesOf } from '../support/clients/
 import { forgetAttempts, letPass, rowsOf } from '../support/data/attempts.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { ruthEmail, startWithRuth } from '../support/data/ruth.ts'
+import { beginsNow } from '../support/data/sessions.ts'
 import { test } from '../support/service/engines.ts'
 import { passwordOf, startService } from '../support/service/service.ts'
 
@@ -129,6 +130,7 @@ test('L8 a login by single sign-on makes a network familiar, too', async t => {
     uuid,
     sessionKey: session.sessionKey,
     session: { provider: 'uni', name: 'n', sid: null, detail: {} },
+    begins: beginsNow(),
   }
   const event = { ...commandEvent('login'), eperson: uuid, clientIp: home, method: 'oidc' }
   assert.ok(await service.storage.identities.begin(login, event))

@@ -47,6 +47,18 @@ test('E2 T10 a service that logs every request never writes a password, a token,
   const refreshed = await client.post('/api/authn/login')
   secrets.add(bearerOf(refreshed))
 
+  const made = await client.post('/api/authn/tokens', '{"name":"job"}', {
+    'content-type': 'application/json',
+  })
+  const { token: access } = (await made.json()) as { token: string }
+  secrets.add(access)
+  for (const wrong of [access, access.slice(0, -1), access.toLowerCase()]) {
+    await client.get('/api/core/items', { authorization: `Bearer ${wrong}` })
+    await client.get('/api/query/v4/letters', { 'x-authentication': wrong })
+    await client.get(`/api/authn/status?authentication-token=${wrong}`)
+    await client.delete(`/api/authn/tokens/${wrong}`, undefined, { authorization: `Bearer ${token}` })
+  }
+
   const shortLived = await client.shortLivedToken()
   secrets.add(shortLived)
   for (const path of [

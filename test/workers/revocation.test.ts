@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
+import { newAccessToken } from '../../src/model/access-tokens.ts'
+import { begunOf, sessionLogin } from '../support/data/sessions.ts'
 import { repeats } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { anyOf, bearer, isAuthenticated, pairIn, quickLogin, times } from '../support/service/nodes.ts'
@@ -78,14 +80,14 @@ test(`T4 T6 D10 the same holds for ${ofServices.toLocaleString('en')} on two ser
   assert.equal(await endSessions(await start(t, 2, 2), ofServices), ofServices)
 })
 
-test('T4 D10 a new password set by its owner ends the tokens on every worker', async t => {
+test('T4 T6 D10 a new password set by its owner ends the tokens of other sessions on every worker', async t => {
   const { own, connections } = await start(t, 1, 3)
   const pair = pairIn(await anyOf(connections).ask('/api/security/csrf'))
   const email = 'ruth@example.org'
   const passwords = ['the first password', 'the second password']
   const { uuid } = await own.addEperson(email, { password: passwords[0] ?? '' })
   for (let round = 0; round < repeats(8, 40); round++) {
-    const token = await quickLogin(own, email)
+    const [token, other] = [await sessionLogin(own, email), await sessionLogin(own, email)]
     const [now = '', next = ''] = round % 2 === 0 ? passwords : passwords.toReversed()
     const change = [{ op: 'add', path: '/password', value: { current_password: now, new_password: next } }]
     const { status, text } = await anyOf(connections).ask(`/api/eperson/epersons/${uuid}`, {
@@ -94,7 +96,48 @@ test('T4 D10 a new password set by its owner ends the tokens on every worker', a
       body: JSON.stringify(change),
     })
     assert.equal(status, 200, text)
-    assert.deepEqual(await answers(connections, token), [false, false, false, false])
+    assert.deepEqual(await answers(connections, other), [false, false, false, false])
+    assert.deepEqual(await answers(connections, token), [true, true, true, true])
+  }
+})
+
+for (const services of [1, 2])
+  test(`N2 N3 D10 of sessions that are ended one by one or all but one, each ends with its acknowledgement on every worker of ${services} services`, async t => {
+    const { own, connections } = await start(t, services, 2)
+    const pair = pairIn(await anyOf(connections).ask('/api/security/csrf'))
+    await times(8, async person => {
+      const email = `person${person}@example.org`
+      await own.addEperson(email, { password: null })
+      for (let round = 0; round < repeats(8, 80); round++) {
+        const [token, other] = [await sessionLogin(own, email), await sessionLogin(own, email)]
+        assert.deepEqual(await answers(connections, other), [true, true, true, true])
+        const path = round % 2 === 0 ? '/api/authn/sessions' : `/api/authn/sessions/${begunOf(other)}`
+        const headers = { ...pair, ...bearer(token) }
+        const { status } = await anyOf(connections).ask(path, { method: 'DELETE', headers })
+        assert.equal(status, 204)
+        assert.deepEqual(await answers(connections, other), [false, false, false, false], `round ${round}`)
+        assert.deepEqual(await answers(connections, token), [true, true, true, true], `round ${round}`)
+      }
+    })
+  })
+
+test('K5 D10 an access token that is revoked ends with the acknowledgement on every worker', async t => {
+  const { own, connections } = await start(t, 1, 3)
+  const pair = pairIn(await anyOf(connections).ask('/api/security/csrf'))
+  const email = 'ruth@example.org'
+  const { uuid } = await own.addEperson(email, { password: null })
+  const headers = { ...pair, ...bearer(await sessionLogin(own, email)) }
+  for (let round = 0; round < repeats(30, 300); round++) {
+    const { id, token, hash } = newAccessToken()
+    const scope = { methods: ['GET'], parts: ['query'], entities: null } as const
+    const [created, expires] = [Date.now(), Date.now() + 60_000]
+    const added = { id, hash, scope, created, expires, eperson: uuid, name: id, networks: [] }
+    assert.equal(await own.storage.accessTokens.add(added, commandEvent('token.add', id)), 'added')
+    assert.deepEqual(await answers(connections, token), [true, true, true, true], `round ${round}`)
+    const path = `/api/authn/tokens/${id}`
+    const { status } = await anyOf(connections).ask(path, { method: 'DELETE', headers })
+    assert.equal(status, 204)
+    assert.deepEqual(await answers(connections, token), [false, false, false, false], `round ${round}`)
   }
 })
 

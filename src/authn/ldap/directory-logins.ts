@@ -10,6 +10,7 @@ import type { Clock } from '../../storage/clock.ts'
 import type { Identities } from '../../storage/identities.ts'
 import { loginEvent } from '../audit.ts'
 import type { DirectoryLogins } from '../login.ts'
+import { newSession } from '../session-age.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import { Refused } from '../sso/protocol.ts'
 import { matchingOf, readIdentity } from '../sso/read-identity.ts'
@@ -29,6 +30,8 @@ export interface DirectoryParts {
   readonly queue: FairQueue
   readonly specialGroups: SpecialGroups
   readonly throttle: Throttle
+  /** Seconds. */
+  readonly tokenLifetime: number
 }
 
 /** What became of an attempt. */
@@ -69,8 +72,9 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
       return refuse(why + ignored, found.eperson?.uuid)
     }
     const { uuid } = known.eperson
-    const session = await identities.begin(
+    const begun = await identities.begin(
       {
+        begins: newSession(clock, parts),
         uuid,
         sessionKey: known.sessionKey,
         session: { provider: config.id, name: identity.subject, sid: null, detail: {} },
@@ -78,13 +82,8 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
       { ...event, eperson: uuid, actor: uuid },
     )
     // It has its event: somebody logged them out at this moment.
-    if (!session) throw new Problem('login-failed', 'A logout ended this login.')
-    const verified = {
-      session,
-      method: ldapMethod,
-      sg: specialGroups.ofLogin(ldapMethod, groups),
-      begun: clock.now(),
-    }
+    if (!begun) throw new Problem('login-failed', 'A logout ended this login.')
+    const verified = { ...begun, method: ldapMethod, sg: specialGroups.ofLogin(ldapMethod, groups) }
     return { isRight: true, verified, eperson: uuid }
   }
 

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../config/config.ts'
 import { Problem } from '../../http/problems.ts'
 import type { ProviderSession } from '../../model/identities.ts'
 import type { Accounts } from '../../storage/accounts.ts'
@@ -6,6 +7,7 @@ import type { Clock } from '../../storage/clock.ts'
 import type { Identities } from '../../storage/identities.ts'
 import { loginEvent } from '../audit.ts'
 import type { Trade } from '../login.ts'
+import { newSession } from '../session-age.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import type { Tickets } from '../tickets.ts'
 import type { Verified } from '../tokens.ts'
@@ -42,6 +44,7 @@ interface Parts {
   readonly accounts: Accounts
   readonly addresses: SignOnAddresses
   readonly clock: Clock
+  readonly config: Pick<Config, 'tokenLifetime'>
   readonly cookies: SignOnCookies
   readonly lastProvider: LastProvider
   readonly providers: readonly Provider[]
@@ -135,14 +138,15 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     const waiting = await tickets.take<Waiting>('trade', ticket)
     if (!waiting || !isOffered(waiting)) return undefined
     const { uuid, method, sg } = waiting
-    const session = await identities.begin(
-      { uuid, sessionKey: Buffer.from(waiting.sessionKey, 'base64'), session: waiting.session },
+    const sessionKey = Buffer.from(waiting.sessionKey, 'base64')
+    const begun = await identities.begin(
+      { uuid, sessionKey, session: waiting.session, begins: newSession(clock, parts.config) },
       loginEvent(request, uuid, method, 'success', waiting.session.provider),
     )
-    if (!session) return undefined
+    if (!begun) return undefined
     const provider = providerOf(waiting.session)
     if (provider && mayBeAskedSilently(provider)) lastProvider.remember(reply, provider.config.id)
-    return { session, method, sg, begun: clock.now() }
+    return { ...begun, method, sg }
   }
 
   const trade: Trade = {

@@ -34,7 +34,7 @@ export interface SingleSignOn extends Pick<ProviderLogins, 'trade' | 'offerLogou
 export interface SingleSignOnParts {
   readonly accounts: Accounts
   readonly addresses: Addresses
-  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'dataFolder' | 'realm'> & {
+  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'dataFolder' | 'realm' | 'tokenLifetime'> & {
     readonly singleSignOn: SingleSignOnConfig
   }
   readonly clock: Clock
@@ -67,6 +67,7 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
     accounts,
     addresses,
     clock,
+    config: parts.config,
     cookies,
     lastProvider,
     providers,

@@ -50,8 +50,8 @@ export function puppetDbServiceRoutes(
     const all = await entities.all()
     const entity = all.get(name)
     const mayRead = (one: Parameters<typeof mayReadEntity>[1]) => mayReadEntity(request.caller, one)
-    if (!entity || !mayRead(entity.read)) return undefined
-    const known = { entities: all, entity, mayRead: (one: typeof entity) => mayRead(one.read) }
+    if (!entity || !mayRead(entity)) return undefined
+    const known = { entities: all, entity, mayRead }
     const plan = planOf(everything, known, { columns: nodeOf([['function', 'count']]), clauses: [] })
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
     const [row] = await recordsIn<{ count: number }>(body)

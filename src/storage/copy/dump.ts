@@ -55,7 +55,7 @@ export const tables = [
     name: 'eperson',
     key: ['uuid'],
     columns:
-      'uuid email email_key first_name last_name enabled password_hash password_stamp session_key stamp created last_login name_key profile',
+      'uuid email email_key first_name last_name enabled password_hash password_stamp session_key stamp created last_login name_key profile last_begun session_state',
     booleans: ['enabled'],
   },
   {
@@ -75,7 +75,19 @@ export const tables = [
   {
     name: 'provider_session',
     key: ['id'],
-    columns: 'id eperson provider name sid detail begun',
+    columns: 'id eperson provider name sid detail begun session',
+    booleans: [],
+  },
+  {
+    name: 'session',
+    key: ['eperson', 'begun'],
+    columns: 'eperson begun method network used used_network expires session_key',
+    booleans: [],
+  },
+  {
+    name: 'access_token',
+    key: ['id'],
+    columns: 'id eperson name hash scope networks created expires used password_stamp',
     booleans: [],
   },
   {

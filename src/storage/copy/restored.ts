@@ -62,8 +62,11 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       db.run('DELETE FROM ticket')
       // What was counted against guessing is about another time.
       db.run('DELETE FROM attempt')
-      if (endSessions) logoutAll(db, event, Date.now())
-      else recordEvent(db, event)
+      if (endSessions) {
+        logoutAll(db, event, Date.now())
+        // Some may have been revoked since the backup.
+        db.run('DELETE FROM access_token')
+      } else recordEvent(db, event)
       // From here on only the last chain grows.
       signAll(db)
     })

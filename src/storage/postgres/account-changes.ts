@@ -1,11 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, type Eperson, emailKey, nameKey, type Session } from '../../model/accounts.ts'
+import { administratorGroup, type Eperson, emailKey, nameKey } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
-import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
+import type { Begun } from '../../model/sessions.ts'
+import type { Changed, Login, NewEperson, OwnPassword } from '../accounts.ts'
+import { dropAccessTokens } from './access-token-changes.ts'
 import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
-import type { Connection, Pool, Queries } from './driver.ts'
+import type { Connection, Pool } from './driver.ts'
 import { eventValues, insertEvent, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
 import { changeMembership, lockEperson } from './group-changes.ts'
 import {
@@ -17,6 +19,10 @@ import {
   toEperson,
   toSession,
 } from './rows.ts'
+import { insertSession, keepOnly, newSessionValues, nextBegun } from './session-changes.ts'
+import { replaceSessionKey } from './stamps.ts'
+
+export { replaceSessionKey } from './stamps.ts'
 
 /**
  * Changes of epersons. A change on the path of requests is one statement, and so one round trip. What an operator changes
@@ -24,25 +30,36 @@ import {
  */
 
 /** @returns undefined if the eperson has changed since their password was looked up */
-export async function recordLogin(pool: Pool, login: Login, event: AuditEvent): Promise<Session | undefined> {
+export async function recordLogin(pool: Pool, login: Login, event: AuditEvent): Promise<Begun | undefined> {
+  const at = eventValues + 4
   const sql = `WITH changed AS (
-       UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($15, password_hash)
-       WHERE uuid = $16 AND password_stamp = $17 AND enabled RETURNING ${sessionColumns}
+       UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($15, password_hash), ${nextBegun(at)}
+       WHERE uuid = $16 AND password_stamp = $17 AND enabled RETURNING ${sessionColumns}, last_begun
      ), noted AS (
-       ${insertLoginEvent(eventValues + 7)}
-     ), ${rememberNetwork(eventValues + 4)}
+       ${insertLoginEvent(at + 7)}
+     ), ${rememberNetwork(at + 4)}, ${insertSession(at)}
      SELECT * FROM noted LEFT JOIN changed ON true`
-  const values = [login.renewedHash, login.uuid, login.passwordStamp, ...networkValues(event)]
+  const values = [
+    login.renewedHash,
+    login.uuid,
+    login.passwordStamp,
+    ...newSessionValues(login.begins, event),
+    ...networkValues(event),
+  ]
   const [row] = await pool.statement(db =>
-    runRecording<SessionRow | NoSession>(db, sql, event, values, failedLogin(event)),
+    runRecording<BegunRow | NoSession>(db, sql, event, values, failedLogin(event)),
   )
-  return row && row.uuid !== null ? toSession(row) : undefined
+  return row && toBegun(row)
 }
+
+/** The row of a statement that has begun a session. */
+export type BegunRow = SessionRow & { last_begun: number }
+
+export const toBegun = (row: BegunRow | NoSession): Begun | undefined =>
+  row.uuid === null ? undefined : { session: toSession(row), begun: row.last_begun }
 
 /** The row of a statement that has recorded a failed login. */
 export type NoSession = { uuid: null }
-
-export const replaceSessionKey = "session_key = $1, stamp = nextval('carrel.stamp')"
 
 export async function logout(
   pool: Pool,
@@ -51,7 +68,8 @@ export async function logout(
 ): Promise<ProviderSession | undefined> {
   const sql = `WITH ended AS (UPDATE carrel.eperson SET session_key = $15, stamp = nextval('carrel.stamp') WHERE uuid = $16),
        noted AS (${insertEvent}),
-       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $16 RETURNING id, provider, name, sid, detail)
+       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $16 RETURNING id, provider, name, sid, detail),
+       here AS (DELETE FROM carrel.session WHERE eperson = $16)
      SELECT event_hash, provider, name, sid, detail FROM noted LEFT JOIN sessions ON true ORDER BY id DESC LIMIT 1`
   const [last] = await pool.statement(db =>
     runRecording<SessionColumns | { provider: null }>(db, sql, event, [randomBytes(32), uuid]),
@@ -68,6 +86,7 @@ export const logoutAll = (pool: Pool, event: AuditEvent, now: number): Promise<n
       randomBytes(32),
     )
     await db.run('DELETE FROM carrel.provider_session')
+    await db.run('DELETE FROM carrel.session')
     await resetMark(db, now)
     await recordEvent(db, event)
     return ended
@@ -118,6 +137,7 @@ export const setEnabled = (
     if (eperson.enabled === enabled) return 'unchanged'
     const sql = `UPDATE carrel.eperson SET enabled = $2, ${replaceSessionKey} WHERE uuid = $3`
     await db.run(sql, randomBytes(32), enabled, eperson.uuid)
+    if (!enabled) await dropAccessTokens(db, eperson.uuid)
     return 'changed'
   })
 
@@ -126,7 +146,7 @@ export const setPassword = (
   email: string,
   hash: string,
   event: AuditEvent,
-  checked?: VerifiedPassword,
+  checked?: OwnPassword,
 ): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {
     if (checked && checked.uuid !== uuid) return 'unchanged'
@@ -134,15 +154,19 @@ export const setPassword = (
   })
 
 /** @returns how many epersons were changed */
-export const setPasswordIn = (db: Queries, uuid: string, hash: string, checked?: VerifiedPassword) =>
-  db.run(
-    `UPDATE carrel.eperson SET password_hash = $2, password_stamp = nextval('carrel.stamp'), ${replaceSessionKey}
-     WHERE uuid = $3 AND password_stamp = coalesce($4, password_stamp)`,
-    randomBytes(32),
-    hash,
-    uuid,
-    checked?.passwordStamp ?? null,
-  )
+export async function setPasswordIn(
+  db: Connection,
+  uuid: string,
+  hash: string,
+  checked?: OwnPassword,
+): Promise<number> {
+  const sql = `UPDATE carrel.eperson SET password_hash = $1, password_stamp = nextval('carrel.stamp')
+     WHERE uuid = $2 AND password_stamp = coalesce($3, password_stamp)`
+  if ((await db.run(sql, hash, uuid, checked?.passwordStamp ?? null)) === 0) return 0
+  await keepOnly(db, uuid, checked?.own)
+  await dropAccessTokens(db, uuid)
+  return 1
+}
 
 export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {

@@ -4,6 +4,7 @@ import { partFor, type Shared } from '../shared/event-loops.ts'
 import { type KeptTrail, keepTrail } from '../shared/keep-trail.ts'
 import { entitiesIn } from '../shared/plan-shape.ts'
 import type { Storage } from '../storage.ts'
+import { postgresAccessTokens } from './access-tokens.ts'
 import { postgresAccounts } from './accounts.ts'
 import { postgresAttempts } from './attempts.ts'
 import { postgresAudiences } from './audiences.ts'
@@ -20,6 +21,7 @@ import { recordTables } from './record-source.ts'
 import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
+import { postgresSessions } from './sessions.ts'
 import { createTableListings, type TableDatabase } from './table-listings.ts'
 import { postgresTrail } from './trail.ts'
 import { openTrail } from './trail-changes.ts'
@@ -153,8 +155,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   })
 
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
-  const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval)
-  polling.unref()
+  const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
   const trail = postgresTrail({ pool: accountPool, keys, keyring, connect: () => connect(unlimited) })
   const accounts = postgresAccounts({
     pool: accountPool,
@@ -195,6 +196,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     isNew,
     accounts,
     people: postgresPeople(accountPool, lookup),
+    accessTokens: postgresAccessTokens(accountPool),
+    sessions: postgresSessions(accountPool),
     attempts: postgresAttempts(accountPool),
     entities,
     repository: postgresRepository(accountPool, lookup, audiences),
@@ -203,9 +206,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
     clock,
     trail,
-    ping: async () => {
-      await lookup.ask()
-    },
+    ping: async () => void (await lookup.ask()),
     close,
   }
 }

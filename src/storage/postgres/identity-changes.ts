@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Eperson, emailKey, nameKey, type Session } from '../../model/accounts.ts'
+import { type Eperson, emailKey, nameKey } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
   decide,
@@ -11,20 +11,22 @@ import {
   type Recognized,
   recognitionEvents,
 } from '../../model/identities.ts'
+import type { Begun } from '../../model/sessions.ts'
 import type { Changed } from '../accounts.ts'
-import { changeEperson, insertEperson, type NoSession, replaceSessionKey } from './account-changes.ts'
+import { dropAccessTokens } from './access-token-changes.ts'
+import {
+  type BegunRow,
+  changeEperson,
+  insertEperson,
+  type NoSession,
+  replaceSessionKey,
+  toBegun,
+} from './account-changes.ts'
 import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { eventValues, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
-import {
-  type EpersonRow,
-  epersonColumns,
-  replaceNul,
-  type SessionRow,
-  sessionColumns,
-  toEperson,
-  toSession,
-} from './rows.ts'
+import { type EpersonRow, epersonColumns, replaceNul, sessionColumns, toEperson } from './rows.ts'
+import { insertSession, newSessionValues, nextBegun } from './session-changes.ts'
 
 /** Changes of single sign-on. On the path of requests, each is a single statement where possible. */
 
@@ -48,29 +50,33 @@ export async function recognize(
 
 export async function begin(
   pool: Pool,
-  { uuid, sessionKey, session }: ProviderLogin,
+  { uuid, sessionKey, session, begins }: ProviderLogin,
   event: AuditEvent,
-): Promise<Session | undefined> {
+): Promise<Begun | undefined> {
+  const at = eventValues + 8
   const sql = `WITH changed AS (
-           UPDATE carrel.eperson SET last_login = $1 WHERE uuid = $15 AND session_key = $16 AND enabled
-           RETURNING ${sessionColumns}
+           UPDATE carrel.eperson SET last_login = $1, ${nextBegun(at)} WHERE uuid = $15 AND session_key = $16 AND enabled
+           RETURNING ${sessionColumns}, last_begun
          ), noted AS (
-           ${insertLoginEvent(eventValues + 11)}
-         ), ${rememberNetwork(eventValues + 8)}, begun AS (
-           INSERT INTO carrel.provider_session (eperson, provider, name, sid, detail, begun)
-           SELECT uuid, $17, $18, $19, $20, $1 FROM changed
+           ${insertLoginEvent(at + 7)}
+         ), ${rememberNetwork(at + 4)}, ${insertSession(at)}, begun AS (
+           INSERT INTO carrel.provider_session (eperson, provider, name, sid, detail, begun, session)
+           SELECT uuid, $17, $18, $19, $20, $1, last_begun FROM changed
          ), forgotten AS (
            DELETE FROM carrel.provider_session WHERE eperson = $15 AND id <=
              (SELECT id FROM carrel.provider_session WHERE eperson = $15 ORDER BY id DESC LIMIT 1 OFFSET $21)
          )
          SELECT * FROM noted LEFT JOIN changed ON true`
   const { provider, name, sid, detail } = session
-  const values = [uuid, sessionKey, provider, name, sid, JSON.stringify(detail), maxProviderSessions - 1]
-  const networks = networkValues(event)
+  const values = [
+    ...[uuid, sessionKey, provider, name, sid, JSON.stringify(detail), maxProviderSessions - 1],
+    ...newSessionValues(begins, event),
+    ...networkValues(event),
+  ]
   const [row] = await pool.statement(db =>
-    runRecording<SessionRow | NoSession>(db, sql, event, [...values, ...networks], failedLogin(event)),
+    runRecording<BegunRow | NoSession>(db, sql, event, values, failedLogin(event)),
   )
-  return row && row.uuid !== null ? toSession(row) : undefined
+  return row && toBegun(row)
 }
 
 /** Sessions with $1 as provider, $2 as name and $3 as sid. */
@@ -110,6 +116,7 @@ export const unlink = (pool: Pool, email: string, provider: string, event: Audit
     const sql = 'DELETE FROM carrel.identity WHERE eperson = $1 AND provider = $2'
     if ((await db.run(sql, uuid, provider)) === 0) return 'unchanged'
     await db.run(`UPDATE carrel.eperson SET ${replaceSessionKey} WHERE uuid = $2`, randomBytes(32), uuid)
+    await dropAccessTokens(db, uuid)
     await db.run('DELETE FROM carrel.provider_session WHERE eperson = $1', uuid)
     return 'changed'
   })

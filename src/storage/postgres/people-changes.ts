@@ -4,6 +4,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
 import { type EpersonChange, type GroupChange, maxLevels, type NewGroup, type NewPerson } from '../people.ts'
 import { applyChange, epersonEvent, groupEvent, profileText, subgroupEvent } from '../shared/people-rules.ts'
+import { dropAccessTokens } from './access-token-changes.ts'
 import { setPasswordIn } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { now, recordEvent } from './events.ts'
@@ -68,6 +69,7 @@ export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, e
       before.enabled && !enabled ? randomBytes(32) : null,
       uuid,
     )
+    if (before.enabled && !enabled) await dropAccessTokens(db, uuid)
     await recordEvent(db, epersonEvent(event, before, after))
     return after
   })

@@ -5,13 +5,14 @@ import {
   readProfile,
   type Session,
 } from '../../model/accounts.ts'
+import { readState } from '../../model/sessions.ts'
 import { mine } from './group-tree.ts'
 
 /** Converts rows of the store to the model. */
 export const epersonColumns = 'uuid, email, first_name, last_name, enabled, profile'
 
 /** The columns of a session. One statement reads them all, and so from a single snapshot. */
-export const sessionColumns = `${epersonColumns}, session_key, stamp,
+export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
   to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
     JOIN carrel.epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
 
@@ -24,7 +25,12 @@ export type EpersonRow = {
   profile: string | null
 }
 
-export type SessionRow = EpersonRow & { session_key: Uint8Array; stamp: number; groups: readonly Group[] }
+export type SessionRow = EpersonRow & {
+  session_key: Uint8Array
+  session_state: string | null
+  stamp: number
+  groups: readonly Group[]
+}
 
 export const toEperson = (row: EpersonRow): Eperson => ({
   uuid: row.uuid,
@@ -40,6 +46,7 @@ export const toSession = (row: SessionRow): Session => ({
   administrator: row.groups.some(group => group.name === administratorGroup),
   groups: row.groups,
   sessionKey: row.session_key,
+  ...readState(row.session_state, row.session_key),
   stamp: row.stamp,
 })
 

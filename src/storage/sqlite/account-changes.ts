@@ -1,20 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, emailKey, nameKey, type Session } from '../../model/accounts.ts'
+import { administratorGroup, emailKey, nameKey } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
-import type { Changed, Login, NewEperson, VerifiedPassword } from '../accounts.ts'
+import type { Begun } from '../../model/sessions.ts'
+import type { Changed, Login, NewEperson, OwnPassword } from '../accounts.ts'
+import { dropAccessTokens } from './access-token-changes.ts'
 import { rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { join } from './group-changes.ts'
 import { find, readSession, toEperson } from './rows.ts'
+import { beginSession, keepOnly } from './session-changes.ts'
+import { endTokens, nextStamp } from './stamps.ts'
+
+export { endTokens, nextStamp } from './stamps.ts'
 
 /**
  * Changes of epersons. The single writer runs each function inside its transaction. Every change of an eperson gives
  * them a new stamp, so that no reader keeps using what it cached.
  */
-export function recordLogin(db: Database, login: Login, event: AuditEvent): Session | undefined {
+export function recordLogin(db: Database, login: Login, event: AuditEvent): Begun | undefined {
   const changed = db.run(
     `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
      WHERE uuid = ? AND password_stamp = ? AND enabled = 1`,
@@ -26,7 +32,9 @@ export function recordLogin(db: Database, login: Login, event: AuditEvent): Sess
   recordEvent(db, changed === 0 ? failedLogin(event) : event)
   if (changed === 0) return undefined
   rememberNetwork(db, login.uuid, event)
-  return readSession(db, login.uuid)
+  const begun = beginSession(db, login.uuid, login.begins, event)
+  const session = readSession(db, login.uuid)
+  return session && { session, begun }
 }
 
 export function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
@@ -36,6 +44,7 @@ export function logout(db: Database, uuid: string, event: AuditEvent): ProviderS
     uuid,
   )
   db.run('DELETE FROM provider_session WHERE eperson = ?', uuid)
+  db.run('DELETE FROM session WHERE eperson = ?', uuid)
   recordEvent(db, event)
   return last && toProviderSession(last)
 }
@@ -44,6 +53,7 @@ export function logout(db: Database, uuid: string, event: AuditEvent): ProviderS
 export function logoutAll(db: Database, event: AuditEvent, now: number): number {
   const ended = db.run('UPDATE eperson SET session_key = randomblob(32), stamp = ?', nextStamp(db))
   db.run('DELETE FROM provider_session')
+  db.run('DELETE FROM session')
   resetMark(db, now)
   recordEvent(db, event)
   return ended
@@ -79,6 +89,7 @@ export function setEnabled(db: Database, email: string, enabled: boolean, event:
   if ((eperson.enabled === 1) === enabled) return 'unchanged'
   db.run('UPDATE eperson SET enabled = ? WHERE uuid = ?', enabled ? 1 : 0, eperson.uuid)
   endTokens(db, eperson.uuid)
+  if (!enabled) dropAccessTokens(db, eperson.uuid)
   recordEvent(db, { ...event, eperson: eperson.uuid })
   return 'changed'
 }
@@ -88,7 +99,7 @@ export function setPassword(
   email: string,
   hash: string,
   event: AuditEvent,
-  checked?: VerifiedPassword,
+  checked?: OwnPassword,
 ): Changed {
   const eperson = find(db, email)
   if (!eperson) return 'no-eperson'
@@ -96,7 +107,8 @@ export function setPassword(
   const sql = `UPDATE eperson SET password_hash = ?, password_stamp = ?
      WHERE uuid = ? AND password_stamp = coalesce(?, password_stamp)`
   if (db.run(sql, hash, nextStamp(db), eperson.uuid, checked?.passwordStamp ?? null) === 0) return 'unchanged'
-  endTokens(db, eperson.uuid)
+  keepOnly(db, eperson.uuid, checked?.own)
+  dropAccessTokens(db, eperson.uuid)
   recordEvent(db, { ...event, eperson: eperson.uuid })
   return 'changed'
 }
@@ -108,12 +120,3 @@ export function deleteEperson(db: Database, email: string, event: AuditEvent): C
   recordEvent(db, { ...event, eperson: eperson.uuid })
   return 'changed'
 }
-
-export function nextStamp(db: Database): number {
-  const row = db.get<{ stamp: number }>('UPDATE state SET stamp = stamp + 1 RETURNING stamp')
-  if (!row) throw new Error('the store has lost its state row')
-  return row.stamp
-}
-
-export const endTokens = (db: Database, uuid: string) =>
-  db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', randomBytes(32), nextStamp(db), uuid)

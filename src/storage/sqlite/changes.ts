@@ -1,4 +1,10 @@
 import {
+  addAccessToken,
+  noteAccessTokenUse,
+  revokeAccessToken,
+  revokeAccessTokens,
+} from './access-token-changes.ts'
+import {
   addEperson,
   deleteEperson,
   logout,
@@ -33,6 +39,7 @@ import {
   setSubgroup,
 } from './people-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
+import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
 
 /** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
@@ -79,4 +86,12 @@ export const changes = {
   setReaders,
   deleteItem,
   raiseMark,
+  refreshSession,
+  endSession,
+  endOtherSessions,
+  forgetDeadSessions,
+  addAccessToken,
+  revokeAccessToken,
+  revokeAccessTokens,
+  noteAccessTokenUse,
 }

@@ -5,6 +5,7 @@ import { keyringOf } from '../../model/keys.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { keepTrail } from '../shared/keep-trail.ts'
 import type { ReportLoss, Storage } from '../storage.ts'
+import { sqliteAccessTokens } from './access-tokens.ts'
 import { sqliteAccounts } from './accounts.ts'
 import { sqliteAttempts } from './attempts.ts'
 import { sqliteAudiences } from './audiences.ts'
@@ -26,6 +27,7 @@ import { sqlitePeople } from './people.ts'
 import { createReaderThreads } from './reader-threads.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
+import { sqliteSessions } from './sessions.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
 import { sqliteTrail } from './trail.ts'
 
@@ -101,6 +103,8 @@ export async function openEngine({
     isNew,
     accounts,
     people: sqlitePeople({ db, snapshot, write: writer.write, file, readerThreads }),
+    accessTokens: sqliteAccessTokens({ db, write: writer.write }),
+    sessions: sqliteSessions({ db, write: writer.write }),
     attempts: sqliteAttempts({ db, write: writer.write }),
     entities,
     repository: sqliteRepository({ db, write: writer.write, audiencesOf }),

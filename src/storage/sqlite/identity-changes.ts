@@ -1,4 +1,4 @@
-import { nameKey, type Session } from '../../model/accounts.ts'
+import { nameKey } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
   decide,
@@ -10,12 +10,15 @@ import {
   type Recognized,
   recognitionEvents,
 } from '../../model/identities.ts'
+import type { Begun } from '../../model/sessions.ts'
 import type { Changed } from '../accounts.ts'
+import { dropAccessTokens } from './access-token-changes.ts'
 import { addEperson, endTokens, nextStamp } from './account-changes.ts'
 import { rememberNetwork } from './attempt-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { type EpersonRow, epersonColumns, find, readSession, toEperson } from './rows.ts'
+import { beginSession } from './session-changes.ts'
 
 /** Changes of single sign-on. */
 export function recognize(
@@ -60,9 +63,9 @@ export function recognize(
 
 export function begin(
   db: Database,
-  { uuid, sessionKey, session }: ProviderLogin,
+  { uuid, sessionKey, session, begins }: ProviderLogin,
   event: AuditEvent,
-): Session | undefined {
+): Begun | undefined {
   const changed = db.run(
     'UPDATE eperson SET last_login = ? WHERE uuid = ? AND session_key = ? AND enabled = 1',
     now(),
@@ -72,14 +75,16 @@ export function begin(
   recordEvent(db, changed === 0 ? failedLogin(event) : event)
   if (changed === 0) return undefined
   rememberNetwork(db, uuid, event)
+  const begun = beginSession(db, uuid, begins, event)
   db.run(
-    'INSERT INTO provider_session (eperson, provider, name, sid, detail, begun) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO provider_session (eperson, provider, name, sid, detail, begun, session) VALUES (?, ?, ?, ?, ?, ?, ?)',
     uuid,
     session.provider,
     session.name,
     session.sid,
     JSON.stringify(session.detail),
     now(),
+    begun,
   )
   db.run(
     `DELETE FROM provider_session WHERE eperson = ? AND id <=
@@ -88,7 +93,8 @@ export function begin(
     uuid,
     maxProviderSessions,
   )
-  return readSession(db, uuid)
+  const current = readSession(db, uuid)
+  return current && { session: current, begun }
 }
 
 const epersonsAt = (db: Database, { provider, name, sid }: ProviderSessionFilter) =>
@@ -120,6 +126,7 @@ export function unlink(db: Database, email: string, provider: string, event: Aud
   if (db.run('DELETE FROM identity WHERE eperson = ? AND provider = ?', eperson.uuid, provider) === 0)
     return 'unchanged'
   endTokens(db, eperson.uuid)
+  dropAccessTokens(db, eperson.uuid)
   db.run('DELETE FROM provider_session WHERE eperson = ?', eperson.uuid)
   recordEvent(db, { ...event, eperson: eperson.uuid })
   return 'changed'

@@ -4,6 +4,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
 import { type EpersonChange, type GroupChange, maxLevels, type NewGroup, type NewPerson } from '../people.ts'
 import { applyChange, epersonEvent, groupEvent, profileText, subgroupEvent } from '../shared/people-rules.ts'
+import { dropAccessTokens } from './access-token-changes.ts'
 import { endTokens, nextStamp, setPassword } from './account-changes.ts'
 import type { Database } from './driver.ts'
 import { forgetEnd, now, recordEvent } from './events.ts'
@@ -58,7 +59,10 @@ export function changeEperson(db: Database, uuid: string, change: EpersonChange,
       nextStamp(db),
       uuid,
     )
-    if (before.enabled && !enabled) endTokens(db, uuid)
+    if (before.enabled && !enabled) {
+      endTokens(db, uuid)
+      dropAccessTokens(db, uuid)
+    }
     recordEvent(db, epersonEvent(event, before, after))
     return after
   })

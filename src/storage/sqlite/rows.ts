@@ -6,6 +6,7 @@ import {
   readProfile,
   type Session,
 } from '../../model/accounts.ts'
+import { readState } from '../../model/sessions.ts'
 import type { Database } from './driver.ts'
 import { mine } from './group-tree.ts'
 
@@ -34,8 +35,8 @@ export const find = (db: Database, email: string) =>
   db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE email_key = ?`, emailKey(email))
 
 export function readSession(db: Database, uuid: string): Session | undefined {
-  const row = db.get<EpersonRow & { session_key: Uint8Array; stamp: number }>(
-    `SELECT ${epersonColumns}, session_key, stamp FROM eperson WHERE uuid = ? AND enabled = 1`,
+  const row = db.get<EpersonRow & { session_key: Uint8Array; session_state: string | null; stamp: number }>(
+    `SELECT ${epersonColumns}, session_key, session_state, stamp FROM eperson WHERE uuid = ? AND enabled = 1`,
     uuid,
   )
   if (!row) return undefined
@@ -48,6 +49,7 @@ export function readSession(db: Database, uuid: string): Session | undefined {
     administrator: groups.some(group => group.name === administratorGroup),
     groups,
     sessionKey: row.session_key,
+    ...readState(row.session_state, row.session_key),
     stamp: row.stamp,
   }
 }

@@ -14,6 +14,7 @@ import pg from 'pg'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { derivedKey, ownHeader, signed } from '../clients/jwt.ts'
 import { until } from '../data/imports.ts'
+import { beginsNow } from '../data/sessions.ts'
 import { atEnd } from './at-end.ts'
 import { createDatabase, runSql, serverUrl } from './databases.ts'
 import { databaseOf, useDatabase } from './engines.ts'
@@ -84,11 +85,16 @@ export async function quickLogin({ storage }: Service, email: string): Promise<s
   assert.ok(known)
   const { uuid, passwordStamp } = known
   const event = { ...commandEvent('login'), eperson: uuid, method: 'password' } as const
-  const session = await storage.accounts.recordLogin({ uuid, passwordStamp, renewedHash: null }, event)
+  const login = { uuid, passwordStamp, renewedHash: null, begins: beginsNow() }
+  const begun = await storage.accounts.recordLogin(login, event)
   const [secret] = storage.secrets.current()
-  assert.ok(session && secret)
+  assert.ok(begun && secret)
   const claims = { eid: uuid, sg: [], exp: Math.floor(Date.now() / 1000) + 600 }
-  return signed(ownHeader, JSON.stringify(claims), derivedKey(secret, 'login/password', session.sessionKey))
+  return signed(
+    ownHeader,
+    JSON.stringify(claims),
+    derivedKey(secret, 'login/password', begun.session.sessionKey),
+  )
 }
 
 /** A logged-in administrator. */

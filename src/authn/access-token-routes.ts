@@ -1,0 +1,107 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../config/config.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import {
+  type AccessToken,
+  maxAccessTokens,
+  newAccessToken,
+  shownAccessToken,
+} from '../model/access-tokens.ts'
+import type { AccessTokens } from '../storage/access-tokens.ts'
+import type { Clock } from '../storage/clock.ts'
+import { eventOf } from './audit.ts'
+import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
+import { readTokenBody } from './read-access-token.ts'
+
+interface Parts {
+  readonly accessTokens: AccessTokens
+  readonly addresses: Addresses
+  readonly clock: Clock
+  readonly config: Pick<Config, 'accessTokenLifetime'>
+}
+
+const inWords = (time: number) => new Date(time).toISOString()
+
+/** An access token as its owner sees it, without its secret. */
+export const accessTokenBody = (token: AccessToken, self: string) => ({
+  id: token.id,
+  name: token.name,
+  prefix: shownAccessToken(token.id),
+  ...token.scope,
+  networks: token.networks,
+  created: inWords(token.created),
+  expires: inWords(token.expires),
+  lastUsed: token.used === null ? null : inWords(token.used),
+  type: 'accesstoken',
+  _links: { self: { href: self } },
+})
+
+/** `/api/authn/tokens`: the caller's own access tokens (K1, K5). */
+export function accessTokenRoutes(
+  app: FastifyInstance,
+  { accessTokens, addresses, clock, config }: Parts,
+): void {
+  type Route = { Params: { id: string } }
+  const all = `${addresses.authn}/tokens`
+  const options = { preParsing: [refuseShortLivedToken, requireLogin] }
+  const bodyOf = (token: AccessToken) => accessTokenBody(token, `${all}/${token.id}`)
+  const ownOf = async (request: FastifyRequest) =>
+    accessTokens.list(requireOwnLogin(request.caller).session.eperson.uuid)
+
+  app.get('/tokens', options, async request =>
+    halPage('tokens', (await ownOf(request)).map(bodyOf), readPage(request.query as Query), all),
+  )
+
+  app.post('/tokens', options, async (request, reply) => {
+    const caller = requireOwnLogin(request.caller)
+    if (config.accessTokenLifetime === 0)
+      throw new Problem(
+        'access-denied',
+        'This service has no access tokens (CARREL_ACCESS_TOKEN_LIFETIME is 0).',
+      )
+    const now = clock.now()
+    const wanted = readTokenBody(request, { now, longest: config.accessTokenLifetime * 1000 })
+    const { id, token, hash } = newAccessToken()
+    const added = { ...wanted, id, hash, eperson: caller.session.eperson.uuid, created: now }
+    const event = eventOf(caller, request, { event: 'token.add', outcome: 'success', object: id })
+    const outcome = await accessTokens.add(added, event)
+    if (outcome === 'name-taken')
+      throw new Problem('access-token-invalid', 'name must be one that no other access token of yours has.')
+    if (outcome === 'too-many')
+      throw new Problem(
+        'access-token-invalid',
+        `There are ${maxAccessTokens} access tokens of yours already. Revoke one that you don’t need.`,
+      )
+    if (outcome === 'no-eperson') throw new Problem('authentication-required', 'The eperson is gone.')
+    const body = bodyOf({ ...added, used: null })
+    return reply
+      .code(201)
+      .header('location', body._links.self.href)
+      .send({ token, ...body })
+  })
+
+  app.get<Route>('/tokens/:id', options, async request => {
+    const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
+    if (!found) throw noToken()
+    return bodyOf(found)
+  })
+
+  app.delete<Route>('/tokens/:id', options, async (request, reply) => {
+    const caller = requireOwnLogin(request.caller)
+    const { id } = request.params
+    const event = eventOf(caller, request, { event: 'token.revoke', outcome: 'success', object: id })
+    // The response waits until the revocation is on disk. From then on, no node accepts the token.
+    if (!(await accessTokens.revoke(id, caller.session.eperson.uuid, event))) throw noToken()
+    return reply.code(204).send()
+  })
+}
+
+const noToken = () => new Problem('not-found', 'There is no access token of yours with this id.')
+
+/** Runs before the body is read: the body of an anonymous request is never parsed. */
+async function requireLogin({ caller }: FastifyRequest): Promise<void> {
+  requireOwnLogin(caller)
+}

@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import { ignoreBody } from '../http/ignore-body.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireEperson } from '../http/require-eperson.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { isAdministrator } from '../model/caller.ts'
+import type { AccessTokens } from '../storage/access-tokens.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import { accessTokenBody } from './access-token-routes.ts'
+import { eventOf } from './audit.ts'
+import { refuseShortLivedToken } from './authenticate.ts'
+
+interface Parts {
+  readonly accessTokens: AccessTokens
+  readonly accounts: Accounts
+  readonly addresses: Addresses
+}
+
+/**
+ * What an administrator does about the logins of others: end all sessions of an eperson, see their access tokens, and revoke
+ * them (N5, K6).
+ */
+export function endSessionsRoutes(app: FastifyInstance, { accessTokens, accounts, addresses }: Parts): void {
+  type Route = { Params: { uuid: string } }
+  const url = '/eperson/epersons/:uuid'
+  const options = { preParsing: [refuseShortLivedToken, requireAdministrator, ignoreBody] }
+
+  async function wanted({ params }: FastifyRequest<Route>): Promise<string> {
+    const eperson = await accounts.eperson(params.uuid.toLowerCase())
+    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
+    return eperson.uuid
+  }
+  const about = (
+    request: FastifyRequest,
+    eperson: string,
+    event: AuditEvent['event'],
+    object: string,
+  ): AuditEvent => ({ ...eventOf(request.caller, request, { event, outcome: 'success', object }), eperson })
+
+  app.delete<Route>(`${url}/sessions`, options, async (request, reply) => {
+    const uuid = await wanted(request)
+    await accounts.logout(uuid, about(request, uuid, 'session.end', 'all'))
+    return reply.code(204).send()
+  })
+  app.get<Route>(`${url}/tokens`, options, async request => {
+    const uuid = await wanted(request)
+    const self = `${addresses.eperson(uuid)}/tokens`
+    const tokens = (await accessTokens.list(uuid)).map(one => accessTokenBody(one, `${self}/${one.id}`))
+    return halPage('tokens', tokens, readPage(request.query as Query), self)
+  })
+  app.delete<Route>(`${url}/tokens`, options, async (request, reply) => {
+    const uuid = await wanted(request)
+    await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
+    return reply.code(204).send()
+  })
+  app.delete<{ Params: { uuid: string; id: string } }>(
+    `${url}/tokens/:id`,
+    options,
+    async (request, reply) => {
+      const uuid = await wanted(request)
+      const { id } = request.params
+      if (!(await accessTokens.revoke(id, uuid, about(request, uuid, 'token.revoke', id))))
+        throw new Problem('not-found', 'The eperson has no access token with this id.')
+      return reply.code(204).send()
+    },
+  )
+}
+
+/** Runs before anything is looked up. */
+async function requireAdministrator({ caller }: FastifyRequest): Promise<void> {
+  requireEperson(caller)
+  if (!isAdministrator(caller))
+    throw new Problem('access-denied', 'Only administrators may see or end the logins of others.')
+}

@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import { ignoreBody } from '../http/ignore-body.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import type { Authenticated } from '../model/caller.ts'
+import { keyOfSession, type ListedSession } from '../model/sessions.ts'
+import type { Clock } from '../storage/clock.ts'
+import type { Sessions } from '../storage/sessions.ts'
+import { eventOf } from './audit.ts'
+import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
+import { createSessionAge, type SessionLifetimes } from './session-age.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly clock: Clock
+  readonly config: SessionLifetimes
+  readonly sessions: Sessions
+}
+
+/** `/api/authn/sessions`: where the caller is logged in (N1–N4, docs/decisions/0040). */
+export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, sessions }: Parts): void {
+  type Route = { Params: { id: string } }
+  const all = `${addresses.authn}/sessions`
+  const age = createSessionAge(clock, config)
+  const options = { preParsing: [refuseShortLivedToken, requireLogin] }
+  const changing = { preParsing: [...options.preParsing, ignoreBody] }
+
+  async function ownOf(request: FastifyRequest) {
+    const caller = requireOwnLogin(request.caller)
+    const listed = await sessions.list(caller.session)
+    return listed
+      .map(one => ({ ...one, expires: Math.min(one.expires, age.endOf(one.begun)) }))
+      .filter(one => one.expires > clock.now())
+      .map(one => bodyOf(one, caller))
+  }
+  const bodyOf = (one: ListedSession, caller: Authenticated) => ({
+    // Within the eperson it is unique, and it opens nothing: only one's own sessions are ever looked at.
+    id: String(one.begun),
+    current: one.begun === caller.begun,
+    method: one.method,
+    begun: inWords(one.begun),
+    network: one.network,
+    lastUsed: inWords(one.used),
+    lastNetwork: one.usedNetwork,
+    expires: inWords(one.expires),
+    type: 'session',
+    _links: { self: { href: `${all}/${one.begun}` } },
+  })
+
+  app.get('/sessions', options, async request =>
+    halPage('sessions', await ownOf(request), readPage(request.query as Query), all),
+  )
+  app.get<Route>('/sessions/:id', options, async request => {
+    const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
+    if (!found) throw noSession()
+    return found
+  })
+
+  // The responses wait until the change is on disk. From then on, no node accepts a token of what was ended.
+  app.delete('/sessions', changing, async (request, reply) => {
+    const caller = requireOwnLogin(request.caller)
+    await sessions.endOthers(caller.session.eperson.uuid, ownSession(caller), ended(request, 'others'))
+    return reply.code(204).send()
+  })
+  app.delete<Route>('/sessions/:id', changing, async (request, reply) => {
+    const caller = requireOwnLogin(request.caller)
+    const { id } = request.params
+    if (!/^[1-9]\d{0,14}$/.test(id)) throw noSession()
+    const { uuid } = caller.session.eperson
+    const event = ended(request, id)
+    if (!(await sessions.end(uuid, Number(id), ownSession(caller), clock.certain(), event))) throw noSession()
+    return reply.code(204).send()
+  })
+}
+
+/** The caller's own session, as the store recognises it while it is alive. */
+export const ownSession = ({ session, begun }: Pick<Authenticated, 'session' | 'begun'>) => ({
+  begun,
+  key: keyOfSession(session, begun),
+})
+
+const ended = (request: FastifyRequest, object: string) =>
+  eventOf(request.caller, request, { event: 'session.end', outcome: 'success', object })
+
+const inWords = (time: number) => new Date(time).toISOString()
+
+const noSession = () => new Problem('not-found', 'You have no session with this id, or it has ended.')
+
+/** Runs before anything else: an anonymous caller learns nothing. */
+async function requireLogin({ caller }: FastifyRequest): Promise<void> {
+  requireOwnLogin(caller)
+}

@@ -1,0 +1,36 @@
+import type { Awaitable } from '../lib/awaitable.ts'
+import type { KeptSession, Session } from '../model/accounts.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { ListedSession, NewSession } from '../model/sessions.ts'
+
+/** The sessions that have begun, as every engine keeps them (docs/decisions/0040). */
+export interface Sessions {
+  /** Those that may be alive, the newest first. */
+  list(session: Session): Awaitable<readonly ListedSession[]>
+  /** Records a refresh, and when and where it was. */
+  refresh(refreshed: Refreshed, event: AuditEvent): Promise<void>
+  /**
+   * Ends one session of the eperson: no token of it is accepted any more on any node.
+   * @param begun which one
+   * @param own the session that asks
+   * @param certain a time that has certainly been
+   * @returns whether there was such a session
+   */
+  end(uuid: string, begun: number, own: KeptSession, certain: number, event: AuditEvent): Promise<boolean>
+  /** Ends all sessions of the eperson but one, if that one is still alive. */
+  endOthers(uuid: string, own: KeptSession, event: AuditEvent): Promise<void>
+  /**
+   * Removes sessions that can't be alive any more, of some epersons at a time.
+   * @param after the last eperson that was looked at; '' to begin
+   * @returns the last one of these; undefined at the end
+   */
+  forget(certain: number, after: string): Promise<string | undefined>
+}
+
+/** Whose it is, and how it began, is in the event. */
+export interface Refreshed extends NewSession {
+  /** When it was refreshed. */
+  readonly used: number
+  /** That of the eperson when the token was verified. */
+  readonly stamp: number
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { createTickets } from '../../../src/authn/tickets.ts'
+import { createTokens } from '../../../src/authn/tokens.ts'
+import { commandEvent } from '../../../src/cli/store.ts'
+import type { NewSession } from '../../../src/model/sessions.ts'
+import type { Service } from '../service/service.ts'
+
+/** A session that begins now, for logins that tests record in the store themselves. */
+export const beginsNow = (): NewSession => ({ begun: Date.now(), expires: Date.now() + 600_000 })
+
+/** A login of a session by the store alone, whatever the password is. @returns its token */
+export async function sessionLogin({ storage, config }: Service, email: string): Promise<string> {
+  const { accounts, clock, identities, secrets } = storage
+  const known = await accounts.credentials(email)
+  assert.ok(known)
+  const { uuid, passwordStamp } = known
+  const login = { uuid, passwordStamp, renewedHash: null, begins: beginsNow() }
+  const event = { ...commandEvent('login'), eperson: uuid, method: 'command-line' }
+  const begun = await accounts.recordLogin(login, event)
+  assert.ok(begun)
+  const tokens = createTokens({
+    accounts,
+    clock,
+    config,
+    keyring: secrets.current,
+    loginMethods: [],
+    tickets: createTickets(identities, clock),
+    mayAct: false,
+    measures: { tokenRefused: () => {} },
+  })
+  return tokens.mint('login', { ...begun, method: 'command-line', sg: [] }, 600)
+}
+
+/** When the session of a login token began, which is its id. */
+export function begunOf(token: string): string {
+  const header = Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()
+  return (JSON.parse(header) as { kid: string }).kid
+}
