@@ -132,18 +132,8 @@ export async function buildApp(
     await inside.register(
       async authn => {
         const trade = single?.trade
-        const more = {
-          clock,
-          directory,
-          passwords,
-          sessions,
-          specialGroups,
-          throttle,
-          tokens,
-          password,
-          trade,
-        }
-        loginRoutes(authn, { accounts, config, csrf, ...more })
+        const more = { clock, directory, passwords, sessions, specialGroups, throttle, tokens }
+        loginRoutes(authn, { accounts, config, csrf, password, trade, ...more })
         logoutRoutes(authn, { accounts, config, csrf, offerLogout: single?.offerLogout, trade })
         statusRoutes(authn, { accounts, addresses, challenge, trade, asksAgreement })
         single?.register(authn)

@@ -10,7 +10,6 @@ import type { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { list, listPath, queryPath } from '../support/clients/listings.ts'
 import { anyText, rawEntity } from '../support/data/arbitrary-records.ts'
-import { rowsOf } from '../support/data/attempts.ts'
 import { importText, until } from '../support/data/imports.ts'
 import { addNestedGroup } from '../support/data/nested-groups.ts'
 import { asNewItem } from '../support/data/policies.ts'
@@ -374,8 +373,8 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     membership: 4,
     identity: 1,
     provider_session: 1,
-    ...{ session: (await rowsOf(old, 'session')).length, access_token: 0 },
-    familiar_network: (await rowsOf(old, 'familiar_network')).length,
+    ...{ session: 1, access_token: 0 },
+    familiar_network: 0,
     event: events?.count,
     trail_key: 1,
     trail_checkpoint: 2,
@@ -387,7 +386,8 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)
-  assert.equal(new Set(parts.map(one => one.sha256)).size, parts.length)
+  // Of two tables nothing is copied here.
+  assert.equal(new Set(parts.map(one => one.sha256)).size, parts.length - 1)
 
   // What has stayed the same has the same checksum wherever it goes, and only that.
   await old.storage.accounts.addGroup('one more', commandEvent('group.add'))

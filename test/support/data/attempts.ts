@@ -26,7 +26,7 @@ export const forgetAttempts = ({ dataFolder }: { readonly dataFolder: string }):
 /** What is in a table of the throttle, or the state of the store. */
 export async function rowsOf(
   { dataFolder }: { readonly dataFolder: string },
-  table: 'attempt' | 'familiar_network' | 'session' | 'state' = 'attempt',
+  table: 'attempt' | 'familiar_network' | 'state' = 'attempt',
 ): Promise<readonly Record<string, unknown>[]> {
   // What was counted and taken back is nothing.
   const sql = `SELECT * FROM ${table}${table === 'attempt' ? ' WHERE level > 0' : ''}`
