@@ -21,7 +21,7 @@ import {
   takeTicket,
   unlink,
 } from './identity-changes.ts'
-import { deleteItem, putItems, setReaders } from './repository-changes.ts'
+import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
 
 /** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
@@ -58,5 +58,6 @@ export const changes = {
   putItems,
   setReaders,
   deleteItem,
+  changeItem,
   raiseMark,
 }
