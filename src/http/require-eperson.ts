@@ -18,10 +18,11 @@ export function requireEperson(caller: Caller): LoggedIn {
 
 /**
  * The caller, who must be an administrator.
+ * @param to what they want to do, for the message
  * @throws Problem 401 for an anonymous caller, 403 for any other eperson
  */
-export function requireAdministrator(caller: Caller): LoggedIn {
+export function requireAdministrator(caller: Caller, to = 'read this list'): LoggedIn {
   const loggedIn = requireEperson(caller)
-  if (!isAdministrator(caller)) throw new Problem('access-denied', 'Only administrators may read this list.')
+  if (!isAdministrator(caller)) throw new Problem('access-denied', `Only administrators may ${to}.`)
   return loggedIn
 }

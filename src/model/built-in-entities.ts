@@ -63,6 +63,7 @@ export const builtInEntities: readonly Entity[] = [
       object: 'text',
       reason: 'text',
       count: '!integer',
+      changes: 'json',
     },
     {
       view: 'events',

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { type Mac, macWith } from '../lib/hmac.ts'
 import type { AuditEvent } from './audit-events.ts'
+import { changesText } from './changes-text.ts'
 
 /**
  * How the audit trail is chained and signed (D9, docs/decisions/0027). An event's hash is
@@ -25,6 +26,8 @@ export interface EventRow {
   readonly reason: string | null
   /** How many events it stands for: identical failures are counted. */
   readonly count: number
+  /** What was changed, as JSON. */
+  readonly changes: string | null
 }
 
 /** The columns from the time to the count, in the order in which they are sealed and inserted. */
@@ -42,8 +45,9 @@ export const valuesOf = (row: EventRow) =>
     row.count,
   ] as const
 
-/** What is sealed of an event. */
-const sealed = (row: EventRow): string => JSON.stringify([row.chain, row.place, ...valuesOf(row)])
+/** What is sealed of an event: its changes only if it has any, so that events of before there were any still verify. */
+const sealed = (row: EventRow): string =>
+  JSON.stringify([row.chain, row.place, ...valuesOf(row), ...(row.changes === null ? [] : [row.changes])])
 
 /** Where a chain has got to. */
 export interface Head {
@@ -151,6 +155,7 @@ export const eventRow = (event: AuditEvent, time: string, chain: number, place: 
   object: event.object?.toWellFormed() ?? null,
   reason: event.reason?.toWellFormed() ?? null,
   count: event.count ?? 1,
+  changes: event.changes ? changesText(event.changes) : null,
 })
 
 /** The checkpoint that follows the one with this MAC. */

@@ -45,6 +45,7 @@ test('D9 verify names an event of which any column was changed', async t => {
     object: "'another group'",
     reason: "'a reason'",
     count: '2',
+    changes: `'{"before":null,"after":{}}'`,
     chain: '5',
     place: '500',
     hash: bytes,

@@ -75,7 +75,8 @@ export const tables = [
   {
     name: 'event',
     key: ['id'],
-    columns: 'id time event outcome eperson actor client_ip method object reason count chain place hash',
+    columns:
+      'id time event outcome eperson actor client_ip method object reason count changes chain place hash',
     booleans: [],
   },
   // The chains go on in the copy, under the same secrets (docs/decisions/0027).

@@ -12,7 +12,7 @@ export function recordEvent(db: Database, event: AuditEvent): void {
   // The events before may all have been pruned.
   const row = eventRow(event, now(), chain ?? newChain(), (place ?? 0) + 1)
   const added = eventHash(hash ?? nothingBefore, id, keyOf(db).seal(row))
-  insert.run(id, ...valuesOf(row), row.chain, row.place, added)
+  insert.run(id, ...valuesOf(row), row.changes, row.chain, row.place, added)
   ends.set(db, [id, row.chain, row.place, added])
 }
 
@@ -36,7 +36,7 @@ function statementsOf(db: Database) {
     last: db.prepare('SELECT id, chain, place, hash FROM event ORDER BY id DESC LIMIT 1'),
     insert: db.prepare(
       `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
-         chain, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         changes, chain, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
   }
   statements.set(db, prepared)

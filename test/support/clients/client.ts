@@ -41,6 +41,16 @@ export class Client {
     return this.#change('PATCH', path, body, headers)
   }
 
+  /** The same with PUT. */
+  put(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.#change('PUT', path, body, headers)
+  }
+
+  /** The same with DELETE. */
+  delete(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.#change('DELETE', path, body, headers)
+  }
+
   async #change(
     method: string,
     path: string,

@@ -15,17 +15,35 @@ export interface Event {
   readonly object: string | null
   readonly reason: string | null
   readonly count: number
+  readonly changes: { readonly before: object | null; readonly after: object | null } | null
 }
 
 /** The events of this name, oldest first, without what differs from run to run. */
 export async function eventsOf(
   admin: Client,
   name: string,
-): Promise<Omit<Event, 'id' | 'time' | 'event' | 'actor_email' | 'count'>[]> {
+): Promise<Omit<Event, 'id' | 'time' | 'event' | 'actor_email' | 'count' | 'changes'>[]> {
+  return (await allEvents(admin))
+    .filter(({ event }) => event === name)
+    .map(
+      ({
+        id: _id,
+        time: _time,
+        event: _event,
+        actor_email: _email,
+        count: _count,
+        changes: _changes,
+        ...rest
+      }) => rest,
+    )
+}
+
+/** What the events of this name have changed, oldest first. */
+export const changesOf = async (admin: Client, name: string) =>
+  (await allEvents(admin)).filter(({ event }) => event === name).map(({ changes }) => changes)
+
+async function allEvents(admin: Client): Promise<Event[]> {
   const response = await admin.get('/api/query/v4/audit-events')
   assert.equal(response.status, 200)
-  const all = (await response.json()) as Event[]
-  return all
-    .filter(({ event }) => event === name)
-    .map(({ id: _id, time: _time, event: _event, actor_email: _email, count: _count, ...rest }) => rest)
+  return (await response.json()) as Event[]
 }

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PatchFault, readPatch, tokensOf } from '../../src/lib/json-patch.ts'
+
+/** JSON Patch (RFC 6902) as a list of operations with their paths in tokens. */
+const read = (patch: unknown) => readPatch(Buffer.from(JSON.stringify(patch)))
+
+test('operations are read with the tokens of their paths, and members that they do not define are ignored', () => {
+  assert.deepEqual(
+    read([
+      { op: 'add', path: '/metadata/dc.title/-', value: { value: 'a' }, from: 3, comment: 1 },
+      { op: 'move', from: '/a~1b/0', path: '/m~0n~01' },
+      { op: 'remove', path: '', value: 1 },
+      { op: 'replace', path: '/x', value: null },
+    ]),
+    [
+      {
+        index: 0,
+        op: 'add',
+        pointer: '/metadata/dc.title/-',
+        path: ['metadata', 'dc.title', '-'],
+        from: null,
+        value: { value: 'a' },
+      },
+      { index: 1, op: 'move', pointer: '/m~0n~01', path: ['m~n~1'], from: ['a/b', '0'], value: undefined },
+      { index: 2, op: 'remove', pointer: '', path: [], from: null, value: undefined },
+      { index: 3, op: 'replace', pointer: '/x', path: ['x'], from: null, value: null },
+    ],
+  )
+  assert.deepEqual(read([]), [])
+})
+
+test('a wrong operation is named by its index, and nothing of the body but the rule is told', () => {
+  const right = { op: 'add', path: '/a', value: 1 }
+  for (const [wrong, message] of [
+    [null, /^Operation 1: it must be an object/],
+    [['add'], /must be an object/],
+    [{ path: '/a', value: 'secret' }, /op must be one of add, remove/],
+    [{ op: 'toString', path: '/a' }, /op must be/],
+    [{ op: 'add', value: 'secret' }, /path must be a string/],
+    [{ op: 'add', path: 'secret', value: 1 }, /path must be a JSON Pointer/],
+    [{ op: 'add', path: '/a~2', value: 1 }, /JSON Pointer/],
+    [{ op: 'add', path: '/a~', value: 1 }, /JSON Pointer/],
+    [{ op: 'add', path: '/\ud800', value: 1 }, /JSON Pointer/],
+    [{ op: 'add', path: '/a'.repeat(17), value: 1 }, /at most 16 parts/],
+    [{ op: 'add', path: `/${'a'.repeat(1_024)}`, value: 1 }, /JSON Pointer/],
+    [{ op: 'replace', path: '/a' }, /replace needs a value/],
+    [{ op: 'move', path: '/a' }, /move needs from/],
+    [{ op: 'copy', path: '/a', from: 'b' }, /from must be a JSON Pointer/],
+  ] as const)
+    assert.throws(
+      () => read([right, wrong]),
+      (error: unknown) =>
+        error instanceof PatchFault &&
+        error.kind === 'content' &&
+        error.index === 1 &&
+        message.test(error.message) &&
+        !error.message.includes('secret'),
+      JSON.stringify(wrong),
+    )
+})
+
+test('what is no list of operations, too many of them and too many bytes are refused as a whole', () => {
+  const fault = (body: string | Uint8Array, kind: string) =>
+    assert.throws(
+      () => readPatch(Buffer.from(body), { operations: 2, bytes: 100 }),
+      (error: unknown) => error instanceof PatchFault && error.index === null && error.kind === kind,
+    )
+  for (const body of ['', '{', '{}', 'null', '"a"', Buffer.from([0x22, 0xff, 0x22]), '\ufeff[]'])
+    fault(body, 'syntax')
+  fault(JSON.stringify(Array(3).fill({ op: 'remove', path: '/a' })), 'content')
+  fault(`[${' '.repeat(100)}]`, 'content')
+})
+
+test('pointers follow the examples of RFC 6901', () => {
+  for (const [pointer, tokens] of [
+    ['', []],
+    ['/foo', ['foo']],
+    ['/foo/0', ['foo', '0']],
+    ['/', ['']],
+    ['/a~1b', ['a/b']],
+    ['/c%d', ['c%d']],
+    ['/ ', [' ']],
+    ['/m~0n', ['m~n']],
+  ] as const)
+    assert.deepEqual(tokensOf(pointer), tokens)
+  assert.equal(tokensOf('foo'), undefined)
+})
