@@ -51,11 +51,7 @@ export async function readableBitstream(
 }
 
 /** A bundle is as open as its item, or as the most open file in it. */
-export async function readableBundle(
-  repository: Repository,
-  caller: Caller,
-  text: string,
-): Promise<Bundle> {
+export async function readableBundle(repository: Repository, caller: Caller, text: string): Promise<Bundle> {
   const uuid = readUuid(text)
   const bundle = found(uuid === undefined ? undefined : await repository.bundle(uuid), 'bundle')
   const { item, name } = bundle

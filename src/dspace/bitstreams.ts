@@ -69,7 +69,11 @@ export function bitstreamRoutes(
   app.get<Route>(`${bundle}/bitstreams`, async ({ caller, params, query }) => {
     const { uuid, item, name } = await readableBundle(repository, caller, params.uuid)
     const page = readPage(query as Query)
-    const { rows, total } = await repository.bitstreamsIn({ item, bundle: name }, viewerOf(caller), windowOf(page))
+    const { rows, total } = await repository.bitstreamsIn(
+      { item, bundle: name },
+      viewerOf(caller),
+      windowOf(page),
+    )
     const bodies = rows.map(one => bitstreamBody(one, core))
     return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
   })

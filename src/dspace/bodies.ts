@@ -4,7 +4,10 @@ import { admits, type Readers, today } from '../model/readers.ts'
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
 
 /** What the body of an item is made of, in a list and by itself. */
-export type ShownItem = Pick<Item, 'uuid' | 'identifier' | 'metadata' | 'modified' | 'withdrawn' | 'discoverable'>
+export type ShownItem = Pick<
+  Item,
+  'uuid' | 'identifier' | 'metadata' | 'modified' | 'withdrawn' | 'discoverable'
+>
 export type ShownBitstream = Pick<Bitstream, 'uuid' | 'bundle' | 'name' | 'description' | 'size' | 'sha256'>
 
 /** Addresses below an item; each has a route in `src/dspace/items.ts`, even where there is nothing to show. */
@@ -42,6 +45,9 @@ export function itemBody(item: ShownItem, core: string) {
     },
   }
 }
+
+/** The entity tag of an item (RFC 9110 §8.8.3). */
+export const itemTag = ({ revision }: Pick<Item, 'revision'>): string => `"r${revision}"`
 
 export function bundleBody({ uuid, name }: Pick<Bundle, 'uuid' | 'name'>, core: string) {
   const self = `${core}/bundles/${uuid}`

@@ -7,6 +7,7 @@ import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
 import type { Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
+import { openGroup, withOpenGroups } from '../model/open-groups.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { epersonBody, groupBody, searchText } from './epersons.ts'
 
@@ -29,6 +30,8 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
   /** @throws Problem 401 or 403 for a caller who may not read the group, 404 where there is none */
   async function readable(caller: Caller, uuid: string): Promise<Group> {
     requireEperson(caller)
+    const open = openGroup(uuid.toLowerCase())
+    if (open) return open
     const [group] = await accounts.groupsByUuid([uuid.toLowerCase()])
     if (group && (isAdministrator(caller) || isMember(caller, group.name))) return group
     // Only administrators learn whether there is such a group.
@@ -40,9 +43,10 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
         )
   }
 
-  async function page(request: FastifyRequest, text: string, self: string) {
+  async function page(request: FastifyRequest, text: string, self: string, withOpen = false) {
     const asked = readPage(request.query as Query)
-    const { rows, total } = await accounts.findGroups(text, windowOf(asked), clientOf(request))
+    const found = await accounts.findGroups(text, windowOf(asked), clientOf(request))
+    const { rows, total } = withOpen ? withOpenGroups(text, windowOf(asked), found) : found
     const bodies = rows.map(one => groupBody(one, addresses))
     return halPart('groups', bodies, total, asked, self)
   }
@@ -54,7 +58,9 @@ export function groupRoutes(app: FastifyInstance, { accounts, addresses }: Parts
   app.get(`${path}/search/byMetadata`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    return page(request, searchText(query), withParameters(`${all}/search/byMetadata`, query, ['query']))
+    const self = withParameters(`${all}/search/byMetadata`, query, ['query'])
+    // Here clients look for whom a policy could be for.
+    return page(request, searchText(query), self, true)
   })
   // The page of a group offers these as subgroups. Groups in Carrel have epersons only.
   app.get(`${path}/search/isNotMemberOf`, async request => {

@@ -13,6 +13,7 @@ import {
   bundleBody,
   identifiersBody,
   itemBody,
+  itemTag,
   type ShownItem,
 } from './bodies.ts'
 import { listPage } from './list.ts'
@@ -39,9 +40,10 @@ export function itemRoutes(app: FastifyInstance, { addresses, config, entities, 
   app.get('/core/items', async request =>
     listPage<ShownItem>(entities, { name: 'items', self: items, body: row => itemBody(row, core) }, request),
   )
-  app.get<Route>(url, async ({ caller, params }) =>
-    itemBody(await readableItem(shown, caller, params.uuid), core),
-  )
+  app.get<Route>(url, async ({ caller, params }, reply) => {
+    const item = await readableItem(shown, caller, params.uuid)
+    return reply.header('etag', itemTag(item)).send(itemBody(item, core))
+  })
 
   app.get<Route>(`${url}/bundles`, async ({ caller, params, query }) => {
     const { uuid } = await readableItem(shown, caller, params.uuid)

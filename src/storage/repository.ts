@@ -49,8 +49,6 @@ export interface Repository {
   change(change: ItemChange, event: AuditEvent): Promise<ItemOutcome>
   /** What clients said of the rules of an item or a bitstream. */
   policyNotes(object: string): Awaitable<readonly PolicyNote[]>
-  /** The object that a policy with this id was kept of. */
-  policyObject(id: string): Awaitable<string | undefined>
   /** The bytes of all bitstreams together: a content counts for each that has it. */
   bytes(): Awaitable<number>
   /** @returns whether there was such an item */

@@ -3,6 +3,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { AccessChange, NewItem } from '../../model/items.ts'
 import type { PutOutcome } from '../repository.ts'
+import { deleteNamed, itemChange, putBundles } from '../shared/item-changes.ts'
 import {
   type BitstreamChanges,
   type BitstreamValues,
@@ -16,7 +17,6 @@ import {
   itemValues,
   wantedBitstreams,
 } from '../shared/item-rows.ts'
-import { deleteNamed, itemChange, putBundles } from '../shared/item-changes.ts'
 import type { Change, Step } from '../shared/item-statements.ts'
 import { setReaders as setReadersOf, showAgain } from '../shared/reader-changes.ts'
 import { audienceIn, type PostgresAudiences } from './audiences.ts'

@@ -148,11 +148,6 @@ export function postgresRepository(
         'SELECT id, rule, name, description, type FROM carrel.policy WHERE object = $1 ORDER BY id',
         object,
       ),
-    policyObject: async id => {
-      if (!isStorable(id)) return undefined
-      const sql = 'SELECT object FROM carrel.policy WHERE id = $1'
-      return (await pool.rows<{ object: string }>(sql, id))[0]?.object
-    },
     bytes: async () => {
       const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM carrel.audience'
       return (await pool.rows<{ bytes: number }>(sql))[0]?.bytes ?? 0

@@ -137,8 +137,7 @@ function* forget(uuid: string): Change<void> {
     'DELETE FROM carrel.policy WHERE object = $1 OR object IN (SELECT uuid FROM carrel.bitstream WHERE item = $1)',
     uuid,
   )
-  for (const table of ['bitstream', 'bundle'])
-    yield* run(`DELETE FROM carrel.${table} WHERE item = $1`, uuid)
+  for (const table of ['bitstream', 'bundle']) yield* run(`DELETE FROM carrel.${table} WHERE item = $1`, uuid)
   yield* run('DELETE FROM carrel.item WHERE uuid = $1', uuid)
 }
 

@@ -25,7 +25,10 @@ interface ItemReaders {
   readonly readers: string
 }
 
-const stateOf = ({ withdrawn, discoverable }: Pick<ItemReaders, 'withdrawn' | 'discoverable'>): Visibility => ({
+const stateOf = ({
+  withdrawn,
+  discoverable,
+}: Pick<ItemReaders, 'withdrawn' | 'discoverable'>): Visibility => ({
   withdrawn: withdrawn === 1,
   discoverable: discoverable === 1,
 })
@@ -60,7 +63,12 @@ export function* showAs(
   for (const one of audiences) {
     const to = yield* audience(next(one.readers))
     if (to !== one.id)
-      yield* run('UPDATE carrel.bitstream SET audience = $1 WHERE item = $2 AND audience = $3', to, uuid, one.id)
+      yield* run(
+        'UPDATE carrel.bitstream SET audience = $1 WHERE item = $2 AND audience = $3',
+        to,
+        uuid,
+        one.id,
+      )
   }
 }
 

@@ -81,7 +81,10 @@ export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository 
     const [seen, values] =
       viewer.kind === 'administrator'
         ? ['', []]
-        : ['AND +audience IN (SELECT value FROM json_each(?))', [JSON.stringify(audiencesOf(viewer, 'by address'))]]
+        : [
+            'AND +audience IN (SELECT value FROM json_each(?))',
+            [JSON.stringify(audiencesOf(viewer, 'by address'))],
+          ]
     const where = `WHERE item = ? AND bundle = ? ${seen}`
     const rows = db.all<BitstreamRow>(
       `SELECT ${bitstreamColumns} FROM bitstreams ${where} ORDER BY place LIMIT ? OFFSET ?`,
@@ -142,8 +145,6 @@ export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository 
         object,
       )
       .map(row => ({ ...row })),
-  policyObject: id =>
-    db.get<{ object: string }>('SELECT object FROM policy WHERE id = ?', id)?.object,
   bytes: () => db.get<{ bytes: number }>('SELECT sum(bytes) AS bytes FROM audience')?.bytes ?? 0,
 
   // `carrel copy` copies to PostgreSQL only.
