@@ -100,6 +100,7 @@ export async function readMultipart<T>(
   )
   const gone = () => fail(new Problem('bad-request', 'The body broke off.'))
   body.once('aborted', gone).once('error', gone)
+  if (body.destroyed) gone()
   try {
     await feed(body, parser, broken.signal, () => idle.refresh())
     if (fault === undefined) {
@@ -113,6 +114,7 @@ export async function readMultipart<T>(
     fail(error)
     // What has arrived of the file is removed before the answer.
     await taken?.catch(() => {})
+    discard(body, patience)
     throw fault
   } finally {
     clearTimeout(idle)
@@ -121,9 +123,7 @@ export async function readMultipart<T>(
 }
 
 const tooLarge = (size: number) =>
-  new Problem('body-too-large', `The file is larger than ${size} bytes, which is the maximum.`, {
-    headers: { connection: 'close' },
-  })
+  new Problem('body-too-large', `The file is larger than ${size} bytes, which is the maximum.`)
 
 function parserOf(body: IncomingMessage, fileSize: number): BusboyInstance {
   if (!/^multipart\/form-data\s*;/i.test(body.headers['content-type'] ?? ''))
@@ -148,17 +148,36 @@ function parserOf(body: IncomingMessage, fileSize: number): BusboyInstance {
   }
 }
 
-/** Gives the parser what arrives, no faster than it takes it. */
-async function feed(
+/** Gives the parser what arrives, no faster than it takes it, until all has arrived or something is wrong. */
+function feed(
   body: IncomingMessage,
   parser: BusboyInstance,
   signal: AbortSignal,
   arrived: () => void,
 ): Promise<void> {
-  // Unlike a pipe, this leaves the connection open for the answer.
-  for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    if (signal.aborted) return
-    if (!parser.write(piece)) await once(parser, 'drain', { signal }).catch(() => {})
-    arrived()
-  }
+  // Unlike a pipe or an iterator, this leaves the connection open for the answer.
+  return new Promise(resolve => {
+    const resume = () => body.resume()
+    const take = (piece: Buffer) => {
+      arrived()
+      if (parser.write(piece)) return
+      body.pause()
+      parser.once('drain', resume)
+    }
+    const stop = () => {
+      body.off('data', take).off('end', stop)
+      parser.off('drain', resume)
+      resolve()
+    }
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', stop, { once: true })
+    body.on('data', take).once('end', stop)
+  })
+}
+
+/** Lets the rest of a refused body arrive, so that its client reads the answer; but not for ever. */
+function discard(body: IncomingMessage, patience: number): void {
+  if (body.complete || body.destroyed) return
+  const closing = setTimeout(() => body.socket.destroy(), patience).unref()
+  body.once('close', () => clearTimeout(closing)).resume()
 }
