@@ -14,7 +14,7 @@ import { type Item, withoutHidden } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
 import { bodyLimit, patchBounds, readObject } from './bodies.ts'
 import { patchItem, readItem } from './item-values.ts'
-import { refuseOutcome } from './outcomes.ts'
+import { refuseOutcome, retryStale } from './outcomes.ts'
 import { writableItem, writeHooks } from './rights.ts'
 
 export interface EditingParts {
@@ -24,9 +24,6 @@ export interface EditingParts {
 }
 type Route = { Params: { uuid: string } }
 type Values = Pick<Item, 'metadata' | 'withdrawn' | 'discoverable'>
-
-/** How often a change is tried that others have come before. */
-const maxAttempts = 20
 
 /** `POST /api/core/items`, and `PATCH`, `PUT` and `DELETE` of one (docs/decisions/0043). */
 export function editItemRoutes(app: FastifyInstance, { addresses, config, repository }: EditingParts): void {
@@ -67,7 +64,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
   ): Promise<Item> {
     const { caller, params } = request
     const event = eventOf(caller, request, { event: 'item.change', outcome: 'success' })
-    for (let attempt = 1; ; attempt++) {
+    const outcome = await retryStale(async () => {
       const item = await writableItem(repository, caller, params.uuid)
       requireMatch(request, item)
       const hidden = hiddenFrom(caller)
@@ -75,18 +72,11 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
       const kept = Object.entries(item.metadata).filter(([field]) => hidden.includes(field))
       const metadata = values.metadata && { ...values.metadata, ...Object.fromEntries(kept) }
       const { uuid, revision } = item
-      const change = {
-        kind: 'edit-item',
-        item: uuid,
-        revision,
-        ...values,
-        ...(metadata && { metadata }),
-      } as const
-      const outcome = await repository.change(change, event)
-      if (outcome === 'stale' && attempt < maxAttempts) continue
-      refuseOutcome(outcome, 'item')
-      return stored(uuid)
-    }
+      const seen = { kind: 'edit-item', item: uuid, revision } as const
+      return repository.change({ ...seen, ...values, ...(metadata && { metadata }) }, event)
+    })
+    refuseOutcome(outcome, 'item')
+    return stored(params.uuid.toLowerCase())
   }
 
   app.patch<Route>(url, options, async (request, reply) => {

@@ -1,6 +1,26 @@
 import { Problem } from '../http/problems.ts'
 import { type ItemOutcome, maxBitstreams, maxBundles } from '../model/item-changes.ts'
 
+/** How often a change is tried that others have come before, and for how many ms it pauses at most. */
+const maxAttempts = 50
+const maxPause = 40
+
+/**
+ * Tries a change that depends on what is there, and begins again where somebody else was faster, so that no change is lost.
+ * @param attempt reads what is there, and changes it
+ * @throws Problem 503 if others are faster again and again
+ */
+export async function retryStale(attempt: () => Promise<ItemOutcome>): Promise<ItemOutcome> {
+  for (let tried = 0; tried < maxAttempts; tried++) {
+    const outcome = await attempt()
+    if (outcome !== 'stale') return outcome
+    await new Promise(resolve => setTimeout(resolve, Math.random() * maxPause))
+  }
+  throw new Problem('busy', 'Too many requests change this at the same time. Retry in a moment.', {
+    headers: { 'retry-after': '5' },
+  })
+}
+
 /** What a change that was not made is to the client. @param what is changed, such as `bundle` */
 export function refuseOutcome(outcome: ItemOutcome, what: string): void {
   switch (outcome) {

@@ -3,7 +3,7 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import { maxReadersBytes } from '../model/items.ts'
 import { type Readers, readersText, readRules, writeRules } from '../model/readers.ts'
 import type { Repository } from '../storage/repository.ts'
-import { refuseOutcome } from './outcomes.ts'
+import { refuseOutcome, retryStale } from './outcomes.ts'
 import { notesOf, type Policy, policiesOf, ruleText } from './policy-rules.ts'
 
 /** Something that has policies: an item, or a file. */
@@ -32,9 +32,6 @@ export async function findObject(
   return { uuid, isItem: item !== undefined, readers, policies }
 }
 
-/** How often a change is tried that others have come before. */
-const maxAttempts = 20
-
 /**
  * Gives an object other policies, and begins again where somebody else was faster.
  * @throws Problem 404 or 422
@@ -45,7 +42,7 @@ export async function editPolicies(
   event: AuditEvent,
   next: (object: EditedObject) => readonly Policy[],
 ): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  const outcome = await retryStale(async () => {
     const object = await findObject(store, uuid)
     if (!object) throw new Problem('not-found', 'There is no item and no file with this UUID.')
     const policies = next(object)
@@ -57,12 +54,10 @@ export async function editPolicies(
         'change-refused',
         `The policies take more than ${maxReadersBytes} bytes; put the readers into one group.`,
       )
-    const outcome = await store.repository.change(
+    return store.repository.change(
       { kind: 'set-policies', object: uuid, seen: object.readers, rules, notes: notesOf(policies) },
       event,
     )
-    if (outcome === 'stale' && attempt < maxAttempts) continue
-    refuseOutcome(outcome, 'policy')
-    return
-  }
+  })
+  refuseOutcome(outcome, 'policy')
 }
