@@ -1,9 +1,10 @@
 import type { Config } from '../config/config.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { type Eperson, passwordMethod } from '../model/accounts.ts'
-import { admits, today, type Viewer } from '../model/readers.ts'
+import type { Viewer } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Repository } from '../storage/repository.ts'
+import { itemFeatures } from './item-features.ts'
 
 /**
  * What somebody may do with an object, as DSpace's clients ask for it: a table with an entry for each feature. A client
@@ -17,7 +18,7 @@ export interface Feature {
 }
 
 /** Kinds of objects that a client can ask about. */
-export type ResourceType = 'site' | 'eperson' | 'group' | 'bitstream'
+export type ResourceType = 'site' | 'eperson' | 'group' | 'item' | 'bundle' | 'bitstream'
 
 /** An object that a client asks about. */
 export interface Resource {
@@ -41,7 +42,7 @@ export interface FeatureParts {
   readonly repository: Repository
 }
 
-export const features: readonly Feature[] = [
+const ownFeatures: readonly Feature[] = [
   {
     id: 'administratorOf',
     description: 'Is an administrator of the service.',
@@ -58,15 +59,6 @@ export const features: readonly Feature[] = [
       if (self?.uuid !== uuid || !config.loginMethods.includes(passwordMethod)) return false
       const known = await accounts.credentials(self.email)
       return known !== undefined && known.passwordHash !== null
-    },
-  },
-  {
-    id: 'canDownload',
-    description: 'May read the content of this file.',
-    resourcetypes: ['bitstream'],
-    may: async ({ viewer }, { uuid }, { repository }) => {
-      const bitstream = await repository.bitstream(uuid)
-      return bitstream !== undefined && admits(bitstream.readers, viewer, today())
     },
   },
   {
@@ -89,3 +81,25 @@ export const features: readonly Feature[] = [
     },
   },
 ]
+
+/** Features of the same id are one, for all of their kinds of objects. */
+const merged = ([first, ...others]: readonly Feature[]): readonly Feature[] => {
+  if (!first) return []
+  const all = [first, ...others]
+  return [
+    {
+      id: first.id,
+      description: all.map(({ description }) => description).join(' '),
+      resourcetypes: all.flatMap(({ resourcetypes }) => resourcetypes),
+      may: (who, resource, parts) =>
+        all.find(({ resourcetypes }) => resourcetypes.includes(resource.type))?.may(who, resource, parts) ??
+        false,
+    },
+  ]
+}
+
+export const features: readonly Feature[] = [
+  ...Map.groupBy([...ownFeatures, ...itemFeatures], ({ id }) => id).values(),
+]
+  .flatMap(merged)
+  .toSorted((one, other) => (one.id < other.id ? -1 : 1))

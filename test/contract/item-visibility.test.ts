@@ -11,7 +11,12 @@ async function started(t: TestContext) {
   await service.addEperson('root@example.org', { admin: true })
   await service.addEperson('ed@example.org', { groups: ['Editors'] })
   await service.addEperson('ruth@example.org', { groups: ['Readers'] })
-  const [admin, editor, reader, nobody] = [0, 1, 2, 3].map(() => service.client()) as [Client, Client, Client, Client]
+  const [admin, editor, reader, nobody] = [0, 1, 2, 3].map(() => service.client()) as [
+    Client,
+    Client,
+    Client,
+    Client,
+  ]
   await admin.login('root@example.org')
   await editor.login('ed@example.org')
   await reader.login('ruth@example.org')
@@ -26,7 +31,8 @@ async function started(t: TestContext) {
   const path = `/api/core/items/${item.uuid}`
   const set = async (name: 'withdrawn' | 'discoverable', value: boolean, client = admin) =>
     (await change(client, 'patch', path, [{ op: 'replace', path: `/${name}`, value }])).status
-  const allow = async () => assert.equal((await change(admin, 'post', write, { action: 'WRITE' })).status, 201)
+  const allow = async () =>
+    assert.equal((await change(admin, 'post', write, { action: 'WRITE' })).status, 201)
   return { service, admin, editor, reader, nobody, item, path, set, allow }
 }
 
@@ -55,8 +61,13 @@ async function seenBy(client: Client, item: { uuid: string; identifier: string }
   const [{ count } = {}] = await query('items', ['extract', [['function', 'count']]])
   assert.equal(count, items)
   lists.push(
-    (await query('bitstreams', ['in', 'item', ['from', 'items', ['extract', 'uuid', ['=', 'uuid', item.uuid]]]]))
-      .length > 0,
+    (
+      await query('bitstreams', [
+        'in',
+        'item',
+        ['from', 'items', ['extract', 'uuid', ['=', 'uuid', item.uuid]]],
+      ])
+    ).length > 0,
   )
   const fileLists: boolean[] = []
   const byAddress = [await statusOf(client, `/api/core/items/${item.uuid}`)]
@@ -95,7 +106,12 @@ test('I10 a withdrawn item is there for administrators and those who may change 
     byAddress: [status],
     ofFiles: `${four(status)},${four(status)}`,
   })
-  const open = { lists: [true], fileLists: 'true,true,false,false', byAddress: [200], ofFiles: `${four(200)},${four(401)}` }
+  const open = {
+    lists: [true],
+    fileLists: 'true,true,false,false',
+    byAddress: [200],
+    ofFiles: `${four(200)},${four(401)}`,
+  }
   for (let round = 0; round < 2; round++) {
     for (const client of [admin, editor, reader]) assert.deepEqual(await seenBy(client, item, files), all)
     assert.deepEqual(await seenBy(nobody, item, files), open)
@@ -120,7 +136,10 @@ test('I11 an item that is not discoverable is in no list and no query, and is re
   assert.deepEqual(await seenBy(nobody, item, files), { ...unlisted, ofFiles: `${four(200)},${four(401)}` })
   const [bundle] = (await read(nobody, `/api/core/items/${item.uuid}/bundles`))._embedded.bundles ?? []
   const shown = await read(nobody, `/api/core/bundles/${bundle?.uuid}/bitstreams`)
-  assert.deepEqual((shown._embedded.bitstreams ?? []).map(one => one.name), ['open.txt'])
+  assert.deepEqual(
+    (shown._embedded.bitstreams ?? []).map(one => one.name),
+    ['open.txt'],
+  )
   // Both at once, and back.
   assert.equal(await set('withdrawn', true), 200)
   assert.equal(await statusOf(reader, `/api/core/items/${item.uuid}`), 403)

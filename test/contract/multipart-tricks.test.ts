@@ -29,7 +29,8 @@ async function started(t: TestContext) {
   return { service, admin, path, send, names, incoming }
 }
 
-const part = (headers: string, body: string) => `--b\r\nContent-Disposition: form-data; ${headers}\r\n\r\n${body}\r\n`
+const part = (headers: string, body: string) =>
+  `--b\r\nContent-Disposition: form-data; ${headers}\r\n\r\n${body}\r\n`
 const file = (name: string, body = 'x') => part(`name="file"; filename="${name}"`, body)
 const end = '--b--\r\n'
 
@@ -51,7 +52,11 @@ testOn('sqlite', 'I7 a form that is wrong in any way is refused, and leaves noth
     ['a file of another name', 400, part('name="other"; filename="a"', 'x') + end],
     ['only a field', 400, part('name="properties"', '{}') + end],
     ['a field twice', 400, part('name="x"', '1') + part('name="x"', '2') + file('a') + end],
-    ['many fields', 400, Array.from({ length: 50 }, (_, n) => part(`name="f${n}"`, '')).join('') + file('a') + end],
+    [
+      'many fields',
+      400,
+      Array.from({ length: 50 }, (_, n) => part(`name="f${n}"`, '')).join('') + file('a') + end,
+    ],
     ['a long field', 400, part('name="properties"', 'x'.repeat(300_000)) + file('a') + end],
     ['no JSON', 400, part('name="properties"', '{') + file('a') + end],
     ['no object', 400, part('name="properties"', '[]') + file('a') + end],

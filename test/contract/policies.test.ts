@@ -14,7 +14,12 @@ async function started(t: TestContext) {
   await service.addEperson('root@example.org', { admin: true })
   const ed = await service.addEperson('ed@example.org', { groups: ['Editors'] })
   await service.addEperson('ruth@example.org', { groups: ['Readers'] })
-  const [admin, editor, reader, nobody] = [service.client(), service.client(), service.client(), service.client()]
+  const [admin, editor, reader, nobody] = [
+    service.client(),
+    service.client(),
+    service.client(),
+    service.client(),
+  ]
   await admin.login('root@example.org')
   await editor.login('ed@example.org')
   await reader.login('ruth@example.org')
@@ -44,7 +49,10 @@ test('I12 a policy to read lets a group, anybody, or anybody who is logged in re
     type: 'resourcepolicy',
   })
   assert.equal(added.status, 201, JSON.stringify(added.body))
-  assert.deepEqual([added.body.name, added.body.action, added.body.type], ['Readers of rivers', 'READ', 'resourcepolicy'])
+  assert.deepEqual(
+    [added.body.name, added.body.action, added.body.type],
+    ['Readers of rivers', 'READ', 'resourcepolicy'],
+  )
   const path = `${policies}/${added.body.id}`
   assert.deepEqual(await read(admin, path), added.body)
   assert.deepEqual(await list(item.uuid), [added.body])
@@ -54,7 +62,10 @@ test('I12 a policy to read lets a group, anybody, or anybody who is logged in re
   // Files that had the item's readers still have them.
   assert.deepEqual([await statusOf(reader, item.path), await statusOf(reader, content)], [200, 200])
   assert.deepEqual([await statusOf(nobody, item.path), await statusOf(nobody, content)], [401, 401])
-  assert.deepEqual((await list(file.uuid)).map(one => one.action), ['READ'])
+  assert.deepEqual(
+    (await list(file.uuid)).map(one => one.action),
+    ['READ'],
+  )
 
   const later = await change(admin, 'patch', path, [{ op: 'add', path: '/startDate', value: '2999-01-01' }])
   assert.deepEqual([later.status, later.body.id, later.body.startDate], [200, added.body.id, '2999-01-01'])
@@ -81,7 +92,13 @@ test('I12 a policy to read lets a group, anybody, or anybody who is logged in re
 
 test('I12 policies that the command line and an ingest made have ids, too, which stay', async t => {
   const { admin, service, item, list } = await started(t)
-  const event = { event: 'item.access', outcome: 'success', eperson: null, actor: null, clientIp: null } as const
+  const event = {
+    event: 'item.access',
+    outcome: 'success',
+    eperson: null,
+    actor: null,
+    clientIp: null,
+  } as const
   const readers = [{ reader: 'anonymous' }, { reader: 'group:Readers', until: '2030-01-01' }] as const
   const template = { ...event, method: null, object: null, reason: null }
   await service.storage.repository.setReaders({ identifier: item.uuid, file: null, readers }, template)
@@ -102,7 +119,10 @@ test('I13 a policy to write lets a group change an item with its files, and noth
   assert.equal((await change(editor, 'patch', item.path, title)).status, 403)
   const added = await add(item.uuid, groups.get('Editors') ?? '', { action: 'WRITE' })
   assert.deepEqual([added.status, added.body.action], [201, 'WRITE'])
-  assert.deepEqual((await list(item.uuid)).map(one => one.action), ['WRITE'])
+  assert.deepEqual(
+    (await list(item.uuid)).map(one => one.action),
+    ['WRITE'],
+  )
   assert.deepEqual(await list(file.uuid), [])
 
   assert.equal((await change(editor, 'patch', item.path, title)).status, 200)
@@ -128,13 +148,16 @@ test('I13 a policy to write lets a group change an item with its files, and noth
   const other = await newItem(admin)
   assert.equal((await change(editor, 'patch', other.path, title)).status, 403)
   const [, mine] = [await upload(admin, other.bundle, { name: 'c', content: 'c' }), `/api/core/bitstreams`]
-  const [theirs] = (await read(admin, `/api/core/bundles/${other.bundle}/bitstreams`))._embedded.bitstreams ?? []
+  const [theirs] =
+    (await read(admin, `/api/core/bundles/${other.bundle}/bitstreams`))._embedded.bitstreams ?? []
   const removals = [file.uuid, theirs?.uuid].map(uuid => ({ op: 'remove', path: `/bitstreams/${uuid}` }))
   assert.equal((await change(editor, 'patch', mine, removals)).status, 403)
   assert.equal(await statusOf(admin, `/api/core/bitstreams/${file.uuid}`), 200)
 
   // A right that has ended is no right.
-  await change(admin, 'patch', `${policies}/${added.body.id}`, [{ op: 'add', path: '/endDate', value: '2020-01-01' }])
+  await change(admin, 'patch', `${policies}/${added.body.id}`, [
+    { op: 'add', path: '/endDate', value: '2020-01-01' },
+  ])
   assert.equal((await change(editor, 'patch', item.path, title)).status, 403)
   assert.deepEqual([await statusOf(editor, item.path), await statusOf(editor, content)], [403, 403])
 })
@@ -157,7 +180,10 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
   await refused(add(item.uuid, readers, { startDate: '2022-01-01', endDate: '2021-01-01' }), /not be after/)
   await refused(add(item.uuid, readers, { policyType: 'TYPE_X' }), /policyType/)
   await refused(add(item.uuid, readers, { name: 'a\nb' }), /name/)
-  await refused(change(admin, 'post', `${policies}?resource=${item.uuid}&eperson=${ed.uuid}`, {}), /not single epersons/)
+  await refused(
+    change(admin, 'post', `${policies}?resource=${item.uuid}&eperson=${ed.uuid}`, {}),
+    /not single epersons/,
+  )
   assert.equal((await add('nonsense', readers)).status, 400)
   assert.equal((await add(readers, readers)).status, 404)
   assert.equal((await add(item.uuid, readers)).status, 201)
@@ -166,13 +192,19 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
   const path = `${policies}/${policy?.id}`
   await refused(change(admin, 'patch', path, [{ op: 'replace', path: '/action', value: 'ADMIN' }]), /action/)
   await refused(change(admin, 'patch', path, [{ op: 'replace', path: '/group', value: 'x' }]), /no "group"/)
-  await refused(change(admin, 'patch', path, [{ op: 'move', from: '/name', path: '/description' }]), /takes add/)
+  await refused(
+    change(admin, 'patch', path, [{ op: 'move', from: '/name', path: '/description' }]),
+    /takes add/,
+  )
   assert.equal(await changeTo(admin, 'put', `${path}/eperson`, `${api}/eperson/epersons/${ed.uuid}`), 422)
   for (const [client, status] of [
     [editor, 403],
     [nobody, 401],
   ] as const) {
-    assert.equal((await change(client, 'post', `${policies}?resource=${item.uuid}&group=${anonymous}`, {})).status, status)
+    assert.equal(
+      (await change(client, 'post', `${policies}?resource=${item.uuid}&group=${anonymous}`, {})).status,
+      status,
+    )
     assert.equal((await change(client, 'patch', path, [])).status, status)
     assert.equal((await change(client, 'delete', path)).status, status)
     assert.equal(await statusOf(client, path), status)
@@ -195,13 +227,19 @@ test('I14 the pages of policies are found by group, and are empty by eperson', a
   assert.equal((await read(admin, `${policies}/search/eperson?uuid=${ed.uuid}`)).page.totalElements, 0)
   assert.equal((await read(admin, `/api/eperson/groups/${anonymous}`)).name, 'Anonymous')
   const found = await read(admin, '/api/eperson/groups/search/byMetadata?query=anonym')
-  assert.deepEqual((found._embedded.groups ?? []).map(one => one.uuid), [anonymous])
+  assert.deepEqual(
+    (found._embedded.groups ?? []).map(one => one.uuid),
+    [anonymous],
+  )
 })
 
 test('I15 communities, collections, workflows and drafts are answered with what Carrel has instead', async t => {
   const { admin, item } = await started(t)
   const collection = `http://repo.example.edu/api/core/items?owningCollection=${item.uuid}`
-  assert.match((await change(admin, 'post', new URL(collection).pathname + new URL(collection).search, {})).body.detail, /no collections/)
+  assert.match(
+    (await change(admin, 'post', new URL(collection).pathname + new URL(collection).search, {})).body.detail,
+    /no collections/,
+  )
   for (const [path, what] of [
     ['/api/core/communities', /no communities/],
     ['/api/core/collections?parent=x', /no collections/],

@@ -37,7 +37,10 @@ test('I6 bundles are added empty, by a name that the item has once, and deleted 
   const { body: file } = await upload(admin, added.body.uuid, { name: 'a.txt', content: 'a' })
   assert.equal((await change(reader, 'delete', path)).status, 403)
   assert.equal((await change(admin, 'delete', path)).status, 204)
-  assert.deepEqual([await statusOf(admin, path), await statusOf(admin, `/api/core/bitstreams/${file.uuid}`)], [404, 404])
+  assert.deepEqual(
+    [await statusOf(admin, path), await statusOf(admin, `/api/core/bitstreams/${file.uuid}`)],
+    [404, 404],
+  )
   assert.equal((await read(admin, bundles)).page.totalElements, 1)
 })
 
@@ -48,7 +51,11 @@ test('I7 a file that is sent in a form is kept by its SHA-256, and read back as 
     admin,
     item.bundle,
     { name: 'ignored.bin', content: bytes, type: 'application/pdf' },
-    { name: 'Flüsse.pdf', metadata: { 'dc.description': [{ value: 'A scan', language: 'en' }] }, bundleName: 'ORIGINAL' },
+    {
+      name: 'Flüsse.pdf',
+      metadata: { 'dc.description': [{ value: 'A scan', language: 'en' }] },
+      bundleName: 'ORIGINAL',
+    },
   )
   assert.equal(status, 201, JSON.stringify(body))
   assert.deepEqual(
@@ -59,7 +66,10 @@ test('I7 a file that is sent in a form is kept by its SHA-256, and read back as 
   assert.deepEqual(await read(admin, path), body)
   const content = new Uint8Array(await (await admin.get(`${path}/content`)).arrayBuffer())
   assert.equal(sha256(content), sha256(bytes))
-  assert.equal(((await read(admin, `${path}/format`)) as unknown as { mimetype: string }).mimetype, 'application/pdf')
+  assert.equal(
+    ((await read(admin, `${path}/format`)) as unknown as { mimetype: string }).mimetype,
+    'application/pdf',
+  )
   assert.deepEqual(readdirSync(join(service.config.filesFolder, 'incoming')), [])
   // The name of the file, without its path, where nothing else is said.
   const plain = await upload(admin, item.bundle, { name: '../../etc/notes.txt', content: '' })
@@ -96,7 +106,8 @@ test('I8 a file larger than it may be, or more than all may have, is refused and
   assert.equal((await send('d', megabyte)).status, 201)
   assert.equal((await send('e', 1)).status, 507)
   assert.deepEqual(readdirSync(join(service.config.filesFolder, 'incoming')), [])
-  const [first] = (await read(admin, `/api/core/bundles/${item.bundle}/bitstreams`))._embedded.bitstreams ?? []
+  const [first] =
+    (await read(admin, `/api/core/bundles/${item.bundle}/bitstreams`))._embedded.bitstreams ?? []
   assert.equal((await change(admin, 'delete', `/api/core/bitstreams/${first?.uuid}`)).status, 204)
   assert.equal((await send('e', 1)).status, 201)
 })
@@ -111,7 +122,10 @@ test('I9 a file gets another name, description and format; nothing else of it ca
     { op: 'add', path: '/metadata/dc.description', value: [{ value: 'Notes', language: null, place: 0 }] },
   ])
   assert.equal(patched.status, 200, JSON.stringify(patched.body))
-  assert.deepEqual([patched.body.name, patched.body.metadata['dc.description']?.[0]?.value], ['c.txt', 'Notes'])
+  assert.deepEqual(
+    [patched.body.name, patched.body.metadata['dc.description']?.[0]?.value],
+    ['c.txt', 'Notes'],
+  )
   for (const operation of [
     { op: 'replace', path: '/metadata/dc.title/0/value', value: 'b.txt' },
     { op: 'remove', path: '/metadata/dc.title' },
@@ -123,10 +137,16 @@ test('I9 a file gets another name, description and format; nothing else of it ca
   assert.equal((await change(reader, 'patch', path, [])).status, 403)
   const formats = 'http://repo.example.edu/api/core/bitstreamformats'
   assert.equal(await changeTo(admin, 'put', `${path}/format`, `${formats}/application~pdf`), 200)
-  assert.equal(((await read(admin, `${path}/format`)) as unknown as { mimetype: string }).mimetype, 'application/pdf')
+  assert.equal(
+    ((await read(admin, `${path}/format`)) as unknown as { mimetype: string }).mimetype,
+    'application/pdf',
+  )
   for (const address of [`${formats}/nothing`, formats, '', `${formats}/a~b\n${formats}/a~c`])
     assert.equal(await changeTo(admin, 'put', `${path}/format`, address), 422, address)
-  assert.equal((await change(admin, 'patch', path, [{ op: 'remove', path: '/metadata/dc.description' }])).status, 200)
+  assert.equal(
+    (await change(admin, 'patch', path, [{ op: 'remove', path: '/metadata/dc.description' }])).status,
+    200,
+  )
   assert.equal((await read(admin, path)).metadata['dc.description'], undefined)
 })
 
@@ -160,7 +180,10 @@ test('I9 files are moved within their bundle, and one of them stands for all', a
   assert.equal(await changeTo(admin, 'put', primary, address('d')), 200)
   assert.equal((await read(admin, primary)).name, 'd')
   const other = await newItem(admin)
-  assert.equal(await changeTo(admin, 'put', `/api/core/bundles/${other.bundle}/primaryBitstream`, address('d')), 422)
+  assert.equal(
+    await changeTo(admin, 'put', `/api/core/bundles/${other.bundle}/primaryBitstream`, address('d')),
+    422,
+  )
   assert.equal((await change(admin, 'delete', primary)).status, 204)
   assert.equal(await statusOf(admin, primary), 204)
   await changeTo(admin, 'post', primary, address('a'))
@@ -181,7 +204,10 @@ test('I9 files are deleted one by one or many at once, all or none', async t => 
   const some = [...others, first].map(removal)
   assert.equal((await change(admin, 'patch', '/api/core/bitstreams', some)).status, 404)
   assert.equal((await read(admin, `/api/core/bundles/${item.bundle}/bitstreams`)).page.totalElements, 3)
-  assert.equal((await change(admin, 'patch', '/api/core/bitstreams', [{ op: 'add', path: '/bitstreams/x' }])).status, 422)
+  assert.equal(
+    (await change(admin, 'patch', '/api/core/bitstreams', [{ op: 'add', path: '/bitstreams/x' }])).status,
+    422,
+  )
   assert.equal((await change(admin, 'patch', '/api/core/bitstreams', others.map(removal))).status, 204)
   assert.equal((await read(admin, `/api/core/bundles/${item.bundle}/bitstreams`)).page.totalElements, 0)
 })

@@ -43,14 +43,20 @@ test('I1 an administrator adds an item, which only administrators see until a po
   assert.deepEqual(shown, added.body)
   assert.equal(shown.name, 'On Rivers')
   assert.deepEqual([await statusOf(reader, path), await statusOf(nobody, path)], [403, 401])
-  assert.equal((await read(admin, `/api/pid/find?id=${added.body.uuid}`).catch(() => null)) !== undefined, true)
+  assert.equal(
+    (await read(admin, `/api/pid/find?id=${added.body.uuid}`).catch(() => null)) !== undefined,
+    true,
+  )
   const [row] = (await (await admin.get('/api/query/v4/items')).json()) as Record<string, unknown>[]
   assert.deepEqual(
     [row?.title, row?.authors, row?.issued, row?.type, row?.withdrawn, row?.discoverable],
     ['On Rivers', ['Ruth', 'Max'], '1912', 'Book', false, true],
   )
   const listed = await service.storage.repository.listItems('', 10)
-  assert.deepEqual(listed.map(one => [one.identifier, one.title]), [[added.body.uuid, 'On Rivers']])
+  assert.deepEqual(
+    listed.map(one => [one.identifier, one.title]),
+    [[added.body.uuid, 'On Rivers']],
+  )
 })
 
 test('I1 nobody else adds, changes or deletes items', async t => {
@@ -73,10 +79,18 @@ test('I2 metadata are patched as DSpace’s clients write them, and what follows
   const { admin } = await started(t)
   const { path, uuid } = await newItem(admin)
   const ops = [
-    { op: 'add', path: '/metadata/dc.title/-', value: [{ ...value('Über Flüsse', 'de'), securityLevel: null }] },
+    {
+      op: 'add',
+      path: '/metadata/dc.title/-',
+      value: [{ ...value('Über Flüsse', 'de'), securityLevel: null }],
+    },
     { op: 'add', path: '/metadata/dc.contributor.author', value: [value('Ruth'), value('Max')] },
     { op: 'add', path: '/metadata/dc.contributor.author/0', value: value('Zoë') },
-    { op: 'add', path: '/metadata/dc.subject/', value: { ...value('rivers'), authority: null, confidence: -1 } },
+    {
+      op: 'add',
+      path: '/metadata/dc.subject/',
+      value: { ...value('rivers'), authority: null, confidence: -1 },
+    },
     { op: 'replace', path: '/metadata/dc.title/0/value', value: 'Of Rivers' },
     { op: 'replace', path: '/metadata/dc.title/0/language', value: 'en_US' },
     { op: 'move', from: '/metadata/dc.contributor.author/2', path: '/metadata/dc.contributor.author/0' },
@@ -104,7 +118,10 @@ test('I2 metadata are patched as DSpace’s clients write them, and what follows
   assert.deepEqual(await read(admin, path), patched.body)
   const row = (await (await admin.get(`/api/query/v4/items/${uuid}`)).json()) as Record<string, unknown>
   assert.deepEqual([row.title, row.authors], ['Of Rivers', ['Max', 'Ruth']])
-  assert.equal((await change(admin, 'patch', path, [{ op: 'remove', path: '/metadata/dc.title' }])).status, 200)
+  assert.equal(
+    (await change(admin, 'patch', path, [{ op: 'remove', path: '/metadata/dc.title' }])).status,
+    200,
+  )
   assert.equal((await read(admin, path)).name, null)
 })
 
@@ -114,7 +131,10 @@ test('I2 a patch that can’t be applied changes nothing, and says which operati
   const before = await read(admin, path)
   const good = { op: 'add', path: '/metadata/dc.subject/-', value: value('x') }
   const wrong: readonly (readonly [unknown, RegExp])[] = [
-    [{ op: 'remove', path: '/metadata/dc.title/1' }, /Operation 1: there is nothing at \/metadata\/dc.title\/1/],
+    [
+      { op: 'remove', path: '/metadata/dc.title/1' },
+      /Operation 1: there is nothing at \/metadata\/dc.title\/1/,
+    ],
     [{ op: 'remove', path: '/metadata/dc.nothing' }, /there is no field/],
     [{ op: 'replace', path: '/metadata/dc.title/01/value', value: 'x' }, /nothing at/],
     [{ op: 'add', path: '/metadata/title/-', value: value('x') }, /no metadata field/],
@@ -123,7 +143,10 @@ test('I2 a patch that can’t be applied changes nothing, and says which operati
     [{ op: 'add', path: '/metadata/dc.title/-', value: value('a\u0000b') }, /control character/],
     [{ op: 'add', path: '/metadata/dc.title/-', value: value('\ud800') }, /half a surrogate/],
     [{ op: 'add', path: '/metadata/dc.title/-', value: { value: 'x', authority: 'viaf:1' } }, /authority/],
-    [{ op: 'add', path: '/metadata/dc.title/-', value: { value: 'x', color: 'red' } }, /unknown member "color"/],
+    [
+      { op: 'add', path: '/metadata/dc.title/-', value: { value: 'x', color: 'red' } },
+      /unknown member "color"/,
+    ],
     [{ op: 'replace', path: '/withdrawn', value: 'maybe' }, /true or false/],
     [{ op: 'remove', path: '/discoverable' }, /can only be replaced/],
     [{ op: 'replace', path: '/name', value: 'x' }, /below \/metadata/],
@@ -179,7 +202,10 @@ test('I3 PUT replaces metadata and state, as the Python client’s update_item s
   })
   assert.equal(put.status, 200)
   assert.deepEqual([put.body.name, put.body.withdrawn, put.body.discoverable], ['Other', true, true])
-  assert.equal((await change(admin, 'put', path, { uuid: '00000000-0000-4000-8000-000000000000' })).status, 422)
+  assert.equal(
+    (await change(admin, 'put', path, { uuid: '00000000-0000-4000-8000-000000000000' })).status,
+    422,
+  )
   assert.equal((await change(admin, 'put', path, { uuid, withdrawn: 'yes' })).status, 422)
   assert.equal((await change(admin, 'put', path, [])).status, 400)
 })
@@ -203,7 +229,9 @@ test('I5 hidden metadata stay as they are when somebody who doesn’t see them c
   assert.equal((await change(admin, 'post', policy, { action: 'WRITE' })).status, 201)
   const seen = await read(reader, path)
   assert.equal(seen.metadata[hidden], undefined)
-  const title = await change(reader, 'patch', path, [{ op: 'replace', path: '/metadata/dc.title/0/value', value: 'New' }])
+  const title = await change(reader, 'patch', path, [
+    { op: 'replace', path: '/metadata/dc.title/0/value', value: 'New' },
+  ])
   assert.equal(title.status, 200)
   assert.equal(title.body.metadata[hidden], undefined)
   assert.equal((await change(reader, 'put', path, { metadata: { 'dc.title': [value('Put')] } })).status, 200)

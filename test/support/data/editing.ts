@@ -11,7 +11,9 @@ export interface Answer {
   readonly discoverable: boolean
   readonly sizeBytes: number
   readonly checkSum: { readonly value: string }
-  readonly metadata: Readonly<Record<string, readonly { readonly value: string; readonly language: string | null }[]>>
+  readonly metadata: Readonly<
+    Record<string, readonly { readonly value: string; readonly language: string | null }[]>
+  >
   readonly action: string
   readonly startDate: string | null
   readonly detail: string
@@ -45,7 +47,12 @@ export async function change(
 }
 
 /** The same with one address as `text/uri-list`. */
-export async function changeTo(client: Client, method: Method, path: string, address: string): Promise<number> {
+export async function changeTo(
+  client: Client,
+  method: Method,
+  path: string,
+  address: string,
+): Promise<number> {
   const response = await client[method](path, address, { 'content-type': 'text/uri-list' })
   await response.arrayBuffer()
   return response.status
@@ -89,7 +96,10 @@ export async function newItem(client: Client, title = 'On Rivers') {
   })
   assert.equal(added.status, 201, JSON.stringify(added.body))
   const { uuid } = added.body
-  const bundle = await change(client, 'post', `/api/core/items/${uuid}/bundles`, { name: 'ORIGINAL', metadata: {} })
+  const bundle = await change(client, 'post', `/api/core/items/${uuid}/bundles`, {
+    name: 'ORIGINAL',
+    metadata: {},
+  })
   assert.equal(bundle.status, 201, JSON.stringify(bundle.body))
   return { uuid, path: `/api/core/items/${uuid}`, bundle: bundle.body.uuid }
 }
