@@ -1,12 +1,28 @@
 import type { Item } from '../model/items.ts'
-import { admits, admitsWriter, today } from '../model/readers.ts'
-import type { Feature, FeatureParts, Resource, Who } from './features.ts'
+import { admits, admitsWriter, today, type Viewer } from '../model/readers.ts'
+import type { Repository } from '../storage/repository.ts'
+
+interface Who {
+  readonly administrator: boolean
+  readonly viewer: Viewer
+}
+interface Asked {
+  readonly type: string
+  readonly uuid: string
+}
+interface Parts {
+  readonly repository: Repository
+}
+type May = (who: Who, resource: Asked, parts: Parts) => Promise<boolean>
+interface ItemFeature {
+  readonly id: string
+  readonly description: string
+  readonly resourcetypes: readonly ('item' | 'bundle' | 'bitstream')[]
+  readonly may: May
+}
 
 /** The item that a client asks about, or that a bundle or a file is in. */
-async function itemOf(
-  { type, uuid }: Resource,
-  { repository }: Pick<FeatureParts, 'repository'>,
-): Promise<Item | undefined> {
+async function itemOf({ type, uuid }: Asked, { repository }: Parts): Promise<Item | undefined> {
   if (type === 'item') return repository.item(uuid)
   const below = type === 'bundle' ? await repository.bundle(uuid) : await repository.bitstream(uuid)
   return below && repository.item(below.item)
@@ -18,17 +34,17 @@ const mayWriteItem = ({ viewer }: Who, item: Item): boolean =>
 
 /** For those who may change the item. @param also what must be so, too */
 const byWriters =
-  (also: (item: Item) => boolean = () => true): Feature['may'] =>
+  (also: (item: Item) => boolean = () => true): May =>
   async (who, resource, parts) => {
     const item = await itemOf(resource, parts)
     return item !== undefined && mayWriteItem(who, item) && also(item)
   }
 
-const byAdministrators: Feature['may'] = async (who, resource, parts) =>
+const byAdministrators: May = async (who, resource, parts) =>
   who.administrator && (await itemOf(resource, parts)) !== undefined
 
 /** What somebody may do with items, bundles and files: each exactly as the routes in `src/editing` decide. */
-export const itemFeatures: readonly Feature[] = [
+export const itemFeatures: readonly ItemFeature[] = [
   {
     id: 'canDownload',
     description: 'May read the content of this file.',
