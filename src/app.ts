@@ -39,6 +39,7 @@ import { groupRoutes } from './dspace/groups.ts'
 import { itemRoutes } from './dspace/items.ts'
 import { rootRoutes } from './dspace/root.ts'
 import { siteRoutes } from './dspace/sites.ts'
+import { editingRoutes } from './editing/routes.ts'
 import { createFileStore } from './files/file-store.ts'
 import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
@@ -106,6 +107,8 @@ export async function buildApp(
   const programs = createPrograms({ accessTokens, accounts, clock, config, measures })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
+  const files = createFileStore(config.filesFolder)
+
   const app = createServer({ config, addresses, challenge, csrf, measures })
   const vouching = { accounts, clock, identities, log: app.log, specialGroups }
   const working = { limits, measures, threads }
@@ -168,9 +171,10 @@ export async function buildApp(
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
         findRoutes(api, { addresses, config, repository })
+        await editingRoutes(api, { accounts, addresses, config, files, repository, uploads: undefined })
         contentRoutes(api, {
           repository,
-          files: createFileStore(config.filesFolder),
+          files,
           leases,
           limits,
           handOver: createHandOver(config),

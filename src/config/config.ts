@@ -15,6 +15,10 @@ export type Config = Readonly<{
   dataFolder: string
   /** Where the contents of bitstreams are; nodes of one service share it. */
   filesFolder: string
+  /** Bytes of a file that is sent. */
+  fileSize: number
+  /** Bytes of all files; null: no limit. */
+  filesQuota: number | null
   filesSentBy: FilesSentBy
   host: string
   port: number
@@ -166,6 +170,8 @@ export function toConfig(env: Environment): Config {
   return Object.freeze({
     database,
     dataFolder,
+    fileSize: required('CARREL_FILE_SIZE') * 1024 * 1024,
+    filesQuota: inBytes(value('CARREL_FILES_QUOTA')),
     filesFolder: resolve(value('CARREL_FILES') ?? join(dataFolder, 'files')),
     filesSentBy,
     host: required('CARREL_HOST'),
@@ -208,6 +214,8 @@ export function toConfig(env: Environment): Config {
     singleSignOn,
   })
 }
+
+const inBytes = (megabytes: number | null) => (megabytes === null ? null : megabytes * 1024 * 1024)
 
 /** As many event loops as can share the port and the connections to the database (docs/decisions/0018). */
 function workersFor(wanted: number, database: DatabaseConfig): number {

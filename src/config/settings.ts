@@ -41,6 +41,12 @@ export const settings = {
     null,
     text => text || undefined,
   ),
+  CARREL_FILE_SIZE: setting('megabytes of a file that is sent, 1 to 10000000', '102400', wholeNumber(1, 1e7)),
+  CARREL_FILES_QUOTA: setting(
+    'how many megabytes all files may have together, 1 to 1000000000; files that are sent beyond are refused (not set: no limit)',
+    null,
+    wholeNumber(1, 1_000_000_000),
+  ),
   CARREL_FILES_SENT_BY: setting(
     'carrel, or what the reverse proxy understands: x-sendfile, or x-accel-redirect and an internal location of its own, such as x-accel-redirect:/carrel-files/',
     'carrel',

@@ -2,11 +2,9 @@ import type { Config } from '../config/config.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
-import { type Bitstream, type Item, withoutHidden } from '../model/items.ts'
+import { type Bitstream, type Bundle, type Item, withoutHidden } from '../model/items.ts'
 import { mayRead, viewerOf } from '../model/viewer.ts'
 import type { BundlePlace, Repository } from '../storage/repository.ts'
-import { type Bundle, bundleOf } from './bodies.ts'
-import { bitstreamUuid } from './bundle-uuid.ts'
 
 /** What a caller may not read is 401 for an anonymous caller and 403 for an eperson; what doesn't exist is 404 (F1). */
 
@@ -53,36 +51,27 @@ export async function readableBitstream(
 }
 
 /** A bundle is as open as its item, or as the most open file in it. */
-export async function readableBundle(
-  repository: Repository,
-  caller: Caller,
-  text: string,
-): Promise<ReadableBundle> {
+export async function readableBundle(repository: Repository, caller: Caller, text: string): Promise<Bundle> {
   const uuid = readUuid(text)
-  const member = found(
-    uuid === undefined ? undefined : await repository.bitstream(bitstreamUuid(uuid)),
-    'bundle',
-  )
-  return bundleWith(repository, caller, member)
-}
-
-export interface ReadableBundle extends Bundle {
-  readonly place: BundlePlace
-}
-
-/** The bundle that a bitstream is in. */
-export async function bundleWith(
-  repository: Repository,
-  caller: Caller,
-  { item, bundle, readers }: Bitstream,
-): Promise<ReadableBundle> {
-  const place = { item, bundle }
-  // An item may be replaced between the two look-ups.
-  const { uuid } = found(await repository.firstIn(place), 'bundle')
+  const bundle = found(uuid === undefined ? undefined : await repository.bundle(uuid), 'bundle')
+  const { item, name } = bundle
   const may =
-    mayRead(caller, readers) ||
     mayRead(caller, (await repository.item(item))?.readers ?? []) ||
-    (await repository.bitstreamsIn(place, viewerOf(caller), { offset: 0, limit: 1 })).total > 0
+    (await repository.bitstreamsIn({ item, bundle: name }, viewerOf(caller), { offset: 0, limit: 1 })).total >
+      0
   require(caller, may, 'bundle')
-  return { ...bundleOf({ name: bundle, first: uuid }), place }
+  return bundle
+}
+
+/** The bundle that a bitstream is in, which is as open as the bitstream. */
+export async function bundleWith(repository: Repository, place: BundlePlace): Promise<Bundle> {
+  // The file may be deleted between the two look-ups.
+  return found(await repository.bundleOf(place), 'bundle')
+}
+
+/** The file that stands for an item: the primary one of its original files, or the first. */
+export async function mainFile(repository: Repository, item: string): Promise<Bitstream | undefined> {
+  const place = { item, bundle: 'ORIGINAL' }
+  const primary = (await repository.bundleOf(place))?.primary ?? null
+  return (primary && (await repository.bitstream(primary))) || repository.firstIn(place)
 }

@@ -30,6 +30,8 @@ const pathOfType: Readonly<Record<ResourceType, string>> = {
   site: '/core/sites/',
   eperson: '/eperson/epersons/',
   group: '/eperson/groups/',
+  item: '/core/items/',
+  bundle: '/core/bundles/',
   bitstream: '/core/bitstreams/',
 }
 /** Each is a look-up in the store. */

@@ -46,7 +46,7 @@ export function bitstreamRoutes(
   )
   app.get<Route>(`${url}/bundle`, async ({ caller, params }) => {
     const bitstream = await readableBitstream(repository, caller, params.uuid)
-    return bundleBody(await bundleWith(repository, caller, bitstream), core)
+    return bundleBody(await bundleWith(repository, bitstream), core)
   })
   app.get<Route>(`${url}/format`, async ({ caller, params }) => {
     const { mimeType } = await readableBitstream(repository, caller, params.uuid)
@@ -67,20 +67,25 @@ export function bitstreamRoutes(
     bundleBody(await readableBundle(repository, caller, params.uuid), core),
   )
   app.get<Route>(`${bundle}/bitstreams`, async ({ caller, params, query }) => {
-    const { uuid, place } = await readableBundle(repository, caller, params.uuid)
+    const { uuid, item, name } = await readableBundle(repository, caller, params.uuid)
     const page = readPage(query as Query)
-    const { rows, total } = await repository.bitstreamsIn(place, viewerOf(caller), windowOf(page))
+    const { rows, total } = await repository.bitstreamsIn(
+      { item, bundle: name },
+      viewerOf(caller),
+      windowOf(page),
+    )
     const bodies = rows.map(one => bitstreamBody(one, core))
     return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
   })
   app.get<Route>(`${bundle}/item`, async ({ caller, params }) => {
-    const { place } = await readableBundle(repository, caller, params.uuid)
-    return itemBody(await readableItem(shown, caller, place.item), core)
+    const { item } = await readableBundle(repository, caller, params.uuid)
+    return itemBody(await readableItem(shown, caller, item), core)
   })
-  // Carrel marks no file as primary.
   app.get<Route>(`${bundle}/primaryBitstream`, async ({ caller, params }, reply) => {
-    await readableBundle(repository, caller, params.uuid)
-    return reply.code(204).send()
+    const { primary } = await readableBundle(repository, caller, params.uuid)
+    const file = primary === null ? undefined : await repository.bitstream(primary)
+    if (!file || !mayRead(caller, file.readers)) return reply.code(204).send()
+    return bitstreamBody(file, core)
   })
 
   app.get(formats, async request =>

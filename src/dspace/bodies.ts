@@ -1,21 +1,14 @@
-import type { Bitstream, Item, Metadata } from '../model/items.ts'
+import type { Bitstream, Bundle, Item, Metadata } from '../model/items.ts'
 import { admits, type Readers, today } from '../model/readers.ts'
-import type { BundleStart } from '../storage/repository.ts'
-import { bundleUuid } from './bundle-uuid.ts'
 
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
 
 /** What the body of an item is made of, in a list and by itself. */
-export type ShownItem = Pick<Item, 'uuid' | 'identifier' | 'metadata' | 'modified'>
+export type ShownItem = Pick<
+  Item,
+  'uuid' | 'identifier' | 'metadata' | 'modified' | 'withdrawn' | 'discoverable'
+>
 export type ShownBitstream = Pick<Bitstream, 'uuid' | 'bundle' | 'name' | 'description' | 'size' | 'sha256'>
-
-/** Files of an item that belong together; at least one. */
-export interface Bundle {
-  readonly uuid: string
-  readonly name: string
-}
-
-export const bundleOf = ({ name, first }: BundleStart): Bundle => ({ uuid: bundleUuid(first), name })
 
 /** Addresses below an item; each has a route in `src/dspace/items.ts`, even where there is nothing to show. */
 const itemLinks = [
@@ -30,7 +23,8 @@ const itemLinks = [
   'version',
 ] as const
 
-export function itemBody({ uuid, identifier, metadata, modified }: ShownItem, core: string) {
+export function itemBody(item: ShownItem, core: string) {
+  const { uuid, identifier, metadata, modified, withdrawn, discoverable } = item
   const self = `${core}/items/${uuid}`
   return {
     id: uuid,
@@ -38,10 +32,10 @@ export function itemBody({ uuid, identifier, metadata, modified }: ShownItem, co
     name: metadata['dc.title']?.[0]?.value ?? null,
     handle: identifier,
     metadata: metadataBody(metadata),
-    // Carrel has no drafts, no withdrawn items, and no items that are hidden from lists.
-    inArchive: true,
-    discoverable: true,
-    withdrawn: false,
+    // Carrel has no drafts. In DSpace, an item that is withdrawn is in the archive no longer.
+    inArchive: !withdrawn,
+    discoverable,
+    withdrawn,
     lastModified: modified,
     entityType: metadata['dspace.entity.type']?.[0]?.value ?? null,
     type: 'item',
@@ -52,7 +46,10 @@ export function itemBody({ uuid, identifier, metadata, modified }: ShownItem, co
   }
 }
 
-export function bundleBody({ uuid, name }: Bundle, core: string) {
+/** The entity tag of an item (RFC 9110 §8.8.3). */
+export const itemTag = ({ revision }: Pick<Item, 'revision'>): string => `"r${revision}"`
+
+export function bundleBody({ uuid, name }: Pick<Bundle, 'uuid' | 'name'>, core: string) {
   const self = `${core}/bundles/${uuid}`
   return {
     id: uuid,

@@ -2,10 +2,11 @@ import type { Config } from '../config/config.ts'
 import { specialGroupNames } from '../config/special-groups.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { administratorGroup, type Eperson, passwordMethod } from '../model/accounts.ts'
-import { admits, today, type Viewer } from '../model/readers.ts'
+import type { Viewer } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
+import { itemFeatures } from './item-features.ts'
 
 /**
  * What somebody may do with an object, as DSpace's clients ask for it: a table with an entry for each feature. A client
@@ -19,7 +20,7 @@ export interface Feature {
 }
 
 /** Kinds of objects that a client can ask about. */
-export type ResourceType = 'site' | 'eperson' | 'group' | 'bitstream'
+export type ResourceType = 'site' | 'eperson' | 'group' | 'item' | 'bundle' | 'bitstream'
 
 /** An object that a client asks about. */
 export interface Resource {
@@ -47,7 +48,7 @@ export interface FeatureParts {
   readonly repository: Repository
 }
 
-export const features: readonly Feature[] = [
+const ownFeatures: readonly Feature[] = [
   {
     id: 'administratorOf',
     description: 'Is an administrator of the service.',
@@ -77,15 +78,6 @@ export const features: readonly Feature[] = [
       const group = await people.group(uuid)
       const isFixed = group?.name === administratorGroup || specialGroupNames(config).has(group?.name ?? '')
       return group !== undefined && !isFixed && people.canRemoveGroup(uuid)
-    },
-  },
-  {
-    id: 'canDownload',
-    description: 'May read the content of this file.',
-    resourcetypes: ['bitstream'],
-    may: async ({ viewer }, { uuid }, { repository }) => {
-      const bitstream = await repository.bitstream(uuid)
-      return bitstream !== undefined && admits(bitstream.readers, viewer, today())
     },
   },
   {
@@ -143,3 +135,25 @@ export const features: readonly Feature[] = [
 /** The same condition as for the addresses of registrations. */
 const sendsMail = ({ mail, loginMethods }: FeatureParts['config']): boolean =>
   mail !== null && loginMethods.includes(passwordMethod)
+
+/** Features of the same id are one, for all of their kinds of objects. */
+const merged = ([first, ...others]: readonly Feature[]): readonly Feature[] => {
+  if (!first) return []
+  const all = [first, ...others]
+  return [
+    {
+      id: first.id,
+      description: all.map(({ description }) => description).join(' '),
+      resourcetypes: all.flatMap(({ resourcetypes }) => resourcetypes),
+      may: (who, resource, parts) =>
+        all.find(({ resourcetypes }) => resourcetypes.includes(resource.type))?.may(who, resource, parts) ??
+        false,
+    },
+  ]
+}
+
+export const features: readonly Feature[] = [
+  ...Map.groupBy([...ownFeatures, ...itemFeatures], ({ id }) => id).values(),
+]
+  .flatMap(merged)
+  .toSorted((one, other) => (one.id < other.id ? -1 : 1))

@@ -8,6 +8,7 @@ import { requireAdministrator, requireEperson } from '../http/require-eperson.ts
 import { readUuid } from '../lib/uuids.ts'
 import type { Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
+import { openGroup, withOpenGroups } from '../model/open-groups.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { GroupSearch, People } from '../storage/people.ts'
 import { epersonBody, groupBody, groupParameter, searchText } from './epersons.ts'
@@ -37,6 +38,8 @@ export function groupRoutes(
   async function readable(caller: Caller, uuid: string): Promise<Group> {
     requireEperson(caller)
     const wanted = readUuid(uuid)
+    const open = wanted === undefined ? undefined : openGroup(wanted)
+    if (open) return open
     const group = wanted === undefined ? undefined : await people.group(wanted)
     if (group && (isAdministrator(caller) || isMember(caller, group.name))) return group
     // Only administrators learn whether there is such a group.
@@ -48,14 +51,16 @@ export function groupRoutes(
         )
   }
 
+  /** @param withOpen with those that are no groups here, for a client that looks for whom a policy could be for */
   async function page(
     request: FastifyRequest,
     self: string,
     text: string,
-    inside: GroupSearch['inside'] = null,
+    { inside = null, withOpen = false }: { inside?: GroupSearch['inside']; withOpen?: boolean } = {},
   ) {
     const asked = readPage(request.query as Query)
-    const { rows, total } = await people.findGroups({ text, inside }, windowOf(asked), clientOf(request))
+    const found = await people.findGroups({ text, inside }, windowOf(asked), clientOf(request))
+    const { rows, total } = withOpen ? withOpenGroups(text, windowOf(asked), found) : found
     const bodies = rows.map(one => groupBody(one, addresses))
     return halPart('groups', bodies, total, asked, self)
   }
@@ -67,14 +72,17 @@ export function groupRoutes(
   app.get(`${path}/search/byMetadata`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    return page(request, withParameters(`${all}/search/byMetadata`, query, ['query']), searchText(query))
+    const self = withParameters(`${all}/search/byMetadata`, query, ['query'])
+    return page(request, self, searchText(query), { withOpen: true })
   })
   // The page of a group offers these as subgroups.
   app.get(`${path}/search/isNotMemberOf`, async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
     const self = withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group'])
-    return page(request, self, searchText(query), { group: groupParameter(query), is: false })
+    return page(request, self, searchText(query), {
+      inside: { group: groupParameter(query), is: false },
+    })
   })
 
   app.get<Route>(url, async request =>
@@ -91,7 +99,7 @@ export function groupRoutes(
   })
   app.get<Route>(`${url}/subgroups`, async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    return page(request, `${addresses.group(uuid)}/subgroups`, '', { group: uuid, is: true })
+    return page(request, `${addresses.group(uuid)}/subgroups`, '', { inside: { group: uuid, is: true } })
   })
   // In DSpace, the community or collection that a group was made for.
   app.get<Route>(`${url}/object`, async (request, reply) => {

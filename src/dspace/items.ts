@@ -6,14 +6,14 @@ import type { Query } from '../http/parameters.ts'
 import { mayRead } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { Repository } from '../storage/repository.ts'
-import { readableItem } from './access.ts'
+import { mainFile, readableItem } from './access.ts'
 import {
   accessStatusBody,
   bitstreamBody,
   bundleBody,
-  bundleOf,
   identifiersBody,
   itemBody,
+  itemTag,
   type ShownItem,
 } from './bodies.ts'
 import { listPage } from './list.ts'
@@ -40,27 +40,28 @@ export function itemRoutes(app: FastifyInstance, { addresses, config, entities, 
   app.get('/core/items', async request =>
     listPage<ShownItem>(entities, { name: 'items', self: items, body: row => itemBody(row, core) }, request),
   )
-  app.get<Route>(url, async ({ caller, params }) =>
-    itemBody(await readableItem(shown, caller, params.uuid), core),
-  )
+  app.get<Route>(url, async ({ caller, params }, reply) => {
+    const item = await readableItem(shown, caller, params.uuid)
+    return reply.header('etag', itemTag(item)).send(itemBody(item, core))
+  })
 
   app.get<Route>(`${url}/bundles`, async ({ caller, params, query }) => {
     const { uuid } = await readableItem(shown, caller, params.uuid)
     const page = readPage(query as Query)
     const { rows, total } = await repository.bundles(uuid, windowOf(page))
-    const bodies = rows.map(one => bundleBody(bundleOf(one), core))
+    const bodies = rows.map(one => bundleBody(one, core))
     return halPart('bundles', bodies, total, page, `${items}/${uuid}/bundles`)
   })
   app.get<Route>(`${url}/thumbnail`, async ({ caller, params }, reply) => {
     const { uuid } = await readableItem(shown, caller, params.uuid)
-    const original = await repository.firstIn({ item: uuid, bundle: 'ORIGINAL' })
+    const original = await mainFile(repository, uuid)
     const picture = original && (await repository.thumbnailOf(original))
     if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
     return bitstreamBody(picture, core)
   })
   app.get<Route>(`${url}/accessStatus`, async ({ caller, params }) => {
     const { uuid } = await readableItem(shown, caller, params.uuid)
-    const original = await repository.firstIn({ item: uuid, bundle: 'ORIGINAL' })
+    const original = await mainFile(repository, uuid)
     return accessStatusBody(original?.readers, `${items}/${uuid}/accessStatus`)
   })
   app.get<Route>(`${url}/identifiers`, async ({ caller, params }) =>

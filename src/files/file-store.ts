@@ -19,6 +19,8 @@ export interface FileStore {
   keep(path: string): Promise<Content>
   /** The same for an open file, read from its start. The file stays open. */
   keepOpened(source: FileHandle): Promise<Content>
+  /** Stores what arrives in pieces. A piece must not be changed any more. Nothing stays of what breaks off. */
+  receive(pieces: AsyncIterable<Buffer>): Promise<Content>
   /**
    * Whether the content is here, with the right size. It then counts as new for an hour, so that a bitstream can refer to
    * it before a sweep takes it for an orphan.
@@ -100,6 +102,7 @@ export function createFileStore(folder: string): FileStore {
   return {
     holds,
     keepOpened,
+    receive: pieces => putNew(file => writeThrough(pieces, file)),
     keep: async path => {
       const source = await open(path)
       try {
@@ -144,6 +147,35 @@ export async function readThrough(
     size += chunk.length
     await take?.(chunk)
   }
+  return { sha256: sum.digest('hex'), size }
+}
+
+/** In bytes. Pieces off a network are small, and each write takes a turn of a thread. */
+const writtenAtOnce = 256 * 1024
+
+/** Hashes what arrives while it is being written. */
+async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Promise<Content> {
+  const sum = createHash('sha256')
+  let size = 0
+  let held: Buffer[] = []
+  let bytes = 0
+  async function write(): Promise<void> {
+    const [some, length] = [held, bytes]
+    held = []
+    bytes = 0
+    const writing = file.writev(some)
+    for (const one of some) sum.update(one)
+    const { bytesWritten } = await writing
+    // A disk that is nearly full takes a part.
+    if (bytesWritten < length) await file.writeFile(Buffer.concat(some).subarray(bytesWritten))
+  }
+  for await (const piece of pieces) {
+    held.push(piece)
+    bytes += piece.length
+    size += piece.length
+    if (bytes >= writtenAtOnce) await write()
+  }
+  if (bytes > 0) await write()
   return { sha256: sum.digest('hex'), size }
 }
 

@@ -31,7 +31,9 @@ export function refuseUnrouted(app: FastifyInstance, { api }: Addresses): (reque
     const found = [...routes.values()].filter(({ pattern }) => pattern.test(path))
     if (found.length === 0)
       throw new Problem('not-found', `There is nothing at ${pathOf(request.originalUrl)}; start at ${api}.`)
-    const allowed = new Set(found.flatMap(({ methods }) => [...methods]))
+    // `/policies/search/group` also looks like `/policies/:id/group`, of which it is none.
+    const exact = routes.get(path)
+    const allowed = new Set((exact ? [exact] : found).flatMap(({ methods }) => [...methods]))
     throw methodNotAllowed(
       request,
       common.filter(method => allowed.has(method)),

@@ -1,4 +1,7 @@
 import { accessTokenProblems } from './access-token-problems.ts'
+import { itemProblems } from './item-problems.ts'
+import { mailProblems } from './mail-problems.ts'
+import { signOnProblems } from './sign-on-problems.ts'
 
 /**
  * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
@@ -32,30 +35,11 @@ export const problems = {
     title: 'Acting on behalf of someone needs a reason',
     help: 'This service is configured to require the header X-On-Behalf-Of-Reason (free text) with every X-On-Behalf-Of.',
   },
-  'redirect-not-allowed': {
-    status: 400,
-    title: 'The address to return to is not allowed',
-    help: 'After single sign-on, a browser is sent only to origins in CARREL_ALLOWED_ORIGINS, or to the service itself. No login was started.',
-  },
-  'sign-on-not-begun': {
-    status: 400,
-    title: 'This login was not started here',
-    help: 'The message of the identity provider does not belong to a login that this browser started within the last 15 minutes, or that login is finished. Start again.',
-  },
-  'logout-not-understood': {
-    status: 400,
-    title: 'The logout message is not valid',
-    help: 'A logout message of an identity provider must be signed by the provider, recent, and addressed to this service. Nobody was logged out, and the provider could not be told. Open this service and log out there.',
-  },
+  ...signOnProblems,
   'login-failed': {
     status: 401,
     title: 'Login failed',
     help: 'The credentials or the token were not accepted. `WWW-Authenticate` lists the ways to log in.',
-  },
-  'sign-on-refused': {
-    status: 401,
-    title: 'Single sign-on failed',
-    help: 'The identity provider did not log you in, or its response is not valid. The log of the service says why.',
   },
   'authentication-required': {
     status: 401,
@@ -96,11 +80,6 @@ export const problems = {
     status: 403,
     title: 'Acting on behalf of this eperson is refused',
     help: 'Only administrators may act on behalf of others, and only if the service allows it (CARREL_LOGIN_ON_BEHALF_OF). Nobody may act as an administrator, log in as somebody else, or change somebody else’s password.',
-  },
-  'account-refused': {
-    status: 403,
-    title: 'There is no account for you here',
-    help: 'The identity provider knows you, but this service has no eperson for you and did not create one. The operator decides who may log in; the log of the service names the rule.',
   },
   'wrong-password': {
     status: 403,
@@ -167,16 +146,7 @@ export const problems = {
     title: 'This service does not answer for this host',
     help: 'The request was sent to a host that is neither that of CARREL_BASE_URL, nor localhost or another loopback address, nor in CARREL_ALLOWED_HOSTS. If it came through a reverse proxy, the proxy should pass on the Host of its clients (nginx: `proxy_set_header Host $host;`), or its own name for the service belongs in CARREL_ALLOWED_HOSTS.',
   },
-  'mail-token-refused': {
-    status: 400,
-    title: 'The link of the mail is not valid',
-    help: 'A link in a mail works once, for one hour, and only for what it was sent for. Ask for another one.',
-  },
-  'registration-refused': {
-    status: 403,
-    title: 'Nobody can register with this address',
-    help: 'The operator decides whether people may register, and with email addresses of which domains (CARREL_REGISTRATION, CARREL_REGISTRATION_DOMAINS).',
-  },
+  ...mailProblems,
   'patch-refused': {
     status: 422,
     title: 'The patch cannot be applied',
@@ -185,7 +155,7 @@ export const problems = {
   'change-refused': {
     status: 422,
     title: 'The change is refused',
-    help: 'The request is well-formed, but what it asks for can’t be, such as a second eperson with the same email address, a group that would be in itself, or a service without an administrator. The detail says why, and what to change first.',
+    help: 'The request is well-formed, but what it asks for can’t be, such as a second eperson with the same email address, a group that would be in itself, a service without an administrator, a value that Carrel can’t keep, or more than there may be. The detail says why, and what to change first.',
   },
   ...accessTokenProblems,
   'password-refused': {
@@ -208,11 +178,6 @@ export const problems = {
     title: 'The service failed',
     help: 'This is a fault of the service, not of the request. Tell its operator the member `id`, which is also in the log of the service.',
   },
-  'provider-unavailable': {
-    status: 502,
-    title: 'The identity provider does not answer',
-    help: 'The service could not reach the identity provider, or could not read its response. Try again later, or log in another way.',
-  },
   busy: {
     status: 503,
     title: 'The service is busy',
@@ -233,6 +198,7 @@ export const problems = {
     title: 'The store does not answer',
     help: 'The database cannot be reached, is full, or has lost a file. Try again after the number of seconds in Retry-After.',
   },
+  ...itemProblems,
 } as const satisfies Record<string, Entry>
 
 export type ProblemCode = keyof typeof problems

@@ -1,5 +1,5 @@
 import type { KnownItem } from '../model/items.ts'
-import { type Readers, readersText } from '../model/readers.ts'
+import { type Readers, readersText, readRules } from '../model/readers.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { FoundFile, FoundItem } from './item.ts'
 
@@ -18,8 +18,8 @@ export async function isUnchanged(
   if (known?.fingerprint !== item.fingerprint) return false
   if (item.readers !== null || read === null) return true
   const wanted = readersText(read)
-  if (readersText(known.readers) !== wanted) return false
+  if (readersText(readRules(known.readers)) !== wanted) return false
   const withOwn = new Set(item.files.filter(({ readers }) => readers !== null).map(keyOf))
   const bitstreams = await repository.bitstreamsOf(known.uuid)
-  return bitstreams.every(one => withOwn.has(keyOf(one)) || readersText(one.readers) === wanted)
+  return bitstreams.every(one => withOwn.has(keyOf(one)) || readersText(readRules(one.readers)) === wanted)
 }

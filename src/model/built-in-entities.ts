@@ -85,6 +85,8 @@ export const builtInEntities: readonly Entity[] = [
     readers: 'json',
     created: '!date-time',
     modified: '!date-time',
+    withdrawn: '!boolean',
+    discoverable: '!boolean',
   }),
   table(
     'bitstreams',

@@ -1,4 +1,4 @@
-import type { Readers } from './readers.ts'
+import type { Readers, Visibility } from './readers.ts'
 
 /** Items and their bitstreams (contract section 7). */
 
@@ -27,7 +27,7 @@ export interface NewItem {
   readonly fingerprint: string
 }
 
-/** Maximum bytes of `readersText`. An index over it identifies audiences, and PostgreSQL indexes at most 2,704 bytes. */
+/** Maximum bytes of `readersText` of the rules for an item, or for a file of it. */
 export const maxReadersBytes = 2_000
 
 /** Bundle and name together identify a bitstream within its item. */
@@ -49,7 +49,7 @@ export interface Content {
   readonly size: number
 }
 
-export interface Item extends Summary {
+export interface Item extends Summary, Visibility {
   readonly uuid: string
   readonly identifier: string
   readonly metadata: Metadata
@@ -58,6 +58,18 @@ export interface Item extends Summary {
   /** RFC 3339. */
   readonly created: string
   readonly modified: string
+  /** Grows with every change of the item, its bundles and its files. */
+  readonly revision: number
+}
+
+/** Files of an item that belong together. Within an item, its name identifies it. */
+export interface Bundle {
+  readonly uuid: string
+  /** uuid. */
+  readonly item: string
+  readonly name: string
+  /** The uuid of the file in it that stands for all; null: none does. */
+  readonly primary: string | null
 }
 
 export interface Bitstream extends Omit<NewBitstream, 'readers'> {

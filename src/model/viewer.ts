@@ -1,6 +1,6 @@
 import type { Session } from './accounts.ts'
 import { type Caller, isAdministrator } from './caller.ts'
-import { admits, type Readers, today, type Viewer } from './readers.ts'
+import { admits, admitsWriter, type Readers, today, type Viewer } from './readers.ts'
 
 /** A caller stays the same object until something about them changes, and so does their viewer. */
 const viewers = new WeakMap<Caller, Viewer>()
@@ -19,6 +19,10 @@ export function viewerOf(caller: Caller): Viewer {
 /** Whether these readers currently admit the caller. */
 export const mayRead = (caller: Caller, readers: Readers): boolean =>
   admits(readers, viewerOf(caller), today())
+
+/** Whether these readers of an item currently let the caller change it. */
+export const mayWrite = (caller: Caller, readers: Readers): boolean =>
+  admitsWriter(readers, viewerOf(caller), today())
 
 /** The viewer for somebody other than the caller. Their special groups are unknown. */
 export const viewerOfSession = (session: Session | undefined): Viewer =>

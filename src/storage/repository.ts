@@ -1,8 +1,10 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import type { ItemChange, ItemOutcome, PolicyNote } from '../model/item-changes.ts'
 import type {
   AccessChange,
   Bitstream,
+  Bundle,
   Content,
   Item,
   KnownItem,
@@ -19,11 +21,13 @@ export interface Repository {
   bitstream(uuid: string): Awaitable<Bitstream | undefined>
   /** All of an item, in the order in which `putItems` received them. An item may have very many: no request reads them. */
   bitstreamsOf(item: string): Awaitable<readonly Bitstream[]>
-  /** The bundles of an item, in the order of their first bitstreams. */
-  bundles(item: string, window: Window): Awaitable<Part<BundleStart>>
+  /** The bundles of an item, in their order. */
+  bundles(item: string, window: Window): Awaitable<Part<Bundle>>
+  bundle(uuid: string): Awaitable<Bundle | undefined>
+  bundleOf(place: BundlePlace): Awaitable<Bundle | undefined>
   /** The first bitstream of a bundle; undefined if it has none. */
   firstIn(bundle: BundlePlace): Awaitable<Bitstream | undefined>
-  /** The bitstreams of a bundle that the viewer sees, in their order. */
+  /** The bitstreams of a bundle that the viewer may read, in their order. */
   bitstreamsIn(bundle: BundlePlace, viewer: Viewer, window: Window): Awaitable<Part<Bitstream>>
   /** The thumbnail of a bitstream: the one in the bundle `THUMBNAIL` that is named after it. */
   thumbnailOf(bitstream: Pick<Bitstream, 'item' | 'name'>): Awaitable<Bitstream | undefined>
@@ -41,6 +45,12 @@ export interface Repository {
   putItems(items: readonly NewItem[], event: AuditEvent): Promise<readonly PutOutcome[]>
   /** @returns undefined if there is no such item or bitstream */
   setReaders(change: AccessChange, event: AuditEvent): Promise<'changed' | 'unchanged' | undefined>
+  /** What somebody changes over HTTP. @param event a template: `event`, `object` and `changes` are filled in */
+  change(change: ItemChange, event: AuditEvent): Promise<ItemOutcome>
+  /** What clients said of the rules of an item or a bitstream. */
+  policyNotes(object: string): Awaitable<readonly PolicyNote[]>
+  /** The bytes of all bitstreams together: a content counts for each that has it. */
+  bytes(): Awaitable<number>
   /** @returns whether there was such an item */
   deleteItem(identifier: string, event: AuditEvent): Promise<boolean>
 
@@ -58,11 +68,5 @@ export interface Repository {
 }
 
 export type BundlePlace = Pick<Bitstream, 'item' | 'bundle'>
-
-export interface BundleStart {
-  readonly name: string
-  /** The uuid of its first bitstream. */
-  readonly first: string
-}
 
 export type PutOutcome = 'added' | 'changed' | 'unchanged'

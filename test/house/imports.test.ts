@@ -56,6 +56,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'authn/ldap': ['config', 'http', 'storage', 'authn', 'authn/sso'],
   files: ['storage'],
   downloads: ['config', 'http', 'storage', 'files', 'authn'],
+  editing: ['config', 'http', 'storage', 'files', 'authn', 'dspace'],
   import: ['storage', 'storage/shared/sort-records.ts', 'threads'],
   ingest: ['storage', 'files', 'import'],
   doctor: [
@@ -111,6 +112,7 @@ test('nothing imports the wiring but the process', () => {
 
 /** Where each library may be imported: one file, so that it could be replaced, or the rooms that are made of it. */
 const libraries: Readonly<Record<string, string>> = {
+  '@fastify/busboy': 'src/http/multipart.ts',
   '@node-saml/node-saml': 'src/authn/sso/saml-library.ts',
   '@xmldom/xmldom': 'src/lib/xml.ts',
   '@zxcvbn-ts/language-common': 'src/authn/common-passwords.ts',
@@ -119,7 +121,8 @@ const libraries: Readonly<Record<string, string>> = {
   commander: 'src/cli/',
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
-  fastify: 'src/(app.ts|http/|authn/|query/|dspace/|downloads/|metrics/|cli/listen.ts|cli/worker.ts|mail/)',
+  fastify:
+    'src/(app.ts|http/|authn/|query/|dspace/|downloads/|editing/|mail/|metrics/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',

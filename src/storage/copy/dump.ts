@@ -118,7 +118,7 @@ export const tables = [
     name: 'item',
     key: ['uuid'],
     columns:
-      'uuid identifier title authors issued type metadata collections audience fingerprint created modified',
+      'uuid identifier title authors issued type metadata collections audience fingerprint created modified withdrawn discoverable revision',
     booleans: [],
   },
   {
@@ -127,4 +127,6 @@ export const tables = [
     columns: 'uuid item bundle name place description mime_type size sha256 audience created',
     booleans: [],
   },
+  { name: 'bundle', key: ['uuid'], columns: 'uuid item name place primary_bitstream', booleans: [] },
+  { name: 'policy', key: ['id'], columns: 'id object rule name description type', booleans: [] },
 ] as const

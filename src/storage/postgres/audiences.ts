@@ -1,6 +1,6 @@
 import type { Page, TableSource } from '../../model/entities.ts'
 import { readReaders, type Viewer } from '../../model/readers.ts'
-import { createAudiences } from '../shared/audiences.ts'
+import { createAudiences, type Seen } from '../shared/audiences.ts'
 import {
   counterColumn,
   isCollectingCheaper,
@@ -22,7 +22,7 @@ export interface PostgresAudiences {
   /** Reads new audiences, if there are any. @param lastId the id of the newest audience */
   refresh(lastId: number, db: Queries): Promise<void> | undefined
   /** The ids of the audiences that admit a viewer. */
-  admitting(viewer: Viewer): readonly number[]
+  admitting(viewer: Viewer, how?: Seen): readonly number[]
   /** The rows of a table that the viewer sees, and how to read them. */
   selectRows(source: TableSource, viewer: Viewer, page: Page): Promise<RowSelection>
   /** The same for a table inside a statement. */
@@ -70,18 +70,8 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
     return isCollectingCheaper(visible, total, end)
   }
 
-  const existingIds = async (db: Queries, texts: readonly string[]) =>
-    new Map(
-      (
-        await db.rows<{ id: number; readers: string }>(
-          'SELECT id, readers FROM carrel.audience WHERE readers = ANY($1)',
-          texts,
-        )
-      ).map(({ id, readers }) => [readers, id] as const),
-    )
-
   function select(source: TableSource, viewer: Viewer): RowSelection {
-    const rows: VisibleRows = visibleRows(source, viewer, audiences.admitting, hidden)
+    const rows: VisibleRows = visibleRows(source, viewer, one => audiences.admitting(one), hidden)
     const counter = counterColumn(source.table)
     if (rows.kind === 'audiences') return { ...rows, counter, collect: false }
     return rows.kind === 'all' && source.rows === 'audience' ? { kind: 'counted', counter } : rows
@@ -89,7 +79,7 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
 
   return {
     refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : readNew(db)),
-    admitting: viewer => audiences.admitting(viewer),
+    admitting: (viewer, how) => audiences.admitting(viewer, how),
     selectRows: async (source, viewer, page) => {
       const rows = select(source, viewer)
       if (rows.kind !== 'audiences') return rows
@@ -101,16 +91,39 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
       const missing = texts.filter(text => !existing.has(text))
       if (missing.length === 0) return existing
       return pool.transaction(async db => {
-        // The row lock allows one transaction at a time, so ids become visible in ascending order and no node skips one.
-        await db.run('UPDATE carrel.state SET audiences = audiences')
-        const before = await existingIds(db, texts)
-        for (const text of missing.filter(one => !before.has(one)).toSorted()) {
-          const sql = `WITH next AS (UPDATE carrel.state SET audiences = audiences + 1 RETURNING audiences)
-            INSERT INTO carrel.audience (id, readers) SELECT audiences, $1 FROM next`
-          await db.run(sql, text)
-        }
+        await addMissing(db, missing)
         return existingIds(db, texts)
       })
     },
   }
+}
+
+const existingIds = async (db: Queries, texts: readonly string[]) =>
+  new Map(
+    (
+      await db.rows<{ id: number; readers: string }>(
+        'SELECT id, readers FROM carrel.audience WHERE readers = ANY($1)',
+        texts,
+      )
+    ).map(({ id, readers }) => [readers, id] as const),
+  )
+
+/** Adds those audiences that are still missing. @param db in a transaction */
+async function addMissing(db: Queries, texts: readonly string[]): Promise<void> {
+  // The row lock allows one transaction at a time, so ids become visible in ascending order and no node skips one.
+  await db.run('UPDATE carrel.state SET audiences = audiences')
+  const before = await existingIds(db, texts)
+  for (const text of texts.filter(one => !before.has(one)).toSorted()) {
+    const sql = `WITH next AS (UPDATE carrel.state SET audiences = audiences + 1 RETURNING audiences)
+      INSERT INTO carrel.audience (id, readers) SELECT audiences, $1 FROM next`
+    await db.run(sql, text)
+  }
+}
+
+/** The id of the audience with this canonical text, which is added if it is missing. @param db in a transaction */
+export async function audienceIn(db: Queries, text: string): Promise<number> {
+  const known = (await existingIds(db, [text])).get(text)
+  if (known !== undefined) return known
+  await addMissing(db, [text])
+  return audienceIn(db, text)
 }

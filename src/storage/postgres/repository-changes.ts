@@ -1,22 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import type { ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { AccessChange, NewItem } from '../../model/items.ts'
 import type { PutOutcome } from '../repository.ts'
+import { deleteNamed, itemChange, putBundles } from '../shared/item-changes.ts'
 import {
-  accessObject,
   type BitstreamChanges,
   type BitstreamValues,
   bitstreamChanges,
+  bundleNames,
   changingColumns,
   changingValues,
-  checkedReaders,
   defaultReaders,
   givenReaders,
   itemValueColumns,
   itemValues,
   wantedBitstreams,
 } from '../shared/item-rows.ts'
-import type { PostgresAudiences } from './audiences.ts'
+import type { Change, Step } from '../shared/item-statements.ts'
+import { setReaders as setReadersOf, showAgain } from '../shared/reader-changes.ts'
+import { audienceIn, type PostgresAudiences } from './audiences.ts'
 import type { Connection, Pool, Queries, Value } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 
@@ -58,66 +61,43 @@ const numbersIn = (numbers: ReadonlyMap<string, number>) => (text: string) => {
 }
 
 /** @returns undefined if there is no such item or bitstream */
-export async function setReaders(
-  pool: Pool,
-  audiences: PostgresAudiences,
-  change: AccessChange,
-  event: AuditEvent,
-): Promise<'changed' | 'unchanged' | undefined> {
-  const { identifier, file, readers } = change
-  const text = checkedReaders(identifier, readers)
-  const audience = numbersIn(await audiences.numbersOf([text]))(text)
-  return pool.transaction(async db => {
-    const item = await lockItem(db, identifier)
-    if (!item) return undefined
-    const bitstreams = file
-      ? await db.rows<ExistingRow>(
-          'SELECT uuid, audience FROM carrel.bitstream WHERE item = $1 AND bundle = $2 AND name = $3',
-          item.uuid,
-          file.bundle,
-          file.name,
-        )
-      : await db.rows<ExistingRow>(
-          'SELECT uuid, audience FROM carrel.bitstream WHERE item = $1 AND audience = $2',
-          item.uuid,
-          item.audience,
-        )
-    if (file && bitstreams.length === 0) return undefined
-    if ((bitstreams[0] ?? item).audience === audience) return 'unchanged'
-    await db.run(
-      'UPDATE carrel.bitstream SET audience = $1 WHERE uuid = ANY($2)',
-      audience,
-      bitstreams.map(({ uuid }) => uuid),
-    )
-    const ofItem = file ? item.audience : audience
-    await db.run(
-      'UPDATE carrel.item SET audience = $1, modified = $2 WHERE uuid = $3',
-      ofItem,
-      now(),
-      item.uuid,
-    )
-    await recordEvent(db, { ...event, event: 'item.access', object: accessObject(change) })
-    return 'changed'
-  })
-}
+export const setReaders = (pool: Pool, change: AccessChange, event: AuditEvent) =>
+  pool.transaction(db => perform(db, setReadersOf(change, event)))
 
 /** @returns whether there was such an item */
 export const deleteItem = (pool: Pool, identifier: string, event: AuditEvent): Promise<boolean> =>
-  pool.transaction(async db => {
-    const existing = await lockItem(db, identifier)
-    if (!existing) return false
-    await db.run('DELETE FROM carrel.bitstream WHERE item = $1', existing.uuid)
-    await db.run('DELETE FROM carrel.item WHERE uuid = $1', existing.uuid)
-    await recordEvent(db, { ...event, object: identifier })
-    return true
-  })
+  pool.transaction(db => perform(db, deleteNamed(identifier, event)))
 
-type ExistingRow = { uuid: string; audience: number }
+export const changeItem = (pool: Pool, change: ItemChange, event: AuditEvent): Promise<ItemOutcome> =>
+  pool.transaction(db => perform(db, itemChange(change, event)))
+
+/** Runs a change, in the transaction of the caller. */
+async function perform<T>(db: Connection, change: Change<T>): Promise<T> {
+  let step = change.next()
+  while (!step.done) step = change.next(await resultOf(db, step.value))
+  return step.value
+}
+
+function resultOf(db: Connection, step: Step): Promise<unknown> {
+  switch (step.kind) {
+    case 'rows':
+      return db.rows(step.sql, ...step.values)
+    case 'run':
+      return db.run(step.sql, ...step.values)
+    case 'audience':
+      return audienceIn(db, step.readers)
+    case 'event':
+      return recordEvent(db, step.event)
+  }
+}
+
+type ExistingRow = { uuid: string; audience: number; readers: string }
 
 const lockItem = async (db: Queries, identifier: string) =>
   (
     await db.rows<ExistingRow>(
-      'SELECT uuid, audience FROM carrel.item WHERE identifier = $1 FOR UPDATE',
+      `SELECT uuid, audience, (SELECT readers FROM carrel.audience WHERE id = item.audience) AS readers
+       FROM carrel.item WHERE identifier = $1 FOR UPDATE`,
       identifier,
     )
   )[0]
@@ -139,7 +119,8 @@ async function putItem(
   const values = itemValues(item)
   const added = await db.rows<ExistingRow>(
     `INSERT INTO carrel.item (${itemValueColumns}, audience, modified, uuid, identifier, fingerprint, created)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $8) ON CONFLICT (identifier) DO NOTHING RETURNING uuid, audience`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $8) ON CONFLICT (identifier) DO NOTHING
+     RETURNING uuid, audience, '' AS readers`,
     ...values,
     given ?? fallback,
     now(),
@@ -160,7 +141,9 @@ async function putItem(
       )
   const changes = bitstreamChanges(before, wantedBitstreams(item, givenBitstreams, audience, before))
   await changeBitstreams(db, uuid, changes)
-  const outcome = added[0] ? 'added' : await changeItem(db, uuid, item, [...values, audience], changes)
+  await perform(db, putBundles(uuid, bundleNames(item.bitstreams), added[0] !== undefined))
+  const outcome = added[0] ? 'added' : await updateItem(db, uuid, item, [...values, audience], changes)
+  if (!added[0]) await perform(db, showAgain(uuid, existing.readers))
   if (outcome !== 'unchanged')
     await recordEvent(db, {
       ...event,
@@ -170,7 +153,7 @@ async function putItem(
   return outcome
 }
 
-async function changeItem(
+async function updateItem(
   db: Queries,
   uuid: string,
   { fingerprint }: NewItem,
@@ -178,7 +161,7 @@ async function changeItem(
   changes: BitstreamChanges,
 ): Promise<PutOutcome> {
   const changed = await db.run(
-    `UPDATE carrel.item SET (${itemValueColumns}, audience, modified) = ($1, $2, $3, $4, $5, $6, $7, $8)
+    `UPDATE carrel.item SET (${itemValueColumns}, audience, modified, revision) = ($1, $2, $3, $4, $5, $6, $7, $8, revision + 1)
      WHERE uuid = $9 AND ($10 OR (${itemValueColumns}, audience) IS DISTINCT FROM ($1, $2, $3, $4, $5, $6, $7))`,
     ...values,
     now(),

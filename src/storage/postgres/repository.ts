@@ -1,7 +1,10 @@
-import type { BundleStart, Repository } from '../repository.ts'
+import type { PolicyNote } from '../../model/item-changes.ts'
+import type { Repository } from '../repository.ts'
 import {
   type BitstreamRow,
+  type BundleRow,
   bitstreamColumns,
+  bundleColumns,
   holderExpression,
   type ItemRow,
   itemColumns,
@@ -10,13 +13,14 @@ import {
   type ListedRow,
   maxHolders,
   toBitstream,
+  toBundle,
   toItem,
   toKnownItems,
   toListedItem,
 } from '../shared/item-rows.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import type { Pool } from './driver.ts'
-import { deleteItem, putItems, setReaders } from './repository-changes.ts'
+import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { isStorable } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
 
@@ -24,12 +28,7 @@ import type { SessionLookup } from './session-lookup.ts'
 const selectItem = `SELECT ${itemColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience`
 const selectBitstream = `SELECT ${bitstreamColumns} FROM carrel.bitstream JOIN carrel.audience ON id = bitstream.audience`
 
-/** The bundles of the item $1, each found by one look into the index, however many bitstreams are in it. */
-const bundleNames = `WITH RECURSIVE found(bundle) AS (
-  SELECT min(bundle) FROM carrel.bitstream WHERE item = $1
-  UNION ALL
-  SELECT (SELECT min(b.bundle) FROM carrel.bitstream b WHERE b.item = $1 AND b.bundle > found.bundle) FROM found
-  WHERE found.bundle IS NOT NULL)`
+const selectBundle = `SELECT ${bundleColumns} FROM carrel.bundle`
 
 /** Items and bitstreams in PostgreSQL. */
 export function postgresRepository(
@@ -54,21 +53,23 @@ export function postgresRepository(
       return (await pool.rows<BitstreamRow>(sql, item)).map(toBitstream)
     },
     bundles: async (item, { offset, limit }) => {
-      const rows = pool.rows<BundleStart & Record<string, unknown>>(
-        `${bundleNames} SELECT bundle AS name, (SELECT b.uuid FROM carrel.bitstream b
-             WHERE b.item = $1 AND b.bundle = found.bundle ORDER BY b.place LIMIT 1) AS first
-           FROM found WHERE bundle IS NOT NULL
-           ORDER BY (SELECT min(b.place) FROM carrel.bitstream b WHERE b.item = $1 AND b.bundle = found.bundle)
-           LIMIT $2 OFFSET $3`,
-        item,
-        limit,
-        offset,
-      )
+      const sql = `${selectBundle} WHERE item = $1 ORDER BY place, name LIMIT $2 OFFSET $3`
+      const rows = pool.rows<BundleRow>(sql, item, limit, offset)
       const total = pool.rows<{ count: number }>(
-        `${bundleNames} SELECT count(*) AS count FROM found WHERE bundle IS NOT NULL`,
+        'SELECT count(*) AS count FROM carrel.bundle WHERE item = $1',
         item,
       )
-      return { rows: await rows, total: (await total)[0]?.count ?? 0 }
+      return { rows: (await rows).map(toBundle), total: (await total)[0]?.count ?? 0 }
+    },
+    bundle: async uuid => {
+      if (!isStorable(uuid)) return undefined
+      const [row] = await pool.rows<BundleRow>(`${selectBundle} WHERE uuid = $1`, uuid)
+      return row && toBundle(row)
+    },
+    bundleOf: async ({ item, bundle }) => {
+      const sql = `${selectBundle} WHERE item = $1 AND name = $2`
+      const [row] = await pool.rows<BundleRow>(sql, item, bundle)
+      return row && toBundle(row)
     },
     firstIn: async ({ item, bundle }) => {
       const sql = `${selectBitstream} WHERE item = $1 AND bundle = $2 ORDER BY place LIMIT 1`
@@ -78,7 +79,7 @@ export function postgresRepository(
     bitstreamsIn: async ({ item, bundle }, viewer, { offset, limit }) => {
       // Brings the list of audiences up to date.
       await lookup.ask()
-      const seen = viewer.kind === 'administrator' ? null : audiences.admitting(viewer)
+      const seen = viewer.kind === 'administrator' ? null : audiences.admitting(viewer, 'by address')
       // No index matches the expression, so the bitstreams are read in the order of the bundle.
       const where =
         'WHERE item = $1 AND bundle = $2 AND ($3::integer[] IS NULL OR audience + 0 = ANY($3::integer[]))'
@@ -137,9 +138,20 @@ export function postgresRepository(
     putItems: (items, event) => putItems(pool, audiences, items, event),
     setReaders: async (change, event) =>
       [change.identifier, change.file?.bundle ?? '', change.file?.name ?? ''].every(isStorable)
-        ? setReaders(pool, audiences, change, event)
+        ? setReaders(pool, change, event)
         : undefined,
-    deleteItem: (identifier, event) => deleteItem(pool, identifier, event),
+    deleteItem: async (identifier, event) =>
+      isStorable(identifier) && (await deleteItem(pool, identifier, event)),
+    change: (change, event) => changeItem(pool, change, event),
+    policyNotes: object =>
+      pool.rows<PolicyNote & Record<string, unknown>>(
+        'SELECT id, rule, name, description, type FROM carrel.policy WHERE object = $1 ORDER BY id',
+        object,
+      ),
+    bytes: async () => {
+      const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM carrel.audience'
+      return (await pool.rows<{ bytes: number }>(sql))[0]?.bytes ?? 0
+    },
 
     copiedFrom: async () => {
       const sql = "SELECT object FROM carrel.event WHERE event = 'store.copy' ORDER BY id DESC LIMIT 1"

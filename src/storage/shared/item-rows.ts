@@ -1,6 +1,7 @@
 import {
   type AccessChange,
   type Bitstream,
+  type Bundle,
   type Item,
   type KnownItem,
   type ListedItem,
@@ -24,10 +25,13 @@ export type ItemRow = {
   readers: string
   created: string
   modified: string
+  withdrawn: number
+  discoverable: number
+  revision: number
 }
 
 export const itemColumns =
-  'uuid, identifier, title, authors, issued, type, metadata, collections, readers, created, modified'
+  'uuid, identifier, title, authors, issued, type, metadata, collections, readers, created, modified, withdrawn, discoverable, revision'
 
 export const toItem = (row: ItemRow): Item => ({
   ...row,
@@ -35,7 +39,15 @@ export const toItem = (row: ItemRow): Item => ({
   metadata: JSON.parse(row.metadata) as Metadata,
   collections: JSON.parse(row.collections) as string[],
   readers: readReaders(row.readers),
+  withdrawn: row.withdrawn === 1,
+  discoverable: row.discoverable === 1,
 })
+
+export type BundleRow = { uuid: string; item: string; name: string; primary_bitstream: string | null }
+
+export const bundleColumns = 'uuid, item, name, primary_bitstream'
+
+export const toBundle = ({ primary_bitstream: primary, ...row }: BundleRow): Bundle => ({ ...row, primary })
 
 export type BitstreamRow = {
   uuid: string
@@ -66,7 +78,10 @@ export const maxHolders = 3
 /** The columns of an item besides its uuid, audience and times, in the order of `itemValues`. */
 export const itemValueColumns = 'title, authors, issued, type, metadata, collections'
 
-export function itemValues({ metadata, collections }: NewItem): readonly (string | null)[] {
+export function itemValues({
+  metadata,
+  collections,
+}: Pick<NewItem, 'metadata' | 'collections'>): readonly (string | null)[] {
   const { title, authors, issued, type } = summaryOf(metadata)
   const plain = Object.fromEntries(
     Object.entries(metadata).map(([key, values]) => [
@@ -188,5 +203,10 @@ export type ListedRow = {
 export const toListedItem = (row: ListedRow): ListedItem => ({ ...row, readers: readReaders(row.readers) })
 
 /** The `object` of the event for a change of readers. */
-export const accessObject = ({ identifier, file }: AccessChange): string =>
+export const accessObject = ({ identifier, file }: Pick<AccessChange, 'identifier' | 'file'>): string =>
   file ? `${identifier}, ${file.bundle}/${file.name}` : identifier
+
+/** The bundles of files, in the order of their first ones. */
+export const bundleNames = (bitstreams: readonly Pick<BitstreamValues, 'bundle'>[]): readonly string[] => [
+  ...new Set(bitstreams.map(({ bundle }) => bundle)),
+]

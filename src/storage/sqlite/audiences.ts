@@ -1,5 +1,5 @@
 import { readReaders, type Viewer } from '../../model/readers.ts'
-import { createAudiences } from '../shared/audiences.ts'
+import { createAudiences, type Seen } from '../shared/audiences.ts'
 import type { Database } from './driver.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 
@@ -7,10 +7,10 @@ import type { SharedSnapshot } from './shared-snapshot.ts'
 export function sqliteAudiences(
   db: Database,
   snapshot: SharedSnapshot,
-): (viewer: Viewer) => readonly number[] {
+): (viewer: Viewer, how?: Seen) => readonly number[] {
   const audiences = createAudiences()
   let checkedState = -1
-  return viewer => {
+  return (viewer, how) => {
     const state = snapshot.enter()
     if (state !== checkedState)
       for (const { id, readers } of db.all<{ id: number; readers: string }>(
@@ -19,6 +19,6 @@ export function sqliteAudiences(
       ))
         audiences.add(id, readReaders(readers))
     checkedState = state
-    return audiences.admitting(viewer)
+    return audiences.admitting(viewer, how)
   }
 }

@@ -38,7 +38,7 @@ import {
   setMember,
   setSubgroup,
 } from './people-changes.ts'
-import { deleteItem, putItems, setReaders } from './repository-changes.ts'
+import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
 
@@ -85,6 +85,7 @@ export const changes = {
   putItems,
   setReaders,
   deleteItem,
+  changeItem,
   raiseMark,
   refreshSession,
   endSession,

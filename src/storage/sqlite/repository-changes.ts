@@ -1,21 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import type { ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { AccessChange, NewItem } from '../../model/items.ts'
 import type { PutOutcome } from '../repository.ts'
+import { deleteNamed, itemChange, putBundles } from '../shared/item-changes.ts'
 import {
-  accessObject,
   type BitstreamChanges,
   type BitstreamValues,
   bitstreamChanges,
+  bundleNames,
   changingColumns,
   changingValues,
-  checkedReaders,
   defaultReaders,
   givenReaders,
   itemValueColumns,
   itemValues,
   wantedBitstreams,
 } from '../shared/item-rows.ts'
+import { type Change, forSqlite, type Step } from '../shared/item-statements.ts'
+import { setReaders as setReadersOf, showAgain } from '../shared/reader-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 
@@ -23,51 +26,47 @@ import { now, recordEvent } from './events.ts'
 export const putItems = (db: Database, items: readonly NewItem[], event: AuditEvent): PutOutcome[] =>
   items.map(item => putItem(db, item, event))
 
-export function deleteItem(db: Database, identifier: string, event: AuditEvent): boolean {
-  const existing = find(db, identifier)
-  if (!existing) return false
-  db.run('DELETE FROM bitstream WHERE item = ?', existing.uuid)
-  db.run('DELETE FROM item WHERE uuid = ?', existing.uuid)
-  recordEvent(db, { ...event, object: identifier })
-  return true
-}
+export const deleteItem = (db: Database, identifier: string, event: AuditEvent): boolean =>
+  perform(db, deleteNamed(identifier, event))
 
 /** @returns undefined if there is no such item or bitstream */
-export function setReaders(
+export const setReaders = (
   db: Database,
   change: AccessChange,
   event: AuditEvent,
-): 'changed' | 'unchanged' | undefined {
-  const { identifier, file, readers } = change
-  const item = find(db, identifier)
-  if (!item) return undefined
-  const bitstreams = file
-    ? db.all<ExistingRow>(
-        'SELECT uuid, audience FROM bitstream WHERE item = ? AND bundle = ? AND name = ?',
-        item.uuid,
-        file.bundle,
-        file.name,
-      )
-    : db.all<ExistingRow>(
-        'SELECT uuid, audience FROM bitstream WHERE item = ? AND audience = ?',
-        item.uuid,
-        item.audience,
-      )
-  if (file && bitstreams.length === 0) return undefined
-  const audience = audienceOf(db, checkedReaders(identifier, readers))
-  if ((bitstreams[0] ?? item).audience === audience) return 'unchanged'
-  for (const { uuid } of bitstreams)
-    db.run('UPDATE bitstream SET audience = ? WHERE uuid = ?', audience, uuid)
-  const ofItem = file ? item.audience : audience
-  db.run('UPDATE item SET audience = ?, modified = ? WHERE uuid = ?', ofItem, now(), item.uuid)
-  recordEvent(db, { ...event, event: 'item.access', object: accessObject(change) })
-  return 'changed'
+): 'changed' | 'unchanged' | undefined => perform(db, setReadersOf(change, event))
+
+export const changeItem = (db: Database, change: ItemChange, event: AuditEvent): ItemOutcome =>
+  perform(db, itemChange(change, event))
+
+/** Runs a change, in the transaction of the caller. */
+function perform<T>(db: Database, change: Change<T>): T {
+  let step = change.next()
+  while (!step.done) step = change.next(resultOf(db, step.value))
+  return step.value
 }
 
-type ExistingRow = { uuid: string; audience: number }
+function resultOf(db: Database, step: Step): unknown {
+  switch (step.kind) {
+    case 'rows':
+      return db.all(forSqlite(step.sql), ...step.values)
+    case 'run':
+      return db.run(forSqlite(step.sql), ...step.values)
+    case 'audience':
+      return audienceOf(db, step.readers)
+    case 'event':
+      return recordEvent(db, step.event)
+  }
+}
+
+type ExistingRow = { uuid: string; audience: number; readers: string }
 
 const find = (db: Database, identifier: string) =>
-  db.get<ExistingRow>('SELECT uuid, audience FROM item WHERE identifier = ?', identifier)
+  db.get<ExistingRow>(
+    `SELECT uuid, audience, (SELECT readers FROM audience WHERE id = item.audience) AS readers
+     FROM item WHERE identifier = ?`,
+    identifier,
+  )
 
 function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
   const texts = givenReaders(item)
@@ -97,7 +96,9 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
     : []
   const changes = bitstreamChanges(before, wantedBitstreams(item, given.bitstreams, audience, before))
   changeBitstreams(db, uuid, changes)
-  const outcome = existing ? changeItem(db, uuid, { item, values, audience, changes }) : 'added'
+  perform(db, putBundles(uuid, bundleNames(item.bitstreams), !existing))
+  const outcome = existing ? updateItem(db, uuid, { item, values, audience, changes }) : 'added'
+  if (existing) perform(db, showAgain(uuid, existing.readers))
   if (outcome !== 'unchanged')
     recordEvent(db, {
       ...event,
@@ -107,16 +108,16 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
   return outcome
 }
 
-interface Change {
+interface Update {
   readonly item: NewItem
   readonly values: readonly (string | null)[]
   readonly audience: number
   readonly changes: BitstreamChanges
 }
 
-function changeItem(db: Database, uuid: string, { item, values, audience, changes }: Change): PutOutcome {
+function updateItem(db: Database, uuid: string, { item, values, audience, changes }: Update): PutOutcome {
   const changed = db.run(
-    `UPDATE item SET (${itemValueColumns}, audience, modified) = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    `UPDATE item SET (${itemValueColumns}, audience, modified, revision) = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, revision + 1)
      WHERE uuid = ?9 AND (?10 OR (${itemValueColumns}, audience) IS NOT (?1, ?2, ?3, ?4, ?5, ?6, ?7))`,
     ...values,
     audience,

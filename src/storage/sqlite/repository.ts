@@ -1,8 +1,12 @@
+import type { PolicyNote } from '../../model/item-changes.ts'
 import type { Viewer } from '../../model/readers.ts'
-import type { BundleStart, Repository } from '../repository.ts'
+import type { Repository } from '../repository.ts'
+import type { Seen } from '../shared/audiences.ts'
 import {
   type BitstreamRow,
+  type BundleRow,
   bitstreamColumns,
+  bundleColumns,
   holderExpression,
   type ItemRow,
   itemColumns,
@@ -11,6 +15,7 @@ import {
   type ListedRow,
   maxHolders,
   toBitstream,
+  toBundle,
   toItem,
   toKnownItems,
   toListedItem,
@@ -22,15 +27,8 @@ interface Parts {
   readonly db: Database
   readonly write: Write
   /** @returns the audiences that admit a viewer */
-  readonly audiencesOf: (viewer: Viewer) => readonly number[]
+  readonly audiencesOf: (viewer: Viewer, how: Seen) => readonly number[]
 }
-
-/** The bundles of the item ?1, each found by one look into the index, however many bitstreams are in it. */
-const bundleNames = `WITH RECURSIVE found(bundle) AS (
-  SELECT min(bundle) FROM bitstream WHERE item = ?1
-  UNION ALL
-  SELECT (SELECT min(bundle) FROM bitstream WHERE item = ?1 AND bundle > found.bundle) FROM found
-  WHERE found.bundle IS NOT NULL)`
 
 /**
  * Items and bitstreams in the embedded store: reads are synchronous on the caller's thread, writes go through the single
@@ -54,22 +52,25 @@ export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository 
       )
       .map(row => toBitstream({ ...row })),
   bundles: (item, { offset, limit }) => ({
-    rows: db.all<BundleStart & Record<string, unknown>>(
-      `${bundleNames} SELECT bundle AS name, (SELECT uuid FROM bitstream
-           WHERE item = ?1 AND bitstream.bundle = found.bundle ORDER BY place LIMIT 1) AS first
-         FROM found WHERE bundle IS NOT NULL
-         ORDER BY (SELECT min(place) FROM bitstream WHERE item = ?1 AND bitstream.bundle = found.bundle)
-         LIMIT ?2 OFFSET ?3`,
-      item,
-      limit,
-      offset,
-    ),
-    total:
-      db.get<{ count: number }>(
-        `${bundleNames} SELECT count(*) AS count FROM found WHERE bundle IS NOT NULL`,
+    rows: db
+      .all<BundleRow>(
+        `SELECT ${bundleColumns} FROM bundle WHERE item = ? ORDER BY place, name LIMIT ? OFFSET ?`,
         item,
-      )?.count ?? 0,
+        limit,
+        offset,
+      )
+      .map(row => toBundle({ ...row })),
+    total: db.get<{ count: number }>('SELECT count(*) AS count FROM bundle WHERE item = ?', item)?.count ?? 0,
   }),
+  bundle: uuid => {
+    const row = db.get<BundleRow>(`SELECT ${bundleColumns} FROM bundle WHERE uuid = ?`, uuid)
+    return row && toBundle({ ...row })
+  },
+  bundleOf: ({ item, bundle }) => {
+    const sql = `SELECT ${bundleColumns} FROM bundle WHERE item = ? AND name = ?`
+    const row = db.get<BundleRow>(sql, item, bundle)
+    return row && toBundle({ ...row })
+  },
   firstIn: ({ item, bundle }) => {
     const sql = `SELECT ${bitstreamColumns} FROM bitstreams WHERE item = ? AND bundle = ? ORDER BY place LIMIT 1`
     const row = db.get<BitstreamRow>(sql, item, bundle)
@@ -80,7 +81,10 @@ export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository 
     const [seen, values] =
       viewer.kind === 'administrator'
         ? ['', []]
-        : ['AND +audience IN (SELECT value FROM json_each(?))', [JSON.stringify(audiencesOf(viewer))]]
+        : [
+            'AND +audience IN (SELECT value FROM json_each(?))',
+            [JSON.stringify(audiencesOf(viewer, 'by address'))],
+          ]
     const where = `WHERE item = ? AND bundle = ? ${seen}`
     const rows = db.all<BitstreamRow>(
       `SELECT ${bitstreamColumns} FROM bitstreams ${where} ORDER BY place LIMIT ? OFFSET ?`,
@@ -133,6 +137,15 @@ export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository 
   putItems: (items, event) => write('putItems', items, event),
   setReaders: (change, event) => write('setReaders', change, event),
   deleteItem: (identifier, event) => write('deleteItem', identifier, event),
+  change: (change, event) => write('changeItem', change, event),
+  policyNotes: object =>
+    db
+      .all<PolicyNote & Record<string, unknown>>(
+        'SELECT id, rule, name, description, type FROM policy WHERE object = ? ORDER BY id',
+        object,
+      )
+      .map(row => ({ ...row })),
+  bytes: () => db.get<{ bytes: number }>('SELECT sum(bytes) AS bytes FROM audience')?.bytes ?? 0,
 
   // `carrel copy` copies to PostgreSQL only.
   copiedFrom: () => null,

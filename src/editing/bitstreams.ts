@@ -1,0 +1,90 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eventOf } from '../authn/audit.ts'
+import { bitstreamBody } from '../dspace/bodies.ts'
+import { formatOfId } from '../dspace/formats.ts'
+import { patchBody } from '../http/patch-body.ts'
+import { Problem } from '../http/problems.ts'
+import { type Operation, PatchFault } from '../lib/json-patch.ts'
+import { readUuid } from '../lib/uuids.ts'
+import type { EditBitstream } from '../model/item-changes.ts'
+import { bodyLimit, patchBounds, readAddress, takeUriLists } from './bodies.ts'
+import { describedBy, metadataOf } from './file-metadata.ts'
+import { refusingPatchFaults } from './item-values.ts'
+import type { EditingParts } from './items.ts'
+import { patchMetadata } from './metadata-patch.ts'
+import { refuseOutcome } from './outcomes.ts'
+import { writableBitstream, writeHooks } from './rights.ts'
+
+type Route = { Params: { uuid: string } }
+
+/** Changes of files: name, description, format, and their end, one by one or many at once. */
+export function editBitstreamRoutes(app: FastifyInstance, { addresses, repository }: EditingParts): void {
+  takeUriLists(app)
+  const core = `${addresses.api}/core`
+  const url = '/core/bitstreams/:uuid'
+  const options = { preParsing: [...writeHooks], bodyLimit }
+
+  async function edit(request: FastifyRequest<Route>, change: EditBitstream) {
+    const event = eventOf(request.caller, request, { event: 'bitstream.change', outcome: 'success' })
+    refuseOutcome(await repository.change(change, event), 'file')
+    const bitstream = await repository.bitstream(change.bitstream)
+    if (!bitstream) throw new Problem('not-found', 'The file was deleted meanwhile.')
+    return bitstreamBody(bitstream, core)
+  }
+
+  app.patch<Route>(url, options, async request => {
+    const file = await writableBitstream(repository, request.caller, request.params.uuid)
+    const operations = patchBody(request, patchBounds)
+    const described = refusingPatchFaults(() => {
+      const other = operations.find(({ path }) => path[0] !== 'metadata')
+      if (other) throw new PatchFault('content', other.index, 'the path must be below /metadata.')
+      return describedBy(patchMetadata(metadataOf(file), operations))
+    })
+    const changed = {
+      ...(described.name === file.name ? {} : { name: described.name }),
+      ...(described.description === file.description ? {} : { description: described.description }),
+    }
+    return edit(request, { kind: 'edit-bitstream', bitstream: file.uuid, ...changed })
+  })
+
+  app.put<Route>(`${url}/format`, options, async request => {
+    const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
+    const id = readAddress(request, '/core/bitstreamformats/')
+    const format = formatOfId(decoded(id), core)
+    if (!format) throw new Problem('change-refused', 'There is no format with this address.')
+    return edit(request, { kind: 'edit-bitstream', bitstream: uuid, mimeType: format.mimetype })
+  })
+
+  async function remove(request: FastifyRequest, bitstreams: readonly string[]) {
+    const event = eventOf(request.caller, request, { event: 'bitstream.delete', outcome: 'success' })
+    refuseOutcome(await repository.change({ kind: 'delete-bitstreams', bitstreams }, event), 'file')
+  }
+  app.delete<Route>(url, options, async (request, reply) => {
+    const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
+    await remove(request, [uuid])
+    return reply.code(204).send()
+  })
+  app.patch('/core/bitstreams', options, async (request, reply) => {
+    const operations = patchBody(request, patchBounds)
+    const uuids = refusingPatchFaults(() => operations.map(readRemoval))
+    for (const uuid of uuids) await writableBitstream(repository, request.caller, uuid)
+    await remove(request, uuids)
+    return reply.code(204).send()
+  })
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
+/** As DSpace's interface deletes many files: `{"op": "remove", "path": "/bitstreams/<uuid>"}`. */
+function readRemoval({ index, op, path }: Operation): string {
+  const uuid = path.length === 2 && path[0] === 'bitstreams' ? readUuid(path[1] ?? '') : undefined
+  if (op !== 'remove' || uuid === undefined)
+    throw new PatchFault('content', index, 'files can only be removed, as /bitstreams/<uuid>.')
+  return uuid
+}

@@ -1,0 +1,89 @@
+import { Problem } from '../http/problems.ts'
+import { type Operation, PatchFault } from '../lib/json-patch.ts'
+import type { Item } from '../model/items.ts'
+import { readMetadata, refusingFaults } from './metadata.ts'
+import { patchMetadata } from './metadata-patch.ts'
+
+type Values = Pick<Item, 'metadata' | 'withdrawn' | 'discoverable'>
+const states = ['withdrawn', 'discoverable'] as const
+
+/**
+ * What of an item clients send whole, as they were given it. What follows from the rest, such as its name, is ignored.
+ * @param before what stays where nothing is given
+ * @throws Problem 422
+ */
+export function readItem(
+  body: Readonly<Record<string, unknown>>,
+  before: Values = { metadata: {}, withdrawn: false, discoverable: true },
+): Values {
+  const state = (name: (typeof states)[number]) => {
+    const value = body[name] ?? before[name]
+    if (typeof value !== 'boolean') throw new Problem('change-refused', `${name} must be true or false.`)
+    return value
+  }
+  return {
+    metadata:
+      body.metadata === undefined ? before.metadata : refusingFaults(() => readMetadata(body.metadata)),
+    withdrawn: state('withdrawn'),
+    discoverable: state('discoverable'),
+  }
+}
+
+/**
+ * An item after a patch: its metadata, and whether it is withdrawn or discoverable.
+ * @param hidden fields that the caller may neither see nor write
+ * @returns only what operations name
+ * @throws Problem 422
+ */
+export function patchItem(
+  before: Values,
+  operations: readonly Operation[],
+  hidden: readonly string[],
+): Partial<Values> {
+  return refusingPatchFaults(() => {
+    const ofMetadata: Operation[] = []
+    const after: { -readonly [K in keyof Values]?: Values[K] } = {}
+    for (const operation of operations) {
+      const { index, path, op, value } = operation
+      const name = states.find(one => one === path[0])
+      if (name !== undefined && path.length === 1) {
+        if (op !== 'replace' && op !== 'add')
+          throw new PatchFault('content', index, `${name} can only be replaced.`)
+        after[name] = readState(index, name, value)
+      } else if (path[0] === 'metadata') {
+        const fields = [path[1], operation.from?.[1]]
+        const secret = fields.find(field => field !== undefined && hidden.includes(field))
+        if (secret !== undefined) throw new PatchFault('content', index, `you may not write ${secret}.`)
+        ofMetadata.push(operation)
+      } else
+        throw new PatchFault(
+          'content',
+          index,
+          'the path must be below /metadata, or be /withdrawn or /discoverable.',
+        )
+    }
+    if (ofMetadata.length > 0) {
+      after.metadata = patchMetadata(before.metadata, ofMetadata)
+      const secret = Object.keys(after.metadata).find(field => hidden.includes(field))
+      if (secret !== undefined) throw new PatchFault('content', null, `You may not write ${secret}.`)
+    }
+    return after
+  })
+}
+
+/** DSpace's clients send booleans, and others the words. */
+function readState(index: number, name: string, value: unknown): boolean {
+  if (value === true || value === 'true') return true
+  if (value === false || value === 'false') return false
+  throw new PatchFault('content', index, `${name} must be true or false.`)
+}
+
+/** @throws Problem 422 in place of a PatchFault */
+export function refusingPatchFaults<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof PatchFault)) throw error
+    throw new Problem('patch-refused', error.message)
+  }
+}

@@ -1,0 +1,162 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Operation, PatchFault } from '../lib/json-patch.ts'
+import type { Metadata, MetadataValue } from '../model/items.ts'
+import {
+  checkedMetadata,
+  checkField,
+  MetadataFault,
+  readLanguage,
+  readMetadata,
+  readText,
+  readValue,
+  readValues,
+} from './metadata.ts'
+
+type Fields = Map<string, readonly MetadataValue[]>
+
+/**
+ * Applies operations to metadata (RFC 6902), in their order and all or none. Paths are `/metadata/<field>`,
+ * `/metadata/<field>/<place>`, `/metadata/<field>/-` and `/metadata/<field>/<place>/<member>`. Where a client leaves the
+ * place empty, as DSpace's Python client does, or sends a list of values, as DSpace's interface does, it means the end and
+ * all of them. Pure.
+ * @throws PatchFault naming the operation
+ */
+export function patchMetadata(before: Metadata, operations: readonly Operation[]): Metadata {
+  const fields: Fields = new Map(Object.entries(before))
+  for (const operation of operations)
+    faultIn(operation.index, () => {
+      apply(fields, operation)
+    })
+  return faultIn(null, () => checkedMetadata(fields))
+}
+
+function faultIn<T>(index: number | null, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof MetadataFault)) throw error
+    throw new PatchFault('content', index, `${error.message}.`)
+  }
+}
+
+function apply(fields: Fields, { op, path, from, value, pointer }: Operation): void {
+  const [, field, place, member] = path
+  if (path.length > 4) throw new MetadataFault(`${pointer} is no path in metadata`)
+  if (field !== undefined) checkField(field)
+  if (field === undefined) replaceAll(fields, op, value)
+  else if (op === 'move' || op === 'copy') moveValue(fields, op, from ?? [], path)
+  else if (place === undefined) changeField(fields, op, field, value)
+  else {
+    const values = fields.get(field) ?? []
+    if (member === undefined) fields.set(field, changedValues(values, op, place, value, pointer))
+    else {
+      const at = placeIn(values, place, pointer)
+      fields.set(field, values.with(at, memberOf(values, at, member, op, value)))
+    }
+  }
+}
+
+/** The values of a field after an operation on one of them. */
+function changedValues(
+  values: readonly MetadataValue[],
+  op: Operation['op'],
+  place: string,
+  value: unknown,
+  pointer: string,
+): readonly MetadataValue[] {
+  if (op === 'add') {
+    const end = isEnd(place) ? values.length : placeIn([...values, null], place, pointer)
+    return values.toSpliced(end, 0, ...readValues(value, pointer))
+  }
+  const at = placeIn(values, place, pointer)
+  if (op === 'remove') return values.toSpliced(at, 1)
+  const given = readValue(single(value), pointer)
+  if (op === 'replace') return values.with(at, given)
+  same(values[at], given, pointer)
+  return values
+}
+
+/** A list of one is the one. */
+const single = (value: unknown) => (Array.isArray(value) && value.length === 1 ? value[0] : value)
+
+const isEnd = (place: string) => place === '-' || place === ''
+
+/** @throws MetadataFault if there is nothing at this place */
+function placeIn(values: readonly unknown[], place: string, pointer: string): number {
+  const at = /^(0|[1-9]\d{0,8})$/.test(place) ? Number(place) : Number.NaN
+  if (at < values.length) return at
+  throw new MetadataFault(`there is nothing at ${pointer}`)
+}
+
+function replaceAll(fields: Fields, op: Operation['op'], value: unknown): void {
+  if (op !== 'add' && op !== 'replace')
+    throw new MetadataFault('all metadata together can only be added or replaced')
+  const all = readMetadata(value)
+  fields.clear()
+  for (const [field, values] of Object.entries(all)) fields.set(field, values)
+}
+
+function changeField(fields: Fields, op: Operation['op'], field: string, value: unknown): void {
+  const values = fields.get(field)
+  if (op !== 'add' && !values?.length) throw new MetadataFault(`there is no field ${field}`)
+  if (op === 'remove') fields.delete(field)
+  else if (op === 'test') same(values, readValues(value, field), field)
+  else fields.set(field, readValues(value, field))
+}
+
+function memberOf(
+  values: readonly MetadataValue[],
+  at: number,
+  member: string,
+  op: Operation['op'],
+  given: unknown,
+): MetadataValue {
+  const before = values[at]
+  if (!before) throw new MetadataFault('there is no such value')
+  const where = `the ${member} of a value`
+  // Clients compare what they were sent, with its authority, confidence and place.
+  if (['confidence', 'place', 'uuid', 'securityLevel'].includes(member)) return before
+  if (member === 'authority') {
+    if (op !== 'remove' && given !== null && given !== '')
+      throw new MetadataFault('Carrel keeps no authority of a value')
+    return before
+  }
+  if (member !== 'value' && member !== 'language')
+    throw new MetadataFault(`a value has value and language, not ${JSON.stringify(member.slice(0, 100))}`)
+  if (op === 'remove' && member === 'value') throw new MetadataFault('a value can’t be without its text')
+  const wanted =
+    op === 'remove'
+      ? { ...before, language: null }
+      : member === 'value'
+        ? { ...before, value: readText(given, where) }
+        : { ...before, language: readLanguage(given, where) }
+  if (op === 'test') same(before, wanted, where)
+  return wanted
+}
+
+/** Within a field, or from one to another. */
+function moveValue(
+  fields: Fields,
+  op: 'move' | 'copy',
+  from: readonly string[],
+  to: readonly string[],
+): void {
+  const [root, source, place] = from
+  const [, target, at] = to
+  if (root !== 'metadata' || source === undefined || place === undefined || from.length > 3)
+    throw new MetadataFault('from must name a value, such as /metadata/dc.title/0')
+  if (target === undefined || at === undefined || to.length > 3)
+    throw new MetadataFault('path must name a place, such as /metadata/dc.title/1')
+  const values = fields.get(source) ?? []
+  const index = placeIn(values, place, `/${from.join('/')}`)
+  const moved = values[index]
+  if (!moved) throw new MetadataFault('there is no such value')
+  if (op === 'move') fields.set(source, values.toSpliced(index, 1))
+  const others = fields.get(target) ?? []
+  const end = isEnd(at) ? others.length : placeIn([...others, null], at, `/${to.join('/')}`)
+  fields.set(target, others.toSpliced(end, 0, moved))
+}
+
+function same(found: unknown, wanted: unknown, where: string): void {
+  if (!isDeepStrictEqual(found, wanted)) throw new MetadataFault(`${where} has another value`)
+}

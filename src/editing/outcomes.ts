@@ -1,0 +1,47 @@
+import { Problem } from '../http/problems.ts'
+import { type ItemOutcome, maxBitstreams, maxBundles } from '../model/item-changes.ts'
+
+/** How often a change is tried that others have come before, and for how many ms it pauses at most. */
+const maxAttempts = 50
+const maxPause = 40
+
+/**
+ * Tries a change that depends on what is there, and begins again where somebody else was faster, so that no change is lost.
+ * @param attempt reads what is there, and changes it
+ * @throws Problem 503 if others are faster again and again
+ */
+export async function retryStale(attempt: () => Promise<ItemOutcome>): Promise<ItemOutcome> {
+  for (let tried = 0; tried < maxAttempts; tried++) {
+    const outcome = await attempt()
+    if (outcome !== 'stale') return outcome
+    await new Promise(resolve => setTimeout(resolve, Math.random() * maxPause))
+  }
+  throw new Problem('busy', 'Too many requests change this at the same time. Retry in a moment.', {
+    headers: { 'retry-after': '5' },
+  })
+}
+
+/** What a change that was not made is to the client. @param what is changed, such as `bundle` */
+export function refuseOutcome(outcome: ItemOutcome, what: string): void {
+  switch (outcome) {
+    case 'changed':
+    case 'unchanged':
+      return
+    case 'gone':
+      throw new Problem('not-found', `There is no such ${what} any more.`)
+    case 'stale':
+      throw new Problem('precondition-failed', `The ${what} was changed meanwhile. Read it again.`)
+    case 'taken':
+      throw new Problem('change-refused', `There is another ${what} of this name already.`)
+    case 'full':
+      throw new Problem(
+        'files-full',
+        'All files together would be larger than the operator allows (CARREL_FILES_QUOTA).',
+      )
+    case 'many':
+      throw new Problem(
+        'change-refused',
+        `An item may have at most ${maxBundles} bundles and ${maxBitstreams} files.`,
+      )
+  }
+}

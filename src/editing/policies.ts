@@ -1,0 +1,241 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eventOf } from '../authn/audit.ts'
+import { groupBody } from '../dspace/epersons.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage, withParameters } from '../http/hal.ts'
+import { badParameter, type Query, single } from '../http/parameters.ts'
+import { patchBody } from '../http/patch-body.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import { readUuid } from '../lib/uuids.ts'
+import { administratorGroup, type Group } from '../model/accounts.ts'
+import { groupOfOpenReader, openReader } from '../model/open-groups.ts'
+import type { ReaderRule } from '../model/readers.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import { bodyLimit, patchBounds, readAddressedUuid, readObject, takeUriLists } from './bodies.ts'
+import { type EditedObject, editPolicies, findObject, type PolicyStore } from './policy-objects.ts'
+import {
+  actionOf,
+  changedRule,
+  newPolicyId,
+  type Policy,
+  type PolicyValues,
+  readPolicyId,
+  readPolicyValue,
+} from './policy-rules.ts'
+import { writeHooks } from './rights.ts'
+
+interface Parts extends PolicyStore {
+  readonly accounts: Pick<Accounts, 'groupsByUuid' | 'listGroups'>
+  readonly addresses: Addresses
+}
+type Route = { Params: { id: string } }
+
+const members = ['name', 'description', 'policyType', 'action', 'startDate', 'endDate']
+
+/** `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For administrators. */
+export function policyRoutes(app: FastifyInstance, { accounts, addresses, repository }: Parts): void {
+  takeUriLists(app)
+  const path = '/authz/resourcepolicies'
+  const url = `${path}/:id`
+  const all = `${addresses.api}${path}`
+  const options = { preParsing: [...writeHooks], bodyLimit }
+  const store = { repository }
+  const administrator = ({ caller }: FastifyRequest) =>
+    requireAdministrator(caller, 'see and change policies')
+
+  /** The groups that policies are for, by the reader of their rules. */
+  async function groupsOf(
+    policies: readonly Policy[],
+  ): Promise<(reader: ReaderRule['reader']) => Group | null> {
+    const named = policies.some(({ rule }) => rule.reader.startsWith('group:'))
+    const groups = new Map((named ? await accounts.listGroups() : []).map(one => [`group:${one.name}`, one]))
+    return reader => groupOfOpenReader(reader) ?? groups.get(reader) ?? null
+  }
+
+  const bodyOf = (groupFor: (reader: ReaderRule['reader']) => Group | null) => (policy: Policy) => {
+    const { id, rule, name, description, type } = policy
+    const self = `${all}/${id}`
+    const group = groupFor(rule.reader)
+    return {
+      id,
+      name,
+      description,
+      policyType: type,
+      action: actionOf(rule),
+      startDate: rule.from ?? null,
+      endDate: rule.until ?? null,
+      type: 'resourcepolicy',
+      _links: {
+        eperson: { href: `${self}/eperson` },
+        group: { href: `${self}/group` },
+        resource: { href: `${self}/resource` },
+        self: { href: self },
+      },
+      _embedded: { group: group && groupBody(group, addresses), eperson: null },
+    }
+  }
+  const bodyOfOne = async (policy: Policy) => bodyOf(await groupsOf([policy]))(policy)
+
+  async function found(text: string): Promise<{ object: EditedObject; policy: Policy }> {
+    const id = readPolicyId(text)
+    const object = id && (await findObject(store, id.object))
+    const policy = object?.policies.find(one => one.id === id?.id)
+    if (!object || !policy) throw new Problem('not-found', 'There is no policy with this id.')
+    return { object, policy }
+  }
+
+  /** @param wanted undefined for the policies of everybody */
+  async function page(request: FastifyRequest, name: string, uuid: string, wanted: (one: Policy) => boolean) {
+    const object = await findObject(store, uuid)
+    const policies = object?.policies.filter(wanted) ?? []
+    const bodies = policies.map(bodyOf(await groupsOf(policies)))
+    const query = request.query as Query
+    const self = withParameters(`${all}/search/${name}`, query, ['uuid', 'action', 'resource'])
+    return halPage('resourcepolicies', bodies, readPage(query), self)
+  }
+
+  app.get(`${path}/search/resource`, async request => {
+    administrator(request)
+    const query = request.query as Query
+    const action = single(query, 'action')
+    return page(request, 'resource', uuidIn(query, 'uuid'), one => !action || actionOf(one.rule) === action)
+  })
+  app.get(`${path}/search/group`, async request => {
+    administrator(request)
+    const query = request.query as Query
+    const group = await readerOf(uuidIn(query, 'uuid'))
+    return page(request, 'group', uuidIn(query, 'resource'), one => one.rule.reader === group)
+  })
+  // No rule names an eperson.
+  app.get(`${path}/search/eperson`, async request => {
+    administrator(request)
+    const query = request.query as Query
+    const self = withParameters(`${all}/search/eperson`, query, ['uuid', 'resource'])
+    return halPage('resourcepolicies', [], readPage(query), self)
+  })
+  app.get<Route>(url, async request => {
+    administrator(request)
+    return bodyOfOne((await found(request.params.id)).policy)
+  })
+  app.get<Route>(`${url}/group`, async (request, reply) => {
+    administrator(request)
+    const { policy } = await found(request.params.id)
+    const group = (await groupsOf([policy]))(policy.rule.reader)
+    return group ? groupBody(group, addresses) : reply.code(204).send()
+  })
+  app.get<Route>(`${url}/eperson`, async (request, reply) => {
+    administrator(request)
+    await found(request.params.id)
+    return reply.code(204).send()
+  })
+  app.get<Route>(`${url}/resource`, async (request, reply) => {
+    administrator(request)
+    const { object } = await found(request.params.id)
+    return reply.redirect(`${addresses.api}/core/${object.isItem ? 'items' : 'bitstreams'}/${object.uuid}`)
+  })
+
+  /** @throws Problem 422 for a group that rules can't name */
+  async function readerOf(uuid: string): Promise<ReaderRule['reader']> {
+    const open = openReader(uuid)
+    if (open) return open
+    const [group] = await accounts.groupsByUuid([uuid])
+    if (!group) throw new Problem('change-refused', 'There is no group with this UUID.')
+    if (group.name === administratorGroup)
+      throw new Problem(
+        'change-refused',
+        'Administrators may read and change everything; no policy is needed.',
+      )
+    return `group:${group.name}`
+  }
+
+  const noEpersons = () =>
+    new Problem(
+      'change-refused',
+      'Policies of Carrel name groups, not single epersons. Put the eperson into a group.',
+    )
+
+  app.post(path, options, async (request, reply) => {
+    administrator(request)
+    const query = request.query as Query
+    if (single(query, 'eperson')) throw noEpersons()
+    const object = uuidIn(query, 'resource')
+    const reader = await readerOf(uuidIn(query, 'group'))
+    const body = readObject(request)
+    const values = valuesOf(members.map(name => [name, body[name] ?? (name === 'action' ? 'READ' : null)]))
+    const { name = null, description = null, type = null } = values
+    const id = newPolicyId(object)
+    const event = eventOf(request.caller, request, { event: 'item.access', outcome: 'success' })
+    await editPolicies(store, object, event, ({ isItem, policies }) => [
+      ...policies,
+      { id, rule: changedRule({ reader }, values, isItem), name, description, type },
+    ])
+    return reply
+      .code(201)
+      .header('location', `${all}/${id}`)
+      .send(await bodyOfOne((await found(id)).policy))
+  })
+
+  /** Changes one policy. */
+  async function edit(
+    request: FastifyRequest<Route>,
+    change: (policy: Policy, isItem: boolean) => readonly Policy[],
+  ) {
+    const { object } = await found(request.params.id)
+    const id = readPolicyId(request.params.id)?.id
+    const event = eventOf(request.caller, request, { event: 'item.access', outcome: 'success' })
+    await editPolicies(store, object.uuid, event, ({ isItem, policies }) => {
+      if (!policies.some(one => one.id === id))
+        throw new Problem('not-found', 'There is no policy with this id any more.')
+      return policies.flatMap(one => (one.id === id ? change(one, isItem) : [one]))
+    })
+  }
+
+  app.patch<Route>(url, options, async request => {
+    administrator(request)
+    const operations = patchBody(request, patchBounds)
+    const values = valuesOf(
+      operations.map(({ op, path: [member = '', ...more], value }) => {
+        if (op === 'move' || op === 'copy' || op === 'test' || more.length > 0)
+          throw new Problem(
+            'patch-refused',
+            `A policy takes add, replace and remove of ${members.join(', ')}.`,
+          )
+        return [member, op === 'remove' ? null : value]
+      }),
+    )
+    await edit(request, ({ rule, ...note }, isItem) => {
+      const { name = note.name, description = note.description, type = note.type } = values
+      return [{ ...note, name, description, type, rule: changedRule(rule, values, isItem) }]
+    })
+    return bodyOfOne((await found(request.params.id)).policy)
+  })
+  app.put<Route>(`${url}/group`, options, async (request, reply) => {
+    administrator(request)
+    const reader = await readerOf(readAddressedUuid(request, '/eperson/groups/'))
+    await edit(request, (policy, isItem) => [
+      { ...policy, rule: changedRule({ ...policy.rule, reader }, {}, isItem) },
+    ])
+    return reply.code(204).send()
+  })
+  app.put<Route>(`${url}/eperson`, options, async request => {
+    administrator(request)
+    throw noEpersons()
+  })
+  app.delete<Route>(url, options, async (request, reply) => {
+    administrator(request)
+    await edit(request, () => [])
+    return reply.code(204).send()
+  })
+}
+
+const valuesOf = (given: readonly (readonly [member: string, value: unknown])[]): PolicyValues =>
+  Object.assign({}, ...given.map(([member, value]) => readPolicyValue(member, value)))
+
+/** @throws Problem 400 */
+function uuidIn(query: Query, name: string): string {
+  const text = single(query, name) ?? ''
+  const uuid = readUuid(text)
+  if (uuid === undefined) throw badParameter(name, text, `The parameter ${name} must be a UUID.`)
+  return uuid
+}

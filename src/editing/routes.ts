@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
+import type { FileStore } from '../files/file-store.ts'
+import { claimFolder } from '../files/owner.ts'
+import type { Addresses } from '../http/addresses.ts'
+import type { Uploads } from '../model/uploads.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import { absentFeatureRoutes } from './absent-features.ts'
+import { editBitstreamRoutes } from './bitstreams.ts'
+import { editBundleRoutes } from './bundles.ts'
+import { type EditingParts, editItemRoutes } from './items.ts'
+import { policyRoutes } from './policies.ts'
+import { uploadBitstreamRoutes } from './uploads.ts'
+
+interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
+  readonly addresses: Addresses
+  readonly accounts: Pick<Accounts, 'groupsByUuid' | 'listGroups'>
+  readonly config: Config
+  readonly files: FileStore
+  readonly uploads: Uploads | undefined
+}
+
+/** Everything that changes items, bundles, files and who may read them (docs/decisions/0043). */
+export async function editingRoutes(app: FastifyInstance, parts: Parts): Promise<void> {
+  const { config, repository } = parts
+  let owned: Promise<boolean> | undefined
+  // Asked once: a folder changes its owner only by a command.
+  const claim = async () => {
+    owned ??= claimFolder(config.filesFolder, repository)
+    try {
+      const isOwn = await owned
+      if (!isOwn) owned = undefined
+      return isOwn
+    } catch (error) {
+      owned = undefined
+      throw error
+    }
+  }
+  editItemRoutes(app, parts)
+  editBundleRoutes(app, parts)
+  editBitstreamRoutes(app, parts)
+  policyRoutes(app, parts)
+  absentFeatureRoutes(app)
+  await app.register(async scope => {
+    uploadBitstreamRoutes(scope, {
+      ...parts,
+      claim,
+      limits: {
+        size: config.fileSize,
+        quota: config.filesQuota,
+        patience: config.requestTimeout * 1000,
+      },
+    })
+  })
+}

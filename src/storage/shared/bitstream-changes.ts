@@ -1,0 +1,175 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
+import {
+  type AddBitstream,
+  type EditBitstream,
+  type ItemOutcome,
+  maxBitstreams,
+  type OrderBitstreams,
+} from '../../model/item-changes.ts'
+import { lockBundle, touchItem } from './bundle-changes.ts'
+import { differences } from './differences.ts'
+import { accessObject } from './item-rows.ts'
+import { type Change, record, row, rows, run } from './item-statements.ts'
+
+/** Changes of files. */
+export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<ItemOutcome> {
+  const bundle = yield* lockBundle(change.bundle)
+  if (!bundle) return 'gone'
+  const { item, name: bundleName, identifier } = bundle
+  const { uuid, name, description, mimeType, size, sha256, quota } = change
+  if (yield* isNamed(item, bundleName, name)) return 'taken'
+  const inItem = yield* row<{ count: number; next: number }>(
+    'SELECT count(*) AS count, coalesce(max(place), -1) + 1 AS next FROM carrel.bitstream WHERE item = $1',
+    item,
+  )
+  if (!inItem) throw new Error('a count gave no row')
+  if (inItem.count >= maxBitstreams) return 'many'
+  if (quota !== null) {
+    const stored = yield* row<{ bytes: number }>(
+      'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM carrel.audience',
+    )
+    if ((stored?.bytes ?? 0) + size > quota) return 'full'
+  }
+  // Its readers are the item's, until it gets rules of its own.
+  yield* run(
+    `INSERT INTO carrel.bitstream (uuid, item, bundle, name, place, description, mime_type, size, sha256, created, audience)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT audience FROM carrel.item WHERE uuid = $2))`,
+    uuid,
+    item,
+    bundleName,
+    name,
+    inItem.next,
+    description,
+    mimeType,
+    size,
+    sha256,
+    new Date().toISOString(),
+  )
+  yield* touchItem(item)
+  const changes = differences(null, { uuid, name, description, mimeType, size, sha256 })
+  const object = accessObject({ identifier, file: { bundle: bundleName, name } })
+  yield* record({ ...event, event: 'bitstream.add', object, ...changes })
+  return 'changed'
+}
+
+const isNamed = (item: string, bundle: string, name: string) =>
+  row(
+    'SELECT 1 AS one FROM carrel.bitstream WHERE item = $1 AND bundle = $2 AND name = $3',
+    item,
+    bundle,
+    name,
+  )
+
+interface ExistingBitstream {
+  readonly uuid: string
+  readonly item: string
+  readonly identifier: string
+  readonly bundle: string
+  readonly name: string
+  readonly description: string | null
+  readonly mimeType: string
+}
+
+/** The bitstream, with its item locked. */
+function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
+  const item = yield* row<{ identifier: string }>(
+    `SELECT identifier FROM carrel.item
+     WHERE uuid = (SELECT item FROM carrel.bitstream WHERE bitstream.uuid = $1) FOR UPDATE`,
+    uuid,
+  )
+  const found = yield* row<Omit<ExistingBitstream, 'identifier' | 'mimeType'> & { mime_type: string }>(
+    'SELECT uuid, item, bundle, name, description, mime_type FROM carrel.bitstream WHERE uuid = $1',
+    uuid,
+  )
+  return item && found && { ...found, mimeType: found.mime_type, identifier: item.identifier }
+}
+
+export function* editBitstream(change: EditBitstream, event: AuditEvent): Change<ItemOutcome> {
+  const file = yield* lockBitstream(change.bitstream)
+  if (!file) return 'gone'
+  const before = { name: file.name, description: file.description, mimeType: file.mimeType }
+  const after = {
+    name: change.name ?? before.name,
+    description: change.description === undefined ? before.description : change.description,
+    mimeType: change.mimeType ?? before.mimeType,
+  }
+  const changes = differences(before, after)
+  if (changes.changes === undefined) return 'unchanged'
+  if (after.name !== before.name && (yield* isNamed(file.item, file.bundle, after.name))) return 'taken'
+  yield* run(
+    'UPDATE carrel.bitstream SET name = $1, description = $2, mime_type = $3 WHERE uuid = $4',
+    after.name,
+    after.description,
+    after.mimeType,
+    file.uuid,
+  )
+  yield* touchItem(file.item)
+  yield* record({
+    ...event,
+    event: 'bitstream.change',
+    object: accessObject({ identifier: file.identifier, file }),
+    ...changes,
+  })
+  return 'changed'
+}
+
+export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): Change<ItemOutcome> {
+  const files: ExistingBitstream[] = []
+  // In one order, so that no two such changes wait for each other.
+  for (const uuid of [...new Set(uuids)].toSorted()) {
+    const file = yield* lockBitstream(uuid)
+    if (!file) return 'gone'
+    files.push(file)
+  }
+  for (const file of files) {
+    yield* run('DELETE FROM carrel.policy WHERE object = $1', file.uuid)
+    yield* run('DELETE FROM carrel.bitstream WHERE uuid = $1', file.uuid)
+    yield* run(
+      'UPDATE carrel.bundle SET primary_bitstream = NULL WHERE item = $1 AND primary_bitstream = $2',
+      file.item,
+      file.uuid,
+    )
+    const { name, description, mimeType } = file
+    yield* record({
+      ...event,
+      event: 'bitstream.delete',
+      object: accessObject({ identifier: file.identifier, file }),
+      ...differences({ uuid: file.uuid, name, description, mimeType }, null),
+    })
+  }
+  for (const item of new Set(files.map(one => one.item))) yield* touchItem(item)
+  return files.length === 0 ? 'unchanged' : 'changed'
+}
+
+export function* orderBitstreams(
+  { bundle: uuid, moves }: OrderBitstreams,
+  event: AuditEvent,
+): Change<ItemOutcome> {
+  const bundle = yield* lockBundle(uuid)
+  if (!bundle) return 'gone'
+  const before = yield* rows<{ uuid: string; name: string; place: number }>(
+    'SELECT uuid, name, place FROM carrel.bitstream WHERE item = $1 AND bundle = $2 ORDER BY place',
+    bundle.item,
+    bundle.name,
+  )
+  const after = [...before]
+  for (const [from, to] of moves) {
+    const [moved] = after.splice(from, 1)
+    if (!moved || to > after.length) return 'gone'
+    after.splice(to, 0, moved)
+  }
+  // The places that the bundle has among all files of the item stay; others are in them.
+  let moved = 0
+  for (const [at, { uuid: file, place }] of after.entries()) {
+    const wanted = before[at]?.place ?? place
+    if (wanted === place) continue
+    moved++
+    yield* run('UPDATE carrel.bitstream SET place = $1 WHERE uuid = $2', wanted, file)
+  }
+  if (moved === 0) return 'unchanged'
+  yield* touchItem(bundle.item)
+  const names = (list: readonly { readonly name: string }[]) => ({ order: list.map(({ name }) => name) })
+  const object = `${bundle.identifier}, ${bundle.name}`
+  yield* record({ ...event, event: 'bundle.change', object, ...differences(names(before), names(after)) })
+  return 'changed'
+}

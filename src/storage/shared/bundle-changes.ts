@@ -1,0 +1,104 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { type ItemChange, type ItemOutcome, maxBundles } from '../../model/item-changes.ts'
+import { differences } from './differences.ts'
+import { type Change, record, row, run } from './item-statements.ts'
+
+/** A bundle with the identifier of its item. */
+export interface ExistingBundle {
+  readonly uuid: string
+  readonly item: string
+  readonly identifier: string
+  readonly name: string
+  readonly primary_bitstream: string | null
+}
+
+/** Changes of bundles. The item is locked first, always, so that no two changes wait for each other. */
+export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
+  const item = yield* row<{ uuid: string; identifier: string }>(
+    `SELECT uuid, identifier FROM carrel.item
+     WHERE uuid = (SELECT item FROM carrel.bundle WHERE bundle.uuid = $1) FOR UPDATE`,
+    uuid,
+  )
+  const found = yield* row<Omit<ExistingBundle, 'identifier'>>(
+    'SELECT uuid, item, name, primary_bitstream FROM carrel.bundle WHERE uuid = $1',
+    uuid,
+  )
+  return item && found && { ...found, identifier: item.identifier }
+}
+
+/** Tells that the item was changed. */
+export function* touchItem(uuid: string): Change<void> {
+  const sql = 'UPDATE carrel.item SET modified = $1, revision = revision + 1 WHERE uuid = $2'
+  yield* run(sql, new Date().toISOString(), uuid)
+}
+
+export function* addBundle(
+  { item, uuid, name }: ItemChange & { kind: 'add-bundle' },
+  event: AuditEvent,
+): Change<ItemOutcome> {
+  const found = yield* row<{ identifier: string }>(
+    'SELECT identifier FROM carrel.item WHERE uuid = $1 FOR UPDATE',
+    item,
+  )
+  if (!found) return 'gone'
+  const bundles = yield* row<{ named: number; count: number; next: number }>(
+    `SELECT coalesce(sum(CASE WHEN name = $2 THEN 1 ELSE 0 END), 0) AS named, count(*) AS count,
+       coalesce(max(place), -1) + 1 AS next FROM carrel.bundle WHERE item = $1`,
+    item,
+    name,
+  )
+  if (!bundles) throw new Error('a count gave no row')
+  if (bundles.named > 0) return 'taken'
+  if (bundles.count >= maxBundles) return 'many'
+  yield* run(
+    'INSERT INTO carrel.bundle (uuid, item, name, place) VALUES ($1, $2, $3, $4)',
+    uuid,
+    item,
+    name,
+    bundles.next,
+  )
+  yield* touchItem(item)
+  const object = `${found.identifier}, ${name}`
+  yield* record({ ...event, event: 'bundle.add', object, ...differences(null, { uuid, name }) })
+  return 'changed'
+}
+
+/** With the files in it. */
+export function* deleteBundle(uuid: string, event: AuditEvent): Change<ItemOutcome> {
+  const bundle = yield* lockBundle(uuid)
+  if (!bundle) return 'gone'
+  const { item, name } = bundle
+  yield* run(
+    'DELETE FROM carrel.policy WHERE object IN (SELECT uuid FROM carrel.bitstream WHERE item = $1 AND bundle = $2)',
+    item,
+    name,
+  )
+  const files = yield* run('DELETE FROM carrel.bitstream WHERE item = $1 AND bundle = $2', item, name)
+  yield* run('DELETE FROM carrel.bundle WHERE uuid = $1', uuid)
+  yield* touchItem(item)
+  const object = `${bundle.identifier}, ${name}`
+  yield* record({ ...event, event: 'bundle.delete', object, ...differences({ uuid, name, files }, null) })
+  return 'changed'
+}
+
+export function* setPrimary(
+  { bundle: uuid, bitstream }: ItemChange & { kind: 'set-primary' },
+  event: AuditEvent,
+): Change<ItemOutcome> {
+  const bundle = yield* lockBundle(uuid)
+  if (!bundle) return 'gone'
+  const inIt = yield* row(
+    'SELECT 1 AS one FROM carrel.bitstream WHERE uuid = $1 AND item = $2 AND bundle = $3',
+    bitstream ?? '',
+    bundle.item,
+    bundle.name,
+  )
+  if (bitstream !== null && !inIt) return 'gone'
+  if (bundle.primary_bitstream === bitstream) return 'unchanged'
+  yield* run('UPDATE carrel.bundle SET primary_bitstream = $1 WHERE uuid = $2', bitstream, uuid)
+  yield* touchItem(bundle.item)
+  const changes = differences({ primary: bundle.primary_bitstream }, { primary: bitstream })
+  const object = `${bundle.identifier}, ${bundle.name}`
+  yield* record({ ...event, event: 'bundle.change', object, ...changes })
+  return 'changed'
+}

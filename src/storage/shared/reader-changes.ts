@@ -1,0 +1,165 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { ItemOutcome, SetPolicies } from '../../model/item-changes.ts'
+import type { AccessChange } from '../../model/items.ts'
+import {
+  describeReaders,
+  type Readers,
+  readersText,
+  readersWith,
+  readReaders,
+  readRules,
+  type Visibility,
+  writeRules,
+} from '../../model/readers.ts'
+import { touchItem } from './bundle-changes.ts'
+import { differences } from './differences.ts'
+import { accessObject, checkedReaders } from './item-rows.ts'
+import { audience, type Change, record, row, rows, run } from './item-statements.ts'
+
+interface ItemReaders {
+  readonly uuid: string
+  readonly identifier: string
+  readonly withdrawn: number
+  readonly discoverable: number
+  readonly audience: number
+  readonly readers: string
+}
+
+const stateOf = ({
+  withdrawn,
+  discoverable,
+}: Pick<ItemReaders, 'withdrawn' | 'discoverable'>): Visibility => ({
+  withdrawn: withdrawn === 1,
+  discoverable: discoverable === 1,
+})
+
+/** @param condition of one item, with the value $1 */
+const lockItem = (condition: string, value: string): Change<ItemReaders | undefined> =>
+  row<ItemReaders>(
+    `SELECT uuid, identifier, withdrawn, discoverable, audience,
+       (SELECT readers FROM carrel.audience WHERE id = item.audience) AS readers
+     FROM carrel.item WHERE ${condition} FOR UPDATE`,
+    value,
+  )
+
+/**
+ * Gives an item and its files the audiences that follow from its state and from who may write. Files keep the rules of
+ * their own.
+ */
+export function* showAs(
+  { uuid, readers }: Pick<ItemReaders, 'uuid' | 'readers'>,
+  writers: Readers,
+  state: Visibility,
+): Change<void> {
+  const next = (text: string) => readersText(readersWith(readRules(readReaders(text)), writers, state))
+  const ofItem = yield* audience(next(readers))
+  yield* run('UPDATE carrel.item SET audience = $1 WHERE uuid = $2', ofItem, uuid)
+  // Many files have few audiences.
+  const audiences = yield* rows<{ id: number; readers: string }>(
+    'SELECT id, readers FROM carrel.audience WHERE id IN (SELECT audience FROM carrel.bitstream WHERE item = $1)',
+    uuid,
+  )
+  // What is in its final form stays so: no file is changed twice.
+  for (const one of audiences) {
+    const to = yield* audience(next(one.readers))
+    if (to !== one.id)
+      yield* run(
+        'UPDATE carrel.bitstream SET audience = $1 WHERE item = $2 AND audience = $3',
+        to,
+        uuid,
+        one.id,
+      )
+  }
+}
+
+/** Shows an item that an ingest has put as its state says. @param before its readers, as they were */
+export function* showAgain(uuid: string, before: string): Change<void> {
+  const item = yield* lockItem('uuid = $1', uuid)
+  if (!item) return
+  const writers = writeRules(readReaders(before))
+  const isPlain = item.withdrawn === 0 && item.discoverable === 1 && writers.length === 0
+  if (!isPlain) yield* showAs(item, writers, stateOf(item))
+}
+
+/** @returns undefined if there is no such item or bitstream */
+export function* setReaders(
+  change: AccessChange,
+  event: AuditEvent,
+): Change<'changed' | 'unchanged' | undefined> {
+  const { identifier, file, readers } = change
+  const item = yield* lockItem('identifier = $1', identifier)
+  if (!item) return undefined
+  const found =
+    file &&
+    (yield* row<{ uuid: string; readers: string }>(
+      `SELECT uuid, (SELECT readers FROM carrel.audience WHERE id = bitstream.audience) AS readers
+       FROM carrel.bitstream WHERE item = $1 AND bundle = $2 AND name = $3`,
+      item.uuid,
+      file.bundle,
+      file.name,
+    ))
+  if (file && !found) return undefined
+  checkedReaders(identifier, readers)
+  const writers = writeRules(readReaders(item.readers))
+  const next = readersText(readersWith(readers, writers, stateOf(item)))
+  const before = found ? found.readers : item.readers
+  if (before === next) return 'unchanged'
+  yield* give(item, found?.uuid ?? null, next)
+  yield* record({ ...event, event: 'item.access', object: accessObject(change), ...told(before, next) })
+  return 'changed'
+}
+
+/** Gives these readers to a file, or to the item and those of its files that had the same. */
+function* give({ uuid, audience: before }: ItemReaders, file: string | null, readers: string): Change<void> {
+  const number = yield* audience(readers)
+  if (file !== null) yield* run('UPDATE carrel.bitstream SET audience = $1 WHERE uuid = $2', number, file)
+  else {
+    const shared = 'UPDATE carrel.bitstream SET audience = $1 WHERE item = $2 AND audience = $3'
+    yield* run(shared, number, uuid, before)
+    yield* run('UPDATE carrel.item SET audience = $1 WHERE uuid = $2', number, uuid)
+  }
+  yield* touchItem(uuid)
+}
+
+const told = (before: string, after: string) => {
+  const side = (text: string) => ({ readers: describeReaders(readReaders(text)) })
+  return differences(side(before), side(after))
+}
+
+/** Changes who may read or write something, and what clients note of the rules. */
+export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<ItemOutcome> {
+  const { object, seen, rules, notes } = change
+  const item = yield* lockItem(
+    'uuid = $1 OR uuid = (SELECT item FROM carrel.bitstream WHERE bitstream.uuid = $1)',
+    object,
+  )
+  if (!item) return 'gone'
+  const file = yield* row<{ bundle: string; name: string; readers: string }>(
+    `SELECT bundle, name, (SELECT readers FROM carrel.audience WHERE id = bitstream.audience) AS readers
+     FROM carrel.bitstream WHERE uuid = $1`,
+    object,
+  )
+  const before = file ? file.readers : item.readers
+  if (before !== readersText(seen)) return 'stale'
+  const name = accessObject({ identifier: item.identifier, file: file ?? null })
+  checkedReaders(name, rules)
+  const writers = writeRules(file ? readReaders(item.readers) : rules)
+  const next = readersText(readersWith(rules, writers, stateOf(item)))
+  yield* run('DELETE FROM carrel.policy WHERE object = $1', object)
+  for (const { id, rule, name: called, description, type } of notes)
+    yield* run(
+      'INSERT INTO carrel.policy (id, object, rule, name, description, type) VALUES ($1, $2, $3, $4, $5, $6)',
+      id,
+      object,
+      rule,
+      called,
+      description,
+      type,
+    )
+  if (next === before) return 'unchanged'
+  yield* give(item, file ? object : null, next)
+  // Those who may write see all files.
+  if (!file) yield* showAs({ uuid: object, readers: next }, writers, stateOf(item))
+  yield* record({ ...event, event: 'item.access', object: name, ...told(before, next) })
+  return 'changed'
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { Client } from '../support/clients/client.ts'
+import { change, read, statusOf } from '../support/data/editing.ts'
+import { anyEperson, everybody, putItem } from '../support/data/repository.ts'
+import { test } from '../support/service/engines.ts'
+import { startService } from '../support/service/service.ts'
+
+async function started(t: TestContext) {
+  const service = await startService(t)
+  await service.addEperson('root@example.org', { admin: true })
+  await service.addEperson('ed@example.org', { groups: ['Editors'] })
+  await service.addEperson('ruth@example.org', { groups: ['Readers'] })
+  const [admin, editor, reader, nobody] = [0, 1, 2, 3].map(() => service.client()) as [
+    Client,
+    Client,
+    Client,
+    Client,
+  ]
+  await admin.login('root@example.org')
+  await editor.login('ed@example.org')
+  await reader.login('ruth@example.org')
+  const item = await putItem(service, 'x/1', everybody, [
+    { name: 'open.txt', content: 'rivers' },
+    { name: 'closed.txt', readers: anyEperson },
+  ])
+  await putItem(service, 'x/2', everybody, [{ name: 'other.txt' }])
+  const groups = await service.storage.accounts.listGroups()
+  const editors = groups.find(one => one.name === 'Editors')?.uuid ?? ''
+  const write = `/api/authz/resourcepolicies?resource=${item.uuid}&group=${editors}`
+  const path = `/api/core/items/${item.uuid}`
+  const set = async (name: 'withdrawn' | 'discoverable', value: boolean, client = admin) =>
+    (await change(client, 'patch', path, [{ op: 'replace', path: `/${name}`, value }])).status
+  const allow = async () =>
+    assert.equal((await change(admin, 'post', write, { action: 'WRITE' })).status, 201)
+  return { service, admin, editor, reader, nobody, item, path, set, allow }
+}
+
+/** Everything that shows an item or its files to somebody, and whether it does. */
+async function seenBy(client: Client, item: { uuid: string; identifier: string }, files: readonly string[]) {
+  const query = async (path: string, ast?: unknown) => {
+    const response = await client.get(
+      `/api/query/v4/${path}${ast === undefined ? '' : `?query=${encodeURIComponent(JSON.stringify(ast))}`}`,
+    )
+    return (await response.json()) as Record<string, unknown>[]
+  }
+  const lists: boolean[] = []
+  const inPage = async (path: string, name: string, uuid: string) => {
+    const page = await read(client, path)
+    const there = (page._embedded[name] ?? []).some(one => one.uuid === uuid)
+    return [there, page.page.totalElements] as const
+  }
+  const [inItems, items] = await inPage('/api/core/items', 'items', item.uuid)
+  lists.push(inItems)
+  const counted = await client.get('/api/query/v4/items?include_total=true&limit=1')
+  assert.equal(Number(counted.headers.get('x-records')), items)
+  await counted.arrayBuffer()
+  lists.push((await query('items')).some(one => one.uuid === item.uuid))
+  lists.push((await query('items', ['=', 'uuid', item.uuid])).length === 1)
+  lists.push((await client.get(`/api/query/v4/items/${item.uuid}`)).status === 200)
+  const [{ count } = {}] = await query('items', ['extract', [['function', 'count']]])
+  assert.equal(count, items)
+  lists.push(
+    (
+      await query('bitstreams', [
+        'in',
+        'item',
+        ['from', 'items', ['extract', 'uuid', ['=', 'uuid', item.uuid]]],
+      ])
+    ).length > 0,
+  )
+  const fileLists: boolean[] = []
+  const byAddress = [await statusOf(client, `/api/core/items/${item.uuid}`)]
+  byAddress.push(await statusOf(client, `/api/core/items/${item.uuid}/bundles`))
+  byAddress.push(await statusOf(client, `/api/pid/find?id=${encodeURIComponent(item.identifier)}`))
+  byAddress.push(await statusOf(client, `/api/dso/find?uuid=${item.uuid}`))
+  const ofFiles: number[] = []
+  for (const uuid of files) {
+    const [inFiles] = await inPage('/api/core/bitstreams', 'bitstreams', uuid)
+    fileLists.push(inFiles, (await query('bitstreams', ['=', 'uuid', uuid])).length === 1)
+    for (const below of ['', '/content', '/bundle', '/accessStatus'])
+      ofFiles.push(await statusOf(client, `/api/core/bitstreams/${uuid}${below}`))
+  }
+  return {
+    lists: [...new Set(lists)],
+    fileLists: fileLists.join(),
+    byAddress: [...new Set(byAddress)],
+    ofFiles: ofFiles.join(),
+  }
+}
+
+const filesOf = (item: { files: ReadonlyMap<string, { uuid: string }> }) =>
+  ['open.txt', 'closed.txt'].map(name => item.files.get(name)?.uuid ?? '')
+
+const both = 'true,true,true,true'
+const four = (status: number) => Array.from({ length: 4 }, () => status).join()
+
+test('I10 a withdrawn item is there for administrators and those who may change it, in no other list, query or address', async t => {
+  const { admin, editor, reader, nobody, item, set, allow } = await started(t)
+  await allow()
+  const files = filesOf(item)
+  const all = { lists: [true], fileLists: both, byAddress: [200], ofFiles: `${four(200)},${four(200)}` }
+  const none = (status: number) => ({
+    lists: [false],
+    fileLists: 'false,false,false,false',
+    byAddress: [status],
+    ofFiles: `${four(status)},${four(status)}`,
+  })
+  const open = {
+    lists: [true],
+    fileLists: 'true,true,false,false',
+    byAddress: [200],
+    ofFiles: `${four(200)},${four(401)}`,
+  }
+  for (let round = 0; round < 2; round++) {
+    for (const client of [admin, editor, reader]) assert.deepEqual(await seenBy(client, item, files), all)
+    assert.deepEqual(await seenBy(nobody, item, files), open)
+    assert.equal(await set('withdrawn', true, editor), 200)
+    for (const client of [admin, editor]) assert.deepEqual(await seenBy(client, item, files), all)
+    assert.deepEqual(await seenBy(reader, item, files), none(403))
+    assert.deepEqual(await seenBy(nobody, item, files), none(401))
+    assert.equal(await set('withdrawn', true), 200)
+    assert.equal(await set('withdrawn', false), 200)
+  }
+})
+
+test('I11 an item that is not discoverable is in no list and no query, and is read by its address', async t => {
+  const { admin, editor, reader, nobody, item, set, allow } = await started(t)
+  await allow()
+  const files = filesOf(item)
+  const all = { lists: [true], fileLists: both, byAddress: [200], ofFiles: `${four(200)},${four(200)}` }
+  const unlisted = { ...all, lists: [false], fileLists: 'false,false,false,false' }
+  assert.equal(await set('discoverable', false), 200)
+  for (const client of [admin, editor]) assert.deepEqual(await seenBy(client, item, files), all)
+  assert.deepEqual(await seenBy(reader, item, files), unlisted)
+  assert.deepEqual(await seenBy(nobody, item, files), { ...unlisted, ofFiles: `${four(200)},${four(401)}` })
+  const [bundle] = (await read(nobody, `/api/core/items/${item.uuid}/bundles`))._embedded.bundles ?? []
+  const shown = await read(nobody, `/api/core/bundles/${bundle?.uuid}/bitstreams`)
+  assert.deepEqual(
+    (shown._embedded.bitstreams ?? []).map(one => one.name),
+    ['open.txt'],
+  )
+  // Both at once, and back.
+  assert.equal(await set('withdrawn', true), 200)
+  assert.equal(await statusOf(reader, `/api/core/items/${item.uuid}`), 403)
+  assert.equal(await set('withdrawn', false), 200)
+  assert.deepEqual(await seenBy(reader, item, files), unlisted)
+  assert.equal(await set('discoverable', true), 200)
+  assert.deepEqual(await seenBy(reader, item, files), all)
+})
+
+test('I10 an ingest and `carrel item access` leave an item withdrawn, and who may change it', async t => {
+  const { admin, editor, reader, service, item, path, set, allow } = await started(t)
+  await allow()
+  assert.equal(await set('withdrawn', true), 200)
+  await putItem(service, 'x/1', anyEperson, [{ name: 'open.txt' }, { name: 'new.txt', readers: everybody }])
+  const stored = await service.storage.repository.item(item.uuid)
+  assert.equal(stored?.withdrawn, true)
+  for (const one of (await service.storage.repository.bitstreamsOf(item.uuid)).map(({ uuid }) => uuid)) {
+    assert.equal(await statusOf(reader, `/api/core/bitstreams/${one}/content`), 403)
+    assert.equal(await statusOf(editor, `/api/core/bitstreams/${one}/content`), 200)
+  }
+  const event = { event: 'item.access', outcome: 'success', eperson: null, actor: null } as const
+  const change = { identifier: 'x/1', file: null, readers: everybody }
+  const rest = { clientIp: null, method: null, object: null, reason: null }
+  assert.equal(await service.storage.repository.setReaders(change, { ...event, ...rest }), 'changed')
+  assert.equal(await service.storage.repository.setReaders(change, { ...event, ...rest }), 'unchanged')
+  assert.deepEqual([await statusOf(reader, path), await statusOf(editor, path)], [403, 200])
+  assert.equal(await set('withdrawn', false, editor), 200)
+  assert.deepEqual([await statusOf(reader, path), await statusOf(service.client(), path)], [200, 200])
+  assert.equal((await read(admin, path)).withdrawn, false)
+})

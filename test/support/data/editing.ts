@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import type { Client } from '../clients/client.ts'
+
+/** What tests look at in the answers about items, bundles, files and policies. */
+export interface Answer {
+  readonly id: string
+  readonly uuid: string
+  readonly name: string
+  readonly type: string
+  readonly withdrawn: boolean
+  readonly discoverable: boolean
+  readonly sizeBytes: number
+  readonly checkSum: { readonly value: string }
+  readonly metadata: Readonly<
+    Record<string, readonly { readonly value: string; readonly language: string | null }[]>
+  >
+  readonly action: string
+  readonly startDate: string | null
+  readonly detail: string
+  readonly _embedded: Readonly<Record<string, readonly Answer[]>>
+  readonly page: { readonly totalElements: number }
+  readonly _links: Readonly<Record<string, { readonly href: string }>>
+}
+
+type Method = 'post' | 'put' | 'patch' | 'delete'
+
+/** A change with a JSON body, and its answer. */
+export async function change(
+  client: Client,
+  method: Method,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly status: number; readonly body: Answer; readonly headers: Headers }> {
+  const type = method === 'patch' ? 'application/json-patch+json' : 'application/json'
+  const response = await client[method](
+    path,
+    body === undefined ? undefined : JSON.stringify(body),
+    body === undefined ? headers : { 'content-type': type, ...headers },
+  )
+  const text = await response.text()
+  return {
+    status: response.status,
+    body: (text === '' ? {} : JSON.parse(text)) as Answer,
+    headers: response.headers,
+  }
+}
+
+/** The same with one address as `text/uri-list`. */
+export async function changeTo(
+  client: Client,
+  method: Method,
+  path: string,
+  address: string,
+): Promise<number> {
+  const response = await client[method](path, address, { 'content-type': 'text/uri-list' })
+  await response.arrayBuffer()
+  return response.status
+}
+
+export async function read(client: Client, path: string): Promise<Answer> {
+  const response = await client.get(path)
+  const text = await response.text()
+  assert.equal(response.status, 200, `${path}: ${text}`)
+  return JSON.parse(text) as Answer
+}
+
+export async function statusOf(client: Client, path: string): Promise<number> {
+  const response = await client.get(path)
+  await response.arrayBuffer()
+  return response.status
+}
+
+/** Sends a file in a form, as DSpace's clients do. */
+export async function upload(
+  client: Client,
+  bundle: string,
+  file: { readonly name: string; readonly content: string | Uint8Array<ArrayBuffer>; readonly type?: string },
+  properties?: object,
+): Promise<{ readonly status: number; readonly body: Answer }> {
+  const form = new FormData()
+  if (properties) form.set('properties', `${JSON.stringify(properties)};application/json`)
+  form.set('file', new Blob([file.content], { type: file.type ?? '' }), file.name)
+  const response = await client.request(`/api/core/bundles/${bundle}/bitstreams`, {
+    method: 'POST',
+    body: form,
+    headers: { 'x-xsrf-token': (await client.csrfPair()).value, 'content-encoding': 'gzip' },
+  })
+  return { status: response.status, body: (await response.json()) as Answer }
+}
+
+/** An item with a bundle ORIGINAL, which the client adds. */
+export async function newItem(client: Client, title = 'On Rivers') {
+  const added = await change(client, 'post', '/api/core/items', {
+    metadata: { 'dc.title': [{ value: title, language: 'en' }] },
+  })
+  assert.equal(added.status, 201, JSON.stringify(added.body))
+  const { uuid } = added.body
+  const bundle = await change(client, 'post', `/api/core/items/${uuid}/bundles`, {
+    name: 'ORIGINAL',
+    metadata: {},
+  })
+  assert.equal(bundle.status, 201, JSON.stringify(bundle.body))
+  return { uuid, path: `/api/core/items/${uuid}`, bundle: bundle.body.uuid }
+}
