@@ -591,9 +591,7 @@ test('D2 a store that changes while it is copied is refused, nothing is kept, an
     assertRefused(await ended, 1, /changed while it was being copied/)
     assert.equal(await isEmpty(url), true, what)
   }
-  // What is signed already isn't signed again.
   await old.storage.trail.checkpoint()
-  // Reading is no change.
   const { ended, letGo } = await copyThatWaits(t, old.dataFolder, url, 'rank')
   assert.deepEqual(await list(old.client(), 'second'), [{ id: 3 }])
   await letGo()

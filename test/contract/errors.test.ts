@@ -202,6 +202,7 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'store-unavailable',
   'expectation-failed',
   'request-timeout',
+  'files-full',
   'mail-token-refused',
   'registration-refused',
 ]

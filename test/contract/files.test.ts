@@ -411,6 +411,7 @@ test('B4 F1 a download is in the audit trail once, with the actor, the eperson a
     client_ip: '127.0.0.1',
     reason: 'Ticket 42',
     count: 1,
+    changes: null,
   }
   const asRuth = { ...asAdmin, actor: uuid, actor_email: 'ruth@example.org', reason: null }
   assert.deepEqual(await events(), [asAdmin, asRuth, asAdmin])
