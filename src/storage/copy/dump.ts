@@ -108,4 +108,11 @@ export const tables = [
     columns: 'uuid item bundle name place description mime_type size sha256 audience created',
     booleans: [],
   },
+  // Of entities, whose records are copied by themselves.
+  {
+    name: 'record_change',
+    key: ['seq'],
+    columns: 'seq entity key key_values json added',
+    booleans: [],
+  },
 ] as const

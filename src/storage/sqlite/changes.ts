@@ -21,6 +21,7 @@ import {
   takeTicket,
   unlink,
 } from './identity-changes.ts'
+import { writeRecord } from './record-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
 
@@ -58,5 +59,6 @@ export const changes = {
   putItems,
   setReaders,
   deleteItem,
+  writeRecord,
   raiseMark,
 }
