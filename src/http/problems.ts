@@ -110,6 +110,11 @@ export const problems = {
     title: 'Access is denied',
     help: 'The token is valid, but this eperson does not have the right to do this.',
   },
+  'not-writable': {
+    status: 403,
+    title: 'Records of this entity can’t be written',
+    help: 'Single records are written in imported entities that an administrator has opened for writing, with `carrel entity writers`, and only by those whom the rule names.',
+  },
   'not-found': {
     status: 404,
     title: 'There is nothing at this address',
@@ -138,17 +143,17 @@ export const problems = {
   'precondition-failed': {
     status: 412,
     title: 'The precondition does not hold',
-    help: 'The file has changed since the client got the ETag that it sent in If-Match. Download it again from the start.',
+    help: 'The file or the record has changed since the client got the ETag that it sent in If-Match: get it again, and start from what it is now. With `If-None-Match: *`, it is there already.',
   },
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    help: 'The maximum is 16 kB, 256 kB for messages of identity providers, and 1 MiB for queries.',
+    help: 'The maximum is 16 kB, 256 kB for messages of identity providers, and 1 MiB for queries and for records.',
   },
   'unsupported-media-type': {
     status: 415,
     title: 'The media type of the body is not supported',
-    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries take `application/json`. An empty body, or `{}`, may also be JSON.',
+    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries and records take `application/json`. Patches of records take `application/json-patch+json` or `application/merge-patch+json`. An empty body, or `{}`, may also be JSON.',
   },
   'range-not-satisfiable': {
     status: 416,
@@ -175,6 +180,11 @@ export const problems = {
     title: 'The new password is refused',
     help: 'A new password must have 8 to 4,096 characters of any kind. It can’t be one of the most common passwords, or the email address.',
   },
+  'record-refused': {
+    status: 422,
+    title: 'The record is refused',
+    help: 'The entity can’t have the record that the request makes: the detail says which field, or which operation of a patch, is wrong, and the members `pointer`, `operation` and `nearest` say it to programs. Nothing was changed.',
+  },
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
@@ -198,7 +208,7 @@ export const problems = {
   busy: {
     status: 503,
     title: 'The service is busy',
-    help: 'Too many passwords or messages of identity providers are being checked, or too many files are being sent. Try again after the number of seconds in Retry-After.',
+    help: 'Too many passwords or messages of identity providers are being checked, too many files are being sent, or too many records are being written. Try again after the number of seconds in Retry-After.',
   },
   'query-timeout': {
     status: 503,

@@ -11,6 +11,12 @@ export function mayReadEntity(caller: Caller, rule: ReadRule): boolean {
   return rule !== 'admin' && isMember(caller, rule.slice('group:'.length))
 }
 
+/** Whether the caller may write single records of an entity (R2). Administrators may where anybody may. */
+export function mayWriteEntity(caller: Caller, { read, write }: Pick<Entity, 'read' | 'write'>): boolean {
+  if (write === undefined || caller.kind === 'anonymous' || !mayReadEntity(caller, read)) return false
+  return mayReadEntity(caller, write)
+}
+
 /**
  * @returns the entity, if the caller may read it
  * @throws Problem 404 for an unknown entity; 401 or 403 for one that the caller may not read

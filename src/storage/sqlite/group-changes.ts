@@ -60,7 +60,9 @@ export function deleteGroup(
   const group = groupNamed(db, name)
   if (!group) return 'no-group'
   const use = useOf(name, {
-    entities: db.all<{ name: string; read: string }>('SELECT name, read FROM entity ORDER BY name'),
+    entities: db.all<{ name: string; read: string; write: string | null }>(
+      'SELECT name, read, write FROM entity ORDER BY name',
+    ),
     audiences: db.all<{ readers: string; items: number; bitstreams: number }>(
       'SELECT readers, items, bitstreams FROM audience WHERE items > 0 OR bitstreams > 0',
     ),
