@@ -30,13 +30,18 @@ export interface Entities {
   ): Promise<Readonly<Record<string, unknown>>>
   /**
    * Replaces the entity's records in one step: readers see the old ones until then.
+   * @param event null: the records stay what they are, so there is nothing to record
    * @returns who may read the entity now; undefined where the version to replace is not the entity's version any more
    */
-  publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<ReadRule | undefined>
+  publish(
+    entity: NewEntity,
+    records: Iterable<string>,
+    event: AuditEvent | null,
+  ): Promise<ReadRule | undefined>
   /** Opens the version that an imported entity has now. */
   openVersion(entity: RecordEntity): Promise<OpenVersion>
   /** Replaces some records in one step, like `publish`; all others stay where they are. */
-  revise(revision: Revision, event: AuditEvent): Promise<ReadRule | undefined>
+  revise(revision: Revision, event: AuditEvent | null): Promise<ReadRule | undefined>
   /**
    * Changes who may read an imported or exposed entity, on all nodes at once.
    * @returns false where there is no such entity

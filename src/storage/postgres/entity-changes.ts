@@ -80,7 +80,7 @@ export async function reviseEntity(
   const whole = withChangedSlots(revision)
   const { of } = whole
   const replaces = revision.of.source.version
-  const version = `${baseOf(replaces)}.${randomBytes(8).toString('hex')}`
+  const version = `${baseOf(of.source.version)}.${randomBytes(8).toString('hex')}`
   await db.exec('BEGIN')
   // Revisions of one entity come one after the other: they add rows to the same table.
   await db.run("SELECT pg_advisory_xact_lock(hashtext('carrel revision'), hashtext($1))", name)

@@ -1,7 +1,6 @@
 import { Overloaded } from '../../lib/fair-queue.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Entity, Field, ReadRule } from '../../model/entities.ts'
-import type { Entities, NewEntity, OpenVersion, RecordEntity, Revision } from '../entities.ts'
+import type { Field } from '../../model/entities.ts'
+import type { Entities, OpenVersion, RecordEntity } from '../entities.ts'
 import { changesOf } from './changed-entities.ts'
 import { slotsOf } from './record-source.ts'
 
@@ -13,16 +12,7 @@ export interface Folding {
   close(): Promise<void>
 }
 
-interface Parts {
-  readonly all: () => ReadonlyMap<string, Entity> | Promise<ReadonlyMap<string, Entity>>
-  readonly openVersion: Entities['openVersion']
-  readonly revise: (revision: Revision, event: AuditEvent | null) => Promise<ReadRule | undefined>
-  readonly publish: (
-    entity: NewEntity,
-    records: Iterable<string>,
-    event: AuditEvent | null,
-  ) => Promise<ReadRule | undefined>
-}
+type Parts = Pick<Entities, 'all' | 'openVersion' | 'revise' | 'publish'>
 
 /** How often entities are looked at, in ms. */
 const interval = 250
