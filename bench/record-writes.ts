@@ -20,14 +20,29 @@ if (server) process.env.CARREL_DATABASE_URL = server.url
 process.env.CARREL_CACHE_SIZE = '1000'
 const folder = scratch()
 addPerson(folder, true)
-carrel(folder, ['import', await catalogue(records), '--entity', 'catalogue', '--key', 'id', '--read', 'anonymous'])
+carrel(folder, [
+  'import',
+  await catalogue(records),
+  '--entity',
+  'catalogue',
+  '--key',
+  'id',
+  '--read',
+  'anonymous',
+])
 carrel(folder, ['entity', 'writers', 'catalogue', 'eperson'])
 const service = await startCarrel(folder)
 const { token } = await logIn(service.address)
 const base = `${service.address}/api/query/v4/catalogue`
 
 async function put(id: number, n: number): Promise<void> {
-  const record = { ...catalogued(n % records, records), id, title: `Written ${n}`, weight: n / 7, code: `W${n}` }
+  const record = {
+    ...catalogued(n % records, records),
+    id,
+    title: `Written ${n}`,
+    weight: n / 7,
+    code: `W${n}`,
+  }
   const response = await fetch(`${base}/${id}`, {
     method: 'PUT',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -53,7 +68,10 @@ const questions: readonly (readonly [name: string, path: (id: number, n: number)
     (_, n) => `?limit=10&offset=${n * 1_000}&order_by=[{"field":"weight","order":"desc"}]`,
   ],
   ['a condition on one field', (_, n) => asked(['=', 'title', `Written ${n}`])],
-  ['a condition on two fields', () => asked(['and', ['=', 'state', 'lent'], ['>', 'year', 1990]], '&limit=10&include_total=true')],
+  [
+    'a condition on two fields',
+    () => asked(['and', ['=', 'state', 'lent'], ['>', 'year', 1990]], '&limit=10&include_total=true'),
+  ],
   ['groups', () => asked(['extract', ['state', ['function', 'count']], ['group_by', 'state']])],
 ]
 let n = 1

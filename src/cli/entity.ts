@@ -3,10 +3,10 @@ import { reservedEntities } from '../model/built-in-entities.ts'
 import { relationsOf } from '../model/relations.ts'
 import { defaultCommand } from './entity-default.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
+import { writersCommand } from './entity-writers.ts'
 import { Failure } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { parseReadRule, readRule } from './read-rule.ts'
-import { writersCommand } from './entity-writers.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel entity …`: the entities that can be queried. */

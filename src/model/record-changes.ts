@@ -40,4 +40,5 @@ export const recordKey = (
 export const keyValues = (
   { key }: Pick<Entity, 'key'>,
   record: Readonly<Record<string, unknown>>,
-): readonly unknown[] => [key].flat().map(name => (Object.hasOwn(record, name) ? (record[name] ?? null) : null))
+): readonly unknown[] =>
+  [key].flat().map(name => (Object.hasOwn(record, name) ? (record[name] ?? null) : null))

@@ -111,7 +111,10 @@ export function keyPlan(known: Found, key: string): readonly [plan: Plan, name: 
 const oneRecord = parseAsked({ values: new Map([['limit', ['1']]]), malformed: null })
 
 /** The parts of the path below the query base. The router decodes a slash in a key, so the path is read again. */
-export function segmentsOf(request: FastifyRequest, { queryBase }: Pick<Config, 'queryBase'>): readonly string[] {
+export function segmentsOf(
+  request: FastifyRequest,
+  { queryBase }: Pick<Config, 'queryBase'>,
+): readonly string[] {
   try {
     return pathOf(request.url)
       .slice(queryBase.length)

@@ -11,7 +11,11 @@ import type { Json } from './build-ast.ts'
  */
 export function keyCondition(entity: Entity, key: string): readonly Json[] {
   const names = [entity.key].flat()
-  const conditions = keyConstants(entity, key).map((value, at): readonly Json[] => ['=', names[at] ?? '', value])
+  const conditions = keyConstants(entity, key).map((value, at): readonly Json[] => [
+    '=',
+    names[at] ?? '',
+    value,
+  ])
   const [only] = conditions
   return only && conditions.length === 1 ? only : ['and', ...conditions]
 }

@@ -1,9 +1,8 @@
 import { Problem } from '../http/problems.ts'
-import { parseExact } from '../lib/json.ts'
+import { exactText, parseExact } from '../lib/json.ts'
 import { decimalKey } from '../lib/sort-keys.ts'
-import { exactText } from '../lib/json.ts'
 import { setMember } from './members.ts'
-import { isObject, maxRecord, type Members } from './read-body.ts'
+import { isObject, type Members, maxRecord } from './read-body.ts'
 
 /** More operations than that are no change of one record. */
 const maxOperations = 500
@@ -139,7 +138,9 @@ function isEqual(one: unknown, other: unknown): boolean {
     return exact !== undefined && otherExact !== undefined && decimalKey(exact) === decimalKey(otherExact)
   if (Array.isArray(one))
     return (
-      Array.isArray(other) && one.length === other.length && one.every((value, at) => isEqual(value, other[at]))
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((value, at) => isEqual(value, other[at]))
     )
   if (!isObject(one)) return one === other
   const names = Object.keys(one)

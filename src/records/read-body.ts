@@ -69,4 +69,3 @@ function reasonOf(error: unknown): string {
 /** An object of JSON, and no number with more digits than a double holds. */
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && exactText(value) === undefined
-

@@ -63,7 +63,10 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
   })
   app.addContentTypeParser(mergePatch, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
-  const route = (method: 'PUT' | 'PATCH' | 'DELETE', changeOf: (request: FastifyRequest, key: string) => Change) =>
+  const route = (
+    method: 'PUT' | 'PATCH' | 'DELETE',
+    changeOf: (request: FastifyRequest, key: string) => Change,
+  ) =>
     app.route({
       method,
       url: '/:entity/*',
@@ -144,7 +147,9 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
         ))
       if (isWritten) return answer(request, reply, json, before === undefined)
     }
-    throw new Overloaded(`The record ${key.slice(0, 200)} is being written by others all the time. Retry in a moment.`)
+    throw new Overloaded(
+      `The record ${key.slice(0, 200)} is being written by others all the time. Retry in a moment.`,
+    )
   }
 
   function answer(request: FastifyRequest, reply: FastifyReply, json: string | null, isNew: boolean) {
@@ -180,4 +185,3 @@ function withKey(entity: Found['entity'], body: unknown, key: string): unknown {
     if (!Object.hasOwn(body, name)) setMember(record, name, values[at])
   return record
 }
-

@@ -12,10 +12,11 @@ import type { RecordEntity } from '../storage/entities.ts'
 export function requireWritable({ entity }: Found, caller: Caller, key: string): RecordEntity {
   const { name, source } = entity
   if (source.kind === 'table') throw refused(`${name} is built in; its rows have addresses of their own.`)
-  if (source.kind === 'exposed')
-    throw refused(`${name} shows a table of the database; write to it there.`)
+  if (source.kind === 'exposed') throw refused(`${name} shows a table of the database; write to it there.`)
   if (entity.write === undefined)
-    throw refused(`${name} is not open for writing; an administrator opens it with \`carrel entity writers\`.`)
+    throw refused(
+      `${name} is not open for writing; an administrator opens it with \`carrel entity writers\`.`,
+    )
   if (listedBy(entity, [key]) !== undefined)
     throw refused(`An address below ${name} lists records (Q24), so that none is written there.`)
   if (!mayWriteEntity(caller, entity)) throw refused(`You may not write records of ${name}.`)

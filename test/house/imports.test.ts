@@ -57,12 +57,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'authn/ldap': ['config', 'http', 'storage', 'authn', 'authn/sso'],
   files: ['storage'],
   downloads: ['config', 'http', 'storage', 'files', 'authn'],
-  import: [
-    'storage',
-    'storage/shared/sort-records.ts',
-    'storage/shared/records/revised-ranks.ts',
-    'threads',
-  ],
+  import: ['storage', 'storage/shared/sort-records.ts', 'storage/shared/records/revised-ranks.ts', 'threads'],
   ingest: ['storage', 'files', 'import'],
   doctor: [
     'config',

@@ -127,7 +127,11 @@ async function write(
   const values = keyValues(entity, record)
   const texts = values.filter(value => typeof value === 'string')
   // What no address can be, or means the folder above.
-  if (values.includes(null) || texts.some(text => !text.isWellFormed() || /^\.{0,2}$/.test(text) || text.includes('\0'))) return
+  if (
+    values.includes(null) ||
+    texts.some(text => !text.isWellFormed() || /^\.{0,2}$/.test(text) || text.includes('\0'))
+  )
+    return
   // Fields that no record had are not added.
   const known = new Set(entity.fields.map(field => field.name))
   const kept = Object.fromEntries(Object.entries(record).filter(([field]) => known.has(field)))
@@ -149,7 +153,11 @@ async function foldNow(service: Service, name: string): Promise<void> {
 }
 
 /** With an import of the records that there should be. */
-async function compare(service: Service, all: readonly Sheet[], models: ReadonlyMap<string, ReadonlyMap<string, string>>) {
+async function compare(
+  service: Service,
+  all: readonly Sheet[],
+  models: ReadonlyMap<string, ReadonlyMap<string, string>>,
+) {
   for (const sheet of all) {
     const entity = await entityOf(service, sheet.name)
     const records = new Map(
@@ -164,7 +172,10 @@ async function compare(service: Service, all: readonly Sheet[], models: Readonly
     if (lines.length === 0) continue
     await importSheet(service, `fresh${sheet.name}`, sheet, lines.map(line => `${line}\n`).join(''))
     const fresh = await entityOf(service, `fresh${sheet.name}`)
-    for (const order of [undefined, ...fresh.fields.flatMap(({ name: field }) => ['asc', 'desc'].map(way => [{ field, order: way }]))])
+    for (const order of [
+      undefined,
+      ...fresh.fields.flatMap(({ name: field }) => ['asc', 'desc'].map(way => [{ field, order: way }])),
+    ])
       assert.equal(
         (await ask(service, sheet.name, null, order ? { order } : {})).body,
         (await ask(service, fresh.name, null, order ? { order } : {})).body,

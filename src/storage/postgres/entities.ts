@@ -178,8 +178,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       close: () => {},
     }
   }
-  const folding =
-    parts.shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
+  const folding = parts.shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
 
   return {
     refresh: (state, db) =>

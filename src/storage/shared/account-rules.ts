@@ -15,7 +15,11 @@ export const configuredGroupEvent: AuditEvent = {
 }
 
 interface Rules {
-  readonly entities: readonly { readonly name: string; readonly read: string; readonly write?: string | null }[]
+  readonly entities: readonly {
+    readonly name: string
+    readonly read: string
+    readonly write?: string | null
+  }[]
   /** Those that items or bitstreams have. */
   readonly audiences: readonly {
     readonly readers: string

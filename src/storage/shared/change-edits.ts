@@ -81,7 +81,10 @@ export function createPlaces() {
       written: written.map(({ change }) => change),
       slots: written.map(({ at }) => slotsOf(base) + at),
     }
-    if (base.source.count + made.written.length - sorted.filter(({ place }) => place.isThere).length !== countOf(base, changes))
+    if (
+      base.source.count + made.written.length - sorted.filter(({ place }) => place.isThere).length !==
+      countOf(base, changes)
+    )
       throw new Error(`the changes of ${base.name} don't belong to its version`)
     edits.set(changes, made)
     return made

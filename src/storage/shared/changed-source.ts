@@ -104,7 +104,8 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
       return {
         piece: async (numbers, format, fields, columns) => {
           const slots = listed(numbers)
-          if (slots.every(slot => slot < slotsOf(changed.base))) return open.piece(slots, format, fields, columns)
+          if (slots.every(slot => slot < slotsOf(changed.base)))
+            return open.piece(slots, format, fields, columns)
           const records = await mixed(entity, slots, async (_, some) =>
             split(await open.piece(some, 'ndjson', fields, null)),
           )
@@ -159,7 +160,9 @@ export async function mixed(
 
 /** Records are stored without line breaks. */
 export const split = (records: Uint8Array): readonly string[] =>
-  records.length === 0 ? [] : Buffer.from(records.buffer, records.byteOffset, records.byteLength).toString().split('\n')
+  records.length === 0
+    ? []
+    : Buffer.from(records.buffer, records.byteOffset, records.byteLength).toString().split('\n')
 
 const listed = (numbers: RecordNumbers): Uint32Array => {
   if (numbers instanceof Uint32Array) return numbers

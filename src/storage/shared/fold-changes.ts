@@ -33,7 +33,9 @@ export function refuseTooMany(entity: RecordEntity): void {
   if (!changed) return
   const bytes = entity.source.bytes - changed.base.source.bytes
   if (changed.changes.length < maxChanges && bytes < maxChangedBytes) return
-  throw new Overloaded(`Records of ${entity.name} are written faster than they can be put in order. Retry in a moment.`)
+  throw new Overloaded(
+    `Records of ${entity.name} are written faster than they can be put in order. Retry in a moment.`,
+  )
 }
 
 export function foldChanges(parts: Parts): Folding {
@@ -89,7 +91,8 @@ export async function fold(
     const { name, key, source } = entity
     const slots = await version.slots()
     const common = { name, key, fields, read: null, keepsNewer: true, ranks: version.ranks } as const
-    if (!isSparse(entity)) return (await revise({ ...common, of: entity, slots, added: [] }, null)) !== undefined
+    if (!isSparse(entity))
+      return (await revise({ ...common, of: entity, slots, added: [] }, null)) !== undefined
     const records: string[] = []
     for (let from = 0; from < slots.length; from += readStep)
       records.push(...(await version.read(slots.subarray(from, from + readStep))))

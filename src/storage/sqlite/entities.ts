@@ -179,8 +179,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       close: () => file.close(),
     }
   }
-  const folding =
-    shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
+  const folding = shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
 
   return {
     all,

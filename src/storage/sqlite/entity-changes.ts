@@ -65,7 +65,10 @@ export function describeEntity(
   change: DescriptionChange,
   event: AuditEvent,
 ): boolean {
-  const row = db.get<DescriptionRow>('SELECT relations, default_condition, write FROM entity WHERE name = ?', name)
+  const row = db.get<DescriptionRow>(
+    'SELECT relations, default_condition, write FROM entity WHERE name = ?',
+    name,
+  )
   if (!row) return false
   const { relations, defaultCondition, write } = changedDescription(toDescription(row), change)
   db.run(

@@ -48,7 +48,10 @@ export function takeChanges(
   }
   const { stored, seq } = versionParts(replaces)
   if (stored !== version) return false
-  const last = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM record_change WHERE entity = ?', name)
+  const last = db.get<{ seq: number | null }>(
+    'SELECT max(seq) AS seq FROM record_change WHERE entity = ?',
+    name,
+  )
   if (!keepsNewer && (last?.seq ?? 0) !== seq) return false
   db.run('DELETE FROM record_change WHERE entity = ? AND seq <= ?', name, seq)
   return true

@@ -34,7 +34,12 @@ export function revisedColumn(
   edits: readonly Edit[],
   values: readonly NewValue[],
 ): PackedColumn {
-  const { ranks, distinct } = revisedRanks(openColumn(column, count), originsOf(count, edits), values, byCharacter)
+  const { ranks, distinct } = revisedRanks(
+    openColumn(column, count),
+    originsOf(count, edits),
+    values,
+    byCharacter,
+  )
   return packRanks(ranks, distinct)
 }
 
