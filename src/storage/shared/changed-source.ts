@@ -3,6 +3,7 @@ import { joinPieces, separators } from '../../model/record-format.ts'
 import type { RecordEntity } from '../entities.ts'
 import { createPlaces, type Edits } from './change-edits.ts'
 import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
+import type { LoadedRecords } from './loaded-records.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
 import { shareNumbers } from './records/columns.ts'
 import { Keeping, type Turn } from './records/keeping.ts'
@@ -17,8 +18,14 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
   const parts = new BaseParts(cache)
   const places = createPlaces()
 
-  const readerOf = (base: RecordEntity) => async (slots: Uint32Array) =>
-    split(await source.readShort(base, slots, '\n'))
+  /** Of a version that is stored: from memory, if it is there. */
+  async function read(base: RecordEntity, slots: Uint32Array): Promise<readonly string[]> {
+    const loaded = cache.peek<LoadedRecords>(base.source.version, 'records')
+    if (!loaded) return split(await source.readShort(base, slots, '\n'))
+    const { starts, json } = loaded
+    return Array.from(slots, slot => json.toString('utf8', starts[slot], starts[slot + 1]))
+  }
+  const readerOf = (base: RecordEntity) => (slots: Uint32Array) => read(base, slots)
 
   async function editsOf(turn: Turn, changed: Changed): Promise<Edits> {
     return places.editsOf(changed, await parts.slots(turn, changed.base), readerOf(changed.base))
@@ -84,7 +91,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
 
   /** The JSON of the records in these slots. */
   const recordsOf = (entity: RecordEntity, slots: Uint32Array) =>
-    mixed(entity, slots, async (base, some) => split(await source.readShort(base, some, '\n')))
+    mixed(entity, slots, read)
 
   return {
     inTurn: (client, work) => source.inTurn(client, own => work(workOf(own, client))),
