@@ -1,3 +1,5 @@
+import { recordProblems } from './record-problems.ts'
+
 /**
  * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
  * `application/problem+json` in one place (`answer-problems.ts`), and `docs/reference/problems.md` is generated from this.
@@ -110,11 +112,6 @@ export const problems = {
     title: 'Access is denied',
     help: 'The token is valid, but this eperson does not have the right to do this.',
   },
-  'not-writable': {
-    status: 403,
-    title: 'Records of this entity can’t be written',
-    help: 'Single records are written in imported entities that an administrator has opened for writing, with `carrel entity writers`, and only by those whom the rule names.',
-  },
   'not-found': {
     status: 404,
     title: 'There is nothing at this address',
@@ -180,11 +177,6 @@ export const problems = {
     title: 'The new password is refused',
     help: 'A new password must have 8 to 4,096 characters of any kind. It can’t be one of the most common passwords, or the email address.',
   },
-  'record-refused': {
-    status: 422,
-    title: 'The record is refused',
-    help: 'The entity can’t have the record that the request makes: the detail says which field, or which operation of a patch, is wrong, and the members `pointer`, `operation` and `nearest` say it to programs. Nothing was changed.',
-  },
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
@@ -225,6 +217,7 @@ export const problems = {
     title: 'The store does not answer',
     help: 'The database cannot be reached, is full, or has lost a file. Try again after the number of seconds in Retry-After.',
   },
+  ...recordProblems,
 } as const satisfies Record<string, Entry>
 
 export type ProblemCode = keyof typeof problems

@@ -120,7 +120,8 @@ const libraries: Readonly<Record<string, string>> = {
   commander: 'src/cli/',
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
-  fastify: 'src/(app.ts|http/|authn/|query/|dspace/|downloads/|metrics/|cli/listen.ts|cli/worker.ts)',
+  fastify:
+    'src/(app.ts|http/|authn/|query/|records/|dspace/|downloads/|metrics/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',
@@ -189,6 +190,7 @@ test('the engines have the same files for the same jobs', () => {
   ]
   const onlyPostgres = [
     'chain.ts',
+    'entity-list.ts',
     'eperson-count.ts',
     'errors.ts',
     'expose.ts',

@@ -143,7 +143,8 @@ test('R8 Q10 a page that is being sent stays as it was when it began, whatever i
     response.pause()
     await Promise.all(
       Array.from({ length: 8 }, async (_, writer) => {
-        for (let n = 0; n < 80; n++) await putRecord(client, 'things', writer * 80 + n, { n: randomInt(9_999), text: 'after' })
+        for (let n = 0; n < 80; n++)
+          await putRecord(client, 'things', writer * 80 + n, { n: randomInt(9_999), text: 'after' })
       }),
     )
     await deleteRecord(client, 'things', order === '' ? 1_100 : 1_101)

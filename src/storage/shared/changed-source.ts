@@ -90,8 +90,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
   }
 
   /** The JSON of the records in these slots. */
-  const recordsOf = (entity: RecordEntity, slots: Uint32Array) =>
-    mixed(entity, slots, read)
+  const recordsOf = (entity: RecordEntity, slots: Uint32Array) => mixed(entity, slots, read)
 
   return {
     inTurn: (client, work) => source.inTurn(client, own => work(workOf(own, client))),

@@ -49,7 +49,10 @@ export function revisedColumn(
   let used = added.length
   for (let rank = 0; rank < distinct; rank++) if (sizeOf(before, rank) + (sizes[rank] as number) > 0) used++
 
-  const newCount = edits.reduce((sum, { isThere, written }) => sum - Number(isThere) + Number(written >= 0), count)
+  const newCount = edits.reduce(
+    (sum, { isThere, written }) => sum - Number(isThere) + Number(written >= 0),
+    count,
+  )
   const made = sharedNumbers(1 + newCount + used + 2)
   made[0] = used
   const { ranks, starts } = openColumn(made, newCount)
