@@ -14,6 +14,8 @@ import { isObject, type Members, maxRecord, requireFlat } from './read-body.ts'
  */
 export function checkedJson(entity: Entity, record: unknown, key: string): string {
   if (!isObject(record)) throw new Problem('record-refused', 'A record is a JSON object.')
+  const json = printed(record)
+  requireFlat(json)
   const known = new Map(entity.fields.map(field => [field.name, field]))
   for (const [name, value] of Object.entries(record)) {
     const field = known.get(name)
@@ -27,11 +29,19 @@ export function checkedJson(entity: Entity, record: unknown, key: string): strin
       )
   }
   requireKey(entity, record, key)
-  const json = JSON.stringify(record)
-  requireFlat(json)
   if (Buffer.byteLength(json) > maxRecord)
     throw new Problem('body-too-large', 'The record would be larger than 1 MiB.')
   return json
+}
+
+/** What a patch has nested again and again can't be printed. */
+function printed(record: Members): string {
+  try {
+    return JSON.stringify(record)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new Problem('record-refused', 'The record is nested too deeply; flatten it.')
+  }
 }
 
 function unknownField({ name: entity, fields }: Entity, name: string): Problem {

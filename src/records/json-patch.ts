@@ -30,6 +30,8 @@ export function patched(record: Members, patch: unknown): unknown {
     try {
       root = applied(root, operation, copyOf)
     } catch (error) {
+      // A patch may nest what it has nested before.
+      if (error instanceof RangeError) throw refused('The patch nests values too deeply; flatten them.')
       if (!(error instanceof Wrong)) throw error
       throw refused(`Operation ${at} of the patch can’t be applied: ${error.message}.`, { operation: at })
     }

@@ -33,11 +33,7 @@ export interface Entities {
    * @param event null: the records stay what they are, so there is nothing to record
    * @returns who may read the entity now; undefined where the version to replace is not the entity's version any more
    */
-  publish(
-    entity: NewEntity,
-    records: Iterable<string>,
-    event: AuditEvent | null,
-  ): Promise<ReadRule | undefined>
+  publish(entity: NewEntity, records: NewRecords, event: AuditEvent | null): Promise<ReadRule | undefined>
   /** Opens the version that an imported entity has now. */
   openVersion(entity: RecordEntity): Promise<OpenVersion>
   /** Replaces some records in one step, like `publish`; all others stay where they are. */
@@ -119,6 +115,9 @@ export interface ExposeRequest {
 
 /** A table can't be exposed as requested. The message says why, and what would help. */
 export class ExposeError extends OperatorError {}
+
+/** The JSON of records, one by one or some at a time. */
+export type NewRecords = Iterable<string> | AsyncIterable<readonly string[]>
 
 /** An imported entity. Records come in the order of the key, numbered from 0. */
 export interface NewEntity {

@@ -378,6 +378,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     audience: 2 + Math.floor(tricky.length / 2) + 1,
     item: tricky.length,
     bitstream: 2 * tricky.length,
+    record_change: 0,
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)

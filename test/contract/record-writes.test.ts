@@ -206,6 +206,16 @@ test('R5 a patch that can’t be applied is refused as a whole, and names its op
   // Each copies all that there is.
   const bomb = Array.from({ length: 40 }, (_, n) => ({ op: 'copy', from: '/size', path: `/size/c${n}` }))
   await assertProblem(await patch(client, 'A1', bomb, jsonPatch), 422, 'record-refused')
+  // Each nests what the one before has nested.
+  const nest = JSON.parse(`${'['.repeat(900)}${']'.repeat(900)}`) as unknown
+  const copies = Array.from({ length: 7 }, (_, n) => ({
+    op: 'copy',
+    from: '/size',
+    path: `/size${'/0'.repeat(900 * 2 ** n - 1)}/-`,
+  }))
+  const deep = [{ op: 'add', path: '/size', value: nest }, ...copies]
+  await assertProblem(await patch(client, 'A1', deep, jsonPatch), 422, 'record-refused')
+  await assertProblem(await patch(client, 'A1', deep.slice(0, 2), jsonPatch), 400, 'bad-request')
   assert.equal(({} as Record<string, unknown>).polluted, undefined)
   assert.deepEqual(await (await client.get(`${path}/A1`)).json(), records[0])
 })

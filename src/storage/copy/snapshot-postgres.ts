@@ -9,7 +9,7 @@ import { readColumn, readRecords, recordTable, slotsField } from '../postgres/re
 import { sortRecords } from '../shared/sort-records.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { databaseFile, entitiesFolder, migrate } from '../sqlite/migrate.ts'
-import { writeRecordBatches } from '../sqlite/record-versions.ts'
+import { writeRecordFile } from '../sqlite/record-versions.ts'
 import { secretText } from '../sqlite/secrets.ts'
 import { type DumpedValue, tables } from './dump.ts'
 import { rowsAtOnce } from './rows-at-once.ts'
@@ -170,7 +170,7 @@ async function copyRecords(
       progress(name, Math.min(1, (from + step) / source.count))
     }
   }
-  await writeRecordBatches(
+  await writeRecordFile(
     join(staging, entityPath(versionOf(entity))),
     { fields, ranks: field => readColumn(db, source, field) },
     batches(),

@@ -8,7 +8,7 @@ import type { Entity, ReadRule } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
-import type { Entities, ExposeRequest, Listing, NewEntity, Revision } from '../entities.ts'
+import type { Entities, ExposeRequest, Listing, NewEntity, NewRecords, Revision } from '../entities.ts'
 import { baseEntity, changesOf } from '../shared/changed-entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { explanationOf, noRows } from '../shared/explain.ts'
@@ -163,7 +163,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     await lookup.ask()
     return entities
   }
-  const publish = (entity: NewEntity, lines: Iterable<string>, event: AuditEvent | null) =>
+  const publish = (entity: NewEntity, lines: NewRecords, event: AuditEvent | null) =>
     changing(db => publishEntity(pool, db, entity, lines, event))
   const revise = (revision: Revision, event: AuditEvent | null) =>
     changing(db => reviseEntity(db, revision, event))

@@ -3,7 +3,13 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
-import { ExposeError, type ExposeRequest, type NewEntity, type Revision } from '../entities.ts'
+import {
+  ExposeError,
+  type ExposeRequest,
+  type NewEntity,
+  type NewRecords,
+  type Revision,
+} from '../entities.ts'
 import { withChangedSlots } from '../shared/changed-entities.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
@@ -22,7 +28,7 @@ export async function publishEntity(
   pool: Pool,
   db: Connection,
   { ranks, ...definition }: NewEntity,
-  records: Iterable<string>,
+  records: NewRecords,
   event: AuditEvent | null,
 ): Promise<ReadRule | undefined> {
   const version = randomBytes(16).toString('hex')

@@ -74,11 +74,11 @@ function isDue(entity: RecordEntity): boolean {
 }
 
 /** Whether so many slots of replaced records are worth a version without them. */
-const isSparse = ({ source, ...entity }: RecordEntity): boolean =>
-  slotsOf({ source, ...entity }) > 1_000 + 1.2 * source.count && source.bytes <= maxWhole
-/** What is held in memory to write a whole version, in bytes. */
-const maxWhole = 64 * 1024 * 1024
-const readStep = 1_000
+const isSparse = (entity: RecordEntity): boolean => slotsOf(entity) > 1_000 + 1.2 * entity.source.count
+
+/** Records that are read at a time, of no more than so many bytes if each is as large as the largest. */
+const maxRead = 1_000
+const readBytes = 8 * 1024 * 1024
 
 /** @returns false where another process has folded them, or the entity has been replaced */
 export async function fold(
@@ -93,10 +93,12 @@ export async function fold(
     const common = { name, key, fields, read: null, keepsNewer: true, ranks: version.ranks } as const
     if (!isSparse(entity))
       return (await revise({ ...common, of: entity, slots, added: [] }, null)) !== undefined
-    const records: string[] = []
-    for (let from = 0; from < slots.length; from += readStep)
-      records.push(...(await version.read(slots.subarray(from, from + readStep))))
-    return (await publish({ ...common, replaces: source.version }, records, null)) !== undefined
+    const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(source.largest, 1))))
+    async function* records() {
+      for (let from = 0; from < slots.length; from += step)
+        yield await version.read(slots.subarray(from, from + step))
+    }
+    return (await publish({ ...common, replaces: source.version }, records(), null)) !== undefined
   } finally {
     await version.close()
   }

@@ -8,7 +8,7 @@ import type { Entity, Field, ReadRule, TableSource } from '../../model/entities.
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
-import type { Entities, Listing, NewEntity, RecordEntity, Revision } from '../entities.ts'
+import type { Entities, Listing, NewEntity, NewRecords, RecordEntity, Revision } from '../entities.ts'
 import { baseEntity, changesOf, createChangedEntities, withChangedSlots } from '../shared/changed-entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { explanationOf, noRows } from '../shared/explain.ts'
@@ -151,7 +151,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     return explanationOf('sqlite', given, viewer, await tables.explain(plan, visibleTo(viewer), client, runs))
   }
 
-  async function publish(entity: NewEntity, lines: Iterable<string>, event: AuditEvent | null) {
+  async function publish(entity: NewEntity, lines: NewRecords, event: AuditEvent | null) {
     const version = `${entity.name}.${randomBytes(8).toString('hex')}`
     const written = await writeRecordFile(fileOf(version), entity, lines)
     const { ranks: _, ...definition } = entity
