@@ -57,6 +57,7 @@ import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
 import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
 import { queryRoutes } from './query/routes.ts'
+import { recordRoutes } from './records/routes.ts'
 import type { Storage } from './storage/storage.ts'
 import { createThreads, type Threads } from './threads/threads.ts'
 
@@ -186,9 +187,13 @@ export async function buildApp(
       { prefix: '/api' },
     )
     puppetDbServiceRoutes(inside, { entities, ping: storage.ping, config })
-    await inside.register(async query => queryRoutes(query, { addresses, entities, config, ...working }), {
-      prefix: config.queryBase,
-    })
+    await inside.register(
+      async query => {
+        queryRoutes(query, { addresses, entities, config, ...working })
+        recordRoutes(query, { addresses, entities, config, limits })
+      },
+      { prefix: config.queryBase },
+    )
   })
   return app
 }

@@ -3,6 +3,7 @@ import { reservedEntities } from '../model/built-in-entities.ts'
 import { relationsOf } from '../model/relations.ts'
 import { defaultCommand } from './entity-default.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
+import { writersCommand } from './entity-writers.ts'
 import { Failure } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { parseReadRule, readRule } from './read-rule.ts'
@@ -11,7 +12,7 @@ import { commandEvent, withStore } from './store.ts'
 /** `carrel entity …`: the entities that can be queried. */
 export function entityCommand(): Command {
   const command = new Command('entity').description(
-    'List entities, change who may read them, relate them, and drop them.',
+    'List entities, change who may read and write them, relate them, and drop them.',
   )
 
   command
@@ -25,6 +26,7 @@ export function entityCommand(): Command {
           name: entity.name,
           key: entity.key,
           read: entity.read,
+          write: entity.write ?? null,
           records: entity.source.kind === 'records' ? entity.source.count : null,
           table: entity.source.kind === 'exposed' ? `${entity.source.schema}.${entity.source.table}` : null,
           fields: entity.fields,
@@ -33,11 +35,12 @@ export function entityCommand(): Command {
         }))
         sayList(json, list, () =>
           table(
-            ['ENTITY', 'KEY', 'READ', 'FIELDS', 'RECORDS', 'RELATED TO', 'DEFAULT CONDITION'],
+            ['ENTITY', 'KEY', 'READ', 'WRITE', 'FIELDS', 'RECORDS', 'RELATED TO', 'DEFAULT CONDITION'],
             list.map(one => [
               one.name,
               [one.key].flat().join(', '),
               one.read,
+              one.write ?? '',
               one.fields.length,
               one.records ?? one.table ?? '(built in)',
               one.relations.map(({ to }) => to.entity).join(', '),
@@ -65,6 +68,7 @@ export function entityCommand(): Command {
       })
     })
 
+  command.addCommand(writersCommand())
   command.addCommand(relateCommand())
   command.addCommand(unrelateCommand())
   command.addCommand(defaultCommand())

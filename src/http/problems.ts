@@ -1,6 +1,7 @@
 import { accessTokenProblems } from './access-token-problems.ts'
 import { itemProblems } from './item-problems.ts'
 import { mailProblems } from './mail-problems.ts'
+import { recordProblems } from './record-problems.ts'
 import { signOnProblems } from './sign-on-problems.ts'
 
 /**
@@ -119,17 +120,17 @@ export const problems = {
   'precondition-failed': {
     status: 412,
     title: 'The precondition does not hold',
-    help: 'The file has changed since the client got the ETag that it sent in If-Match. Download it again from the start.',
+    help: 'The file or the record has changed since the client got the ETag that it sent in If-Match: get it again, and start from what it is now. With `If-None-Match: *`, it is there already.',
   },
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    help: 'The maximum is 16 kB, 256 kB for messages of identity providers, and 1 MiB for queries.',
+    help: 'The maximum is 16 kB, 256 kB for messages of identity providers, and 1 MiB for queries and for records.',
   },
   'unsupported-media-type': {
     status: 415,
     title: 'The media type of the body is not supported',
-    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries take `application/json`. An empty body, or `{}`, may also be JSON.',
+    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries and records take `application/json`. Patches of records take `application/json-patch+json` or `application/merge-patch+json`. An empty body, or `{}`, may also be JSON.',
   },
   'range-not-satisfiable': {
     status: 416,
@@ -181,7 +182,7 @@ export const problems = {
   busy: {
     status: 503,
     title: 'The service is busy',
-    help: 'Too many passwords or messages of identity providers are being checked, or too many files are being sent. Try again after the number of seconds in Retry-After.',
+    help: 'Too many passwords or messages of identity providers are being checked, too many files are being sent, or too many records are being written. Try again after the number of seconds in Retry-After.',
   },
   'query-timeout': {
     status: 503,
@@ -199,6 +200,7 @@ export const problems = {
     help: 'The database cannot be reached, is full, or has lost a file. Try again after the number of seconds in Retry-After.',
   },
   ...itemProblems,
+  ...recordProblems,
 } as const satisfies Record<string, Entry>
 
 export type ProblemCode = keyof typeof problems

@@ -1,6 +1,6 @@
 import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
+import type { Origins } from '../storage/shared/records/revised-ranks.ts'
 import { type Change, compareKeys, keysOf } from './changes.ts'
-import type { Origins } from './revised-ranks.ts'
 import { readRecords, searchAll } from './search.ts'
 
 /** `update` inserts records, or replaces those that have the same key; `delete` deletes by key. */

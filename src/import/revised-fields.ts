@@ -1,10 +1,10 @@
 import type { Field } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
+import { type FieldRanks, type NewValue, revisedRanks } from '../storage/shared/records/revised-ranks.ts'
 import type { ChangePlan } from './change-plan.ts'
 import { fieldValue } from './changes.ts'
 import { maxFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
-import { type FieldRanks, type NewValue, revisedRanks } from './revised-ranks.ts'
 import { type Place, searchAll } from './search.ts'
 import { readAt, writeAt } from './spool.ts'
 import { kindOf, typeOf } from './types.ts'
@@ -61,6 +61,8 @@ export async function oldRanks({ entity, version }: ChangePlan, field: number): 
   const known = entity.fields[field]
   if (!known) return { ranks: new Uint32Array(count), distinct: 0 }
   const ranks = await version.ranks(field)
+  const distinct = await version.distinct?.(field)
+  if (distinct !== undefined) return { ranks, distinct }
   let highest = -1
   for (let n = 0; n < ranks.length; n++) if ((ranks[n] as number) > highest) highest = ranks[n] as number
   // Nulls, where there are any, come last.

@@ -23,6 +23,8 @@ export interface Entity {
   readonly relations?: readonly Relation[]
   /** A condition as an AST, which is added to every query that doesn't mention its fields (Q25). */
   readonly defaultCondition?: string
+  /** Who may write single records (docs/decisions/0041); without it, nobody. */
+  readonly write?: WriteRule
 }
 
 /** Records belong together if they are equal in these fields. */
@@ -64,6 +66,9 @@ export interface TableSource {
 export type RowRule = 'all' | 'audience' | 'own'
 
 export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
+
+/** Who may write single records of an imported entity: nobody does so without a login. */
+export type WriteRule = Exclude<ReadRule, 'anonymous'>
 
 /** Who may read a new entity if no rule is given. */
 export const newEntityRule: ReadRule = 'admin'

@@ -1,4 +1,4 @@
-import type { Entity, Field, Relation } from './entities.ts'
+import type { Entity, Field, Relation, WriteRule } from './entities.ts'
 
 /** Which entities belong together, and by which fields (docs/decisions/0037). */
 
@@ -52,7 +52,7 @@ export function areComparable(one: Pick<Field, 'type'>, other: Pick<Field, 'type
 }
 
 /** What an operator declares of an entity, besides its records. Importing and exposing again keep it. */
-export type Description = Pick<Entity, 'relations' | 'defaultCondition'>
+export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'write'>
 
 export type DescriptionChange =
   /** Replaces the one to the same entity. */
@@ -61,21 +61,28 @@ export type DescriptionChange =
   | { readonly unrelate: string }
   /** null: none. */
   | { readonly defaultCondition: string | null }
+  /** null: no single records are written. */
+  | { readonly write: WriteRule | null }
 
 /** Without the members that say nothing. */
-export const descriptionOf = ({ relations, defaultCondition }: Partial<Description>): Description => ({
+export const descriptionOf = ({ relations, defaultCondition, write }: Partial<Description>): Description => ({
   ...(relations !== undefined && relations.length > 0 && { relations }),
   ...(defaultCondition !== undefined && { defaultCondition }),
+  ...(write !== undefined && { write }),
 })
 
 /** The description after a change. Engines call it in the transaction that stores it, so that no other change is lost. */
 export function changedDescription(before: Description, change: DescriptionChange): Description {
   if ('defaultCondition' in change) {
-    const { relations = [] } = before
+    const { defaultCondition: _, ...rest } = before
     return descriptionOf({
-      relations,
+      ...rest,
       ...(change.defaultCondition !== null && { defaultCondition: change.defaultCondition }),
     })
+  }
+  if ('write' in change) {
+    const { write: _, ...rest } = before
+    return descriptionOf({ ...rest, ...(change.write !== null && { write: change.write }) })
   }
   const other = 'relate' in change ? change.relate.to.entity : change.unrelate
   const others = (before.relations ?? []).filter(({ to }) => to.entity !== other)

@@ -7,6 +7,8 @@ import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { parseExact } from '../lib/json.ts'
 import type { Entity } from '../model/entities.ts'
+import type { Plan } from '../model/plan.ts'
+import { recordKey } from '../model/record-changes.ts'
 import { relationsBetween } from '../model/relations.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
@@ -14,7 +16,7 @@ import type { Answers } from './answer.ts'
 import { type Json, nodeOf } from './build-ast.ts'
 import { recordTag } from './entity-tag.ts'
 import { givenBy, isAllInAddress } from './given.ts'
-import { keyCondition, notFound } from './keys.ts'
+import { keyCondition, notFound, valuesOfKey } from './keys.ts'
 import { knownTo } from './known.ts'
 import type { LongTexts } from './long-texts.ts'
 import { parseAsked, parseBoolean } from './parse.ts'
@@ -75,6 +77,10 @@ export function belowEntityRoutes(
 
   /** @returns the JSON of the record with this key; nothing if there is none */
   async function recordWith(request: FastifyRequest, known: Found, key: string): Promise<Buffer> {
+    if (known.entity.source.kind === 'records' && known.entity.defaultCondition === undefined) {
+      const { json } = await entities.record(...keyPlan(known, key), clientOf(request))
+      return Buffer.from(json ?? '')
+    }
     const plan = planOf(oneRecord, known, { also: nodeOf(keyCondition(known.entity, key)) })
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
     return bytesOf(body)
@@ -91,12 +97,24 @@ export function belowEntityRoutes(
   }
 }
 
-type Found = Known & { readonly entity: Entity }
+export type Found = Known & { readonly entity: Entity }
+
+/** What `Entities.record` takes: a plan for the record with this key, and its name. */
+export function keyPlan(known: Found, key: string): readonly [plan: Plan, name: string] {
+  const { defaultCondition: _, ...entity } = known.entity
+  return [
+    planOf(oneRecord, { ...known, entity }, { also: nodeOf(keyCondition(entity, key)) }),
+    recordKey(entity, valuesOfKey(entity, key)),
+  ]
+}
 
 const oneRecord = parseAsked({ values: new Map([['limit', ['1']]]), malformed: null })
 
 /** The parts of the path below the query base. The router decodes a slash in a key, so the path is read again. */
-function segmentsOf(request: FastifyRequest, { queryBase }: Pick<Config, 'queryBase'>): readonly string[] {
+export function segmentsOf(
+  request: FastifyRequest,
+  { queryBase }: Pick<Config, 'queryBase'>,
+): readonly string[] {
   try {
     return pathOf(request.url)
       .slice(queryBase.length)

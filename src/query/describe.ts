@@ -2,7 +2,7 @@ import type { Addresses } from '../http/addresses.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Entity } from '../model/entities.ts'
 import { relationsOf } from '../model/relations.ts'
-import { mayReadEntity } from './readable.ts'
+import { mayReadEntity, mayWriteEntity } from './readable.ts'
 
 /** The entities that the caller may read, with what can be asked of them (Q12). */
 export function describeEntities(
@@ -15,6 +15,11 @@ export function describeEntities(
     const { name, key, fields } = entity
     // A relation to an entity that the caller may not read is as unknown as the entity.
     const relations = relationsOf(entity, readable)
-    return { name, key, fields, ...(relations.length > 0 && { relations }), href: `${query}/${name}` }
+    return {
+      ...{ name, key, fields },
+      ...(relations.length > 0 && { relations }),
+      ...(mayWriteEntity(caller, entity) && { writable: true }),
+      href: `${query}/${name}`,
+    }
   })
 }

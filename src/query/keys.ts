@@ -1,5 +1,6 @@
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import { parseExact } from '../lib/json.ts'
 import type { Entity, FieldType } from '../model/entities.ts'
 import type { Json } from './build-ast.ts'
 
@@ -10,20 +11,38 @@ import type { Json } from './build-ast.ts'
  */
 export function keyCondition(entity: Entity, key: string): readonly Json[] {
   const names = [entity.key].flat()
+  const conditions = keyConstants(entity, key).map((value, at): readonly Json[] => [
+    '=',
+    names[at] ?? '',
+    value,
+  ])
+  const [only] = conditions
+  return only && conditions.length === 1 ? only : ['and', ...conditions]
+}
+
+/**
+ * What a record with this key has in the fields of the key.
+ * @throws Problem 404 for a key that no record can have
+ */
+export const valuesOfKey = (entity: Entity, key: string): readonly unknown[] =>
+  keyConstants(entity, key).map(value =>
+    typeof value === 'object' && value !== null && 'number' in value ? parseExact(value.number) : value,
+  )
+
+function keyConstants(entity: Entity, key: string): readonly Json[] {
+  const names = [entity.key].flat()
   const parts = names.length === 1 ? [key] : partsOf(key)
   if (parts.length !== names.length)
     throw new Problem(
       'not-found',
       `A key of ${entity.name} has ${names.length} parts with commas between them: ${names.join()}.`,
     )
-  const conditions = names.map((name, at): readonly Json[] => {
+  return names.map((name, at) => {
     const type = entity.fields.find(field => field.name === name)?.type
     const value = constantOf(type, parts[at] ?? '')
     if (value === undefined) throw notFound(entity, key)
-    return ['=', name, value]
+    return value
   })
-  const [only] = conditions
-  return only && conditions.length === 1 ? only : ['and', ...conditions]
 }
 
 const partsOf = (key: string): readonly string[] =>

@@ -2,17 +2,26 @@ import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { formerNames } from '../model/built-in-entities.ts'
 import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/caller.ts'
-import type { Entity } from '../model/entities.ts'
+import type { Entity, ReadRule } from '../model/entities.ts'
 
 /**
  * Whether the caller may read the records of an entity (Q11). Administrators may read everything, and nobody more than
  * their access token is for (K2).
  */
 export function mayReadEntity(caller: Caller, { name, read: rule }: Pick<Entity, 'name' | 'read'>): boolean {
-  if (!mayUseEntity(caller, name)) return false
+  return mayUseEntity(caller, name) && isAdmitted(caller, rule)
+}
+
+function isAdmitted(caller: Caller, rule: ReadRule): boolean {
   if (rule === 'anonymous' || isAdministrator(caller)) return true
   if (rule === 'eperson') return caller.kind !== 'anonymous'
   return rule !== 'admin' && isMember(caller, rule.slice('group:'.length))
+}
+
+/** Whether the caller may write single records of an entity (R2). Administrators may where anybody may. */
+export function mayWriteEntity(caller: Caller, entity: Pick<Entity, 'name' | 'read' | 'write'>): boolean {
+  if (entity.write === undefined || caller.kind === 'anonymous') return false
+  return mayReadEntity(caller, entity) && isAdmitted(caller, entity.write)
 }
 
 /**

@@ -1,10 +1,11 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Entity, Field, ReadRule, Relation } from '../model/entities.ts'
+import type { Entity, Field, ReadRule, Relation, WriteRule } from '../model/entities.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
+import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import type { DescriptionChange } from '../model/relations.ts'
 
@@ -29,18 +30,37 @@ export interface Entities {
   ): Promise<Readonly<Record<string, unknown>>>
   /**
    * Replaces the entity's records in one step: readers see the old ones until then.
+   * @param event null: the records stay what they are, so there is nothing to record
    * @returns who may read the entity now; undefined where the version to replace is not the entity's version any more
    */
-  publish(entity: NewEntity, records: Iterable<string>, event: AuditEvent): Promise<ReadRule | undefined>
+  publish(entity: NewEntity, records: NewRecords, event: AuditEvent | null): Promise<ReadRule | undefined>
   /** Opens the version that an imported entity has now. */
   openVersion(entity: RecordEntity): Promise<OpenVersion>
   /** Replaces some records in one step, like `publish`; all others stay where they are. */
-  revise(revision: Revision, event: AuditEvent): Promise<ReadRule | undefined>
+  revise(revision: Revision, event: AuditEvent | null): Promise<ReadRule | undefined>
   /**
    * Changes who may read an imported or exposed entity, on all nodes at once.
    * @returns false where there is no such entity
    */
   changeReadRule(name: string, read: ReadRule, event: AuditEvent): Promise<boolean>
+  /**
+   * Changes who may write single records of an imported entity, on all nodes at once.
+   * @param write null: nobody
+   * @returns false where there is no such imported entity
+   */
+  changeWriteRule(name: string, write: WriteRule | null, event: AuditEvent): Promise<boolean>
+  /**
+   * Reads one record by its key, whatever condition every query has (Q25).
+   * @param plan whose condition is that key, of an imported entity
+   * @param key as `recordKey` names it
+   */
+  record(plan: Plan, key: string, client: Client): Promise<FoundRecord>
+  /**
+   * Writes one record, durably and for everybody at once (docs/decisions/0041).
+   * @returns false where the record or the version of the entity has changed since they were read
+   * @throws Overloaded if so much has been written that new versions lag behind
+   */
+  writeRecord(write: RecordWrite, event: AuditEvent): Promise<boolean>
   /**
    * Changes what is declared of an imported or exposed entity, on all nodes at once.
    * @returns false where there is no such entity
@@ -56,6 +76,20 @@ export interface Entities {
   readonly foreignKeys: ((name: string) => Promise<readonly ForeignKey[]>) | undefined
   /** A folder for temporary files. */
   readonly scratchFolder: string
+}
+
+export interface FoundRecord {
+  /** undefined: there is none. */
+  readonly json: string | undefined
+  /** Its last change that is not in the stored version; 0: none. */
+  readonly seq: number
+}
+
+export interface RecordWrite extends Omit<RecordChange, 'seq'> {
+  /** As it was when the record was read. */
+  readonly entity: RecordEntity
+  /** The `seq` of the record that was read. */
+  readonly before: number
 }
 
 /** Between the entities that show the tables. */
@@ -82,6 +116,9 @@ export interface ExposeRequest {
 /** A table can't be exposed as requested. The message says why, and what would help. */
 export class ExposeError extends OperatorError {}
 
+/** The JSON of records, one by one or some at a time. */
+export type NewRecords = Iterable<string> | AsyncIterable<readonly string[]>
+
 /** An imported entity. Records come in the order of the key, numbered from 0. */
 export interface NewEntity {
   readonly name: string
@@ -91,6 +128,8 @@ export interface NewEntity {
   readonly read: ReadRule | null
   /** The version that it replaces; undefined: whichever there is. */
   readonly replaces?: string
+  /** The records are those of the version that it replaces, so single records that were written since stay. */
+  readonly keepsNewer?: boolean
   /**
    * For each record, by number, the rank of its value among the field's distinct values; nulls last. The array may be used
    * again for the next field.
@@ -106,8 +145,10 @@ export interface OpenVersion {
   slots(): Awaitable<Uint32Array>
   /** As in `NewEntity`. */
   ranks(field: number): Awaitable<Uint32Array>
+  /** How many distinct values a field has, where its definition doesn't tell which rank is that of nulls. */
+  distinct?(field: number): Awaitable<number>
   /** The JSON of the records in these slots. */
-  read(slots: Uint32Array): Awaitable<string[]>
+  read(slots: Uint32Array): Awaitable<readonly string[]>
   close(): Awaitable<void>
 }
 

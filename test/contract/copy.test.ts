@@ -385,6 +385,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     bitstream: 2 * tricky.length,
     bundle: tricky.length,
     policy: 0,
+    record_change: 0,
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)
@@ -559,7 +560,6 @@ test('D2 a copy that is killed in the middle leaves nothing behind, and the next
   )
   const url = await preparedDatabase(t)
   const connections = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'`
-  // Among the accounts, and among the entities.
   for (const table of ['event', 'rank']) {
     const { kill, ended, letGo } = await copyThatWaits(t, old.dataFolder, url, table)
     kill()

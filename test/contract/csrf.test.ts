@@ -172,7 +172,7 @@ test('C8 Q15 a POST to the query base needs no pair', async t => {
       await assertProblem(await post('/epersons'), 401, 'authentication-required')
       await assertProblem(await post('/nothing?x=1'), 404, 'unknown-entity')
       const deep = await post('/epersons/x')
-      assert.equal(deep.headers.get('allow'), 'GET, HEAD')
+      assert.equal(deep.headers.get('allow'), 'GET, HEAD, PUT, PATCH, DELETE')
       await assertProblem(deep, 405, 'method-not-allowed')
     }
     for (const path of ['', '/items'])

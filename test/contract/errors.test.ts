@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
+import { commandEvent } from '../../src/cli/store.ts'
 import { type ProblemCode, problems } from '../../src/http/problems.ts'
 import type { Client } from '../support/clients/client.ts'
 import { assertProblem, type Expected } from '../support/clients/problem-shape.ts'
@@ -123,6 +124,21 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
       },
     )
     return [response, { code: 'change-refused', path: '/api/eperson/groups', never: ['verysecret'] }]
+  },
+  'not-writable': async service => [
+    await (await loggedIn(service, ruth)).request('/api/query/v4/letters/1', { method: 'DELETE' }),
+    { code: 'not-writable', path: '/api/query/v4/letters/1' },
+  ],
+  'record-refused': async service => {
+    const { entities } = service.storage
+    await entities.changeWriteRule('letters', 'eperson', commandEvent('entity.writers'))
+    const client = await loggedIn(service, ruth)
+    const headers = { 'content-type': 'application/json' }
+    const path = '/api/query/v4/letters/1'
+    return [
+      await client.request(path, { method: 'PUT', headers, body: '{"unknown":1}' }),
+      { code: 'record-refused', path },
+    ]
   },
   'password-refused': service => changing(service, 'password-refused', passwordOf(ruth), {}, 'secret!'),
   'access-denied': async service => [

@@ -129,4 +129,11 @@ export const tables = [
   },
   { name: 'bundle', key: ['uuid'], columns: 'uuid item name place primary_bitstream', booleans: [] },
   { name: 'policy', key: ['id'], columns: 'id object rule name description type', booleans: [] },
+  // Of entities, whose records are copied by themselves.
+  {
+    name: 'record_change',
+    key: ['seq'],
+    columns: 'seq entity key key_values json added',
+    booleans: [],
+  },
 ] as const

@@ -9,7 +9,7 @@ import { readColumn, readRecords, recordTable, slotsField } from '../postgres/re
 import { sortRecords } from '../shared/sort-records.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { databaseFile, entitiesFolder, migrate } from '../sqlite/migrate.ts'
-import { writeRecordBatches } from '../sqlite/record-versions.ts'
+import { writeRecordFile } from '../sqlite/record-versions.ts'
 import { secretText } from '../sqlite/secrets.ts'
 import { type DumpedValue, tables } from './dump.ts'
 import { rowsAtOnce } from './rows-at-once.ts'
@@ -126,18 +126,19 @@ async function copyTable(
 
 /** Which store it is, and where its stamps and its time go on. */
 async function copyState(db: Connection, copy: Database): Promise<void> {
-  const [state] = await db.rows<{ store: string; stamp: number; mark: number }>(
-    'SELECT store, mark, (SELECT last_value FROM carrel.stamp) AS stamp FROM carrel.state',
+  const [state] = await db.rows<{ store: string; stamp: number; mark: number; records: number }>(
+    'SELECT store, mark, records, (SELECT last_value FROM carrel.stamp) AS stamp FROM carrel.state',
   )
-  const { store = '', stamp = 0, mark = 0 } = state ?? {}
-  copy.run('UPDATE state SET store = ?, stamp = ?, mark = ?', store, stamp, mark)
+  const { store = '', stamp = 0, mark = 0, records = 0 } = state ?? {}
+  copy.run('UPDATE state SET store = ?, stamp = ?, mark = ?, records = ?', store, stamp, mark, records)
 }
 
 function addEntity(copy: Database, entity: RecordEntity, changed: string): void {
   const { count, bytes, largest } = entity.source
   copy.run(
-    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported, relations, default_condition)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported, relations, default_condition,
+       write)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     entity.name,
     JSON.stringify(entity.key),
     entity.read,
@@ -149,6 +150,7 @@ function addEntity(copy: Database, entity: RecordEntity, changed: string): void 
     changed,
     entity.relations ? JSON.stringify(entity.relations) : null,
     entity.defaultCondition ?? null,
+    entity.write ?? null,
   )
 }
 
@@ -168,7 +170,7 @@ async function copyRecords(
       progress(name, Math.min(1, (from + step) / source.count))
     }
   }
-  await writeRecordBatches(
+  await writeRecordFile(
     join(staging, entityPath(versionOf(entity))),
     { fields, ranks: field => readColumn(db, source, field) },
     batches(),

@@ -205,7 +205,8 @@ function same(part: string, sent: Omit<Loaded, 'part'>, arrived: Omit<Loaded, 'p
 /** New stamps and ids continue after those that were copied. */
 async function continueSequences(db: Connection): Promise<void> {
   await db.exec(`
-    UPDATE carrel.state SET audiences = coalesce((SELECT max(id) FROM carrel.audience), 0);
+    UPDATE carrel.state SET audiences = coalesce((SELECT max(id) FROM carrel.audience), 0),
+      records = coalesce((SELECT max(seq) FROM carrel.record_change), 0);
     SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));
     SELECT setval(pg_get_serial_sequence('carrel.provider_session', 'id'),
       greatest((SELECT max(id) FROM carrel.provider_session), 1));

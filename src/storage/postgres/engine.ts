@@ -129,7 +129,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     refresh: async (result, db) => {
       clock.refresh(result.mark)
       await secrets.refresh(result.secrets, db)
-      await entities.refresh(result.entities, db)
+      await entities.refresh(result, db)
       await audiences.refresh(result.audiences, db)
     },
   })
@@ -172,7 +172,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     clearInterval(polling)
     await accounts.close()
     await kept?.close()
-    entities.close()
+    // It may be writing a version.
+    await entities.close()
     await lookup.close()
     await Promise.all(Object.values(poolsByName).map(pool => pool.close()))
     await worker.close()

@@ -2,14 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '../../lib/fair-queue.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
-import type { Entities, ExposeRequest, Listing } from '../entities.ts'
+import type { Entities, ExposeRequest, Listing, NewEntity, NewRecords, Revision } from '../entities.ts'
+import { baseEntity, changesOf } from '../shared/changed-entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { explanationOf, noRows } from '../shared/explain.ts'
+import { foldChanges, refuseTooMany } from '../shared/fold-changes.ts'
 import { createRecordListings } from '../shared/record-listings.ts'
 import type { RecordPlan } from '../shared/record-orders.ts'
 import type { RecordSource } from '../shared/record-source.ts'
@@ -24,15 +27,15 @@ import {
   changeReadRule,
   describeEntity,
   dropEntity,
-  type EntityRow,
   exposeEntity,
   publishEntity,
   reviseEntity,
-  toEntity,
 } from './entity-changes.ts'
+import { createEntityList, isImported, versionsOf } from './entity-list.ts'
 import { findForeignKeys } from './foreign-keys.ts'
+import { createRecordWriter } from './record-changes.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
-import type { SessionLookup } from './session-lookup.ts'
+import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { TableListings } from './table-listings.ts'
 
 /** How long a replaced version is kept for requests that have just looked it up, in seconds. */
@@ -53,29 +56,29 @@ interface Parts {
   readonly describe: (request: ExposeRequest) => Promise<Omit<Entity, 'read'>>
 }
 
+type ListState = Pick<SessionLookupResult, 'entities' | 'records'>
+
 export interface PostgresEntities extends Entities {
   /** Reads the list again if the state has changed since it was read. */
-  refresh(state: number, db: Queries): Promise<void> | undefined
-  close(): void
+  refresh(state: ListState, db: Queries): Promise<void> | undefined
+  close(): Promise<void>
 }
 
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
   const { pool, lookup, audiences, tables, connect } = parts
   const records = createRecordListings(parts.records, parts.shared.cache)
+  const readList = createEntityList()
+  const writer = createRecordWriter(pool)
   let entities: ReadonlyMap<string, Entity> = new Map()
-  let loadedState = -1
+  let loaded: ListState = { entities: -1, records: -1 }
   let scratch: string | undefined
 
-  async function read(state: number, db: Queries): Promise<void> {
-    const added = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity ORDER BY name')
-    entities = new Map([...builtInEntities, ...added.map(toEntity)].map(entity => [entity.name, entity]))
-    records.keepOnly(
-      new Set(
-        [...entities.values()].flatMap(({ source }) => (source.kind === 'records' ? source.version : [])),
-      ),
-    )
-    loadedState = state
+  async function read(state: ListState, db: Queries): Promise<void> {
+    const added = await readList(db)
+    entities = new Map([...builtInEntities, ...added].map(entity => [entity.name, entity]))
+    records.keepOnly(new Set(added.filter(isImported).flatMap(entity => versionsOf(entity))))
+    loaded = state
   }
 
   /** Removes replaced versions that no listing reads any more. */
@@ -156,23 +159,44 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     return explanationOf('postgres', given, viewer, await tables.explain(plan, tableOf, client, runs))
   }
 
-  return {
-    refresh: (state, db) => (state === loadedState ? undefined : read(state, db)),
-    all: async () => {
-      await lookup.ask()
-      return entities
-    },
-    list,
-    explain,
-    publish: (entity, lines, event) => changing(db => publishEntity(pool, db, entity, lines, event)),
-    openVersion: async ({ source }) => ({
+  const all = async () => {
+    await lookup.ask()
+    return entities
+  }
+  const publish = (entity: NewEntity, lines: NewRecords, event: AuditEvent | null) =>
+    changing(db => publishEntity(pool, db, entity, lines, event))
+  const revise = (revision: Revision, event: AuditEvent | null) =>
+    changing(db => reviseEntity(db, revision, event))
+  const openVersion: Entities['openVersion'] = async entity => {
+    if (changesOf(entity)) return records.openChanged(entity)
+    const { source } = entity
+    return {
       slots: () =>
         source.slots === undefined ? sortRecords(source.count, []) : readColumn(pool, source, slotsField),
       ranks: field => readColumn(pool, source, field),
       read: slots => readRecords(pool, source.version, slots),
       close: () => {},
-    }),
-    revise: (revision, event) => changing(db => reviseEntity(db, revision, event)),
+    }
+  }
+  const folding = parts.shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
+
+  return {
+    refresh: (state, db) =>
+      state.entities === loaded.entities && state.records === loaded.records ? undefined : read(state, db),
+    all,
+    list,
+    explain,
+    publish,
+    openVersion,
+    revise,
+    record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
+    writeRecord: async ({ entity, values, before, ...change }, event) => {
+      refuseTooMany(entity)
+      const version = baseEntity(entity).source.version
+      const row = { ...change, entity: entity.name, key_values: JSON.stringify(values) }
+      return writer.write({ ...row, version, before }, event)
+    },
+    changeWriteRule: (name, write, event) => describeEntity(pool, name, { write }, event),
     changeReadRule: (name, read, event) => changeReadRule(pool, name, read, event),
     describe: (name, change, event) => describeEntity(pool, name, change, event),
     drop: async (name, event) => {
@@ -189,8 +213,10 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       scratch ??= mkdtempSync(join(tmpdir(), 'carrel-'))
       return scratch
     },
-    close: () => {
+    close: async () => {
       clearInterval(sweeping)
+      await folding?.close()
+      await writer.close()
       if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
     },
   }

@@ -3,10 +3,18 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
-import { ExposeError, type ExposeRequest, type NewEntity, type Revision } from '../entities.ts'
+import {
+  ExposeError,
+  type ExposeRequest,
+  type NewEntity,
+  type NewRecords,
+  type Revision,
+} from '../entities.ts'
+import { withChangedSlots } from '../shared/changed-entities.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { grantReader, tableExists } from './expose.ts'
+import { dropChanges, takeChanges } from './record-changes.ts'
 import { baseOf, writeRevision, writeVersion } from './record-versions.ts'
 
 /** Changes of the list of entities. */
@@ -20,8 +28,8 @@ export async function publishEntity(
   pool: Pool,
   db: Connection,
   { ranks, ...definition }: NewEntity,
-  records: Iterable<string>,
-  event: AuditEvent,
+  records: NewRecords,
+  event: AuditEvent | null,
 ): Promise<ReadRule | undefined> {
   const version = randomBytes(16).toString('hex')
   await db.exec('BEGIN')
@@ -36,9 +44,9 @@ export async function publishEntity(
       throw new StoreUnavailable(
         'the imported records were removed before they were published; import them again',
       )
-    const { replaces, ...entity } = definition
+    const { replaces: _, keepsNewer: __, ...entity } = definition
     const before = await findEntity(changes, entity.name)
-    if (replaces !== undefined && replaces !== versionOf(before)) {
+    if (!(await takeChanges(changes, definition, versionOf(before)))) {
       await changes.run('INSERT INTO carrel.retired (version, at) VALUES ($1, to_timestamp(0))', version)
       return undefined
     }
@@ -54,13 +62,13 @@ async function replace(
   db: Connection,
   before: Entity | undefined,
   entity: Omit<Entity, 'read'> & { readonly read: ReadRule | null },
-  event: AuditEvent,
+  event: AuditEvent | null,
 ): Promise<ReadRule> {
   await retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
   await pointEntity(db, { ...entity, read, ...declared(before) })
   await revokeUnused(db, before)
-  await recordEvent(db, { ...event, object: entity.name })
+  if (event) await recordEvent(db, { ...event, object: entity.name })
   return read
 }
 
@@ -72,18 +80,21 @@ async function replace(
 export async function reviseEntity(
   db: Connection,
   revision: Revision,
-  event: AuditEvent,
+  event: AuditEvent | null,
 ): Promise<ReadRule | undefined> {
-  const { of, name, key, fields } = revision
+  const { name, key, fields, keepsNewer = false } = revision
+  const whole = withChangedSlots(revision)
+  const { of } = whole
+  const replaces = revision.of.source.version
   const version = `${baseOf(of.source.version)}.${randomBytes(8).toString('hex')}`
   await db.exec('BEGIN')
   // Revisions of one entity come one after the other: they add rows to the same table.
   await db.run("SELECT pg_advisory_xact_lock(hashtext('carrel revision'), hashtext($1))", name)
   if (versionOf(await findEntity(db, name)) !== of.source.version) return undefined
-  const written = await writeRevision(db, version, revision)
+  const written = await writeRevision(db, version, whole)
   await lockList(db)
   const before = await findEntity(db, name)
-  if (versionOf(before) !== of.source.version) return undefined
+  if (!(await takeChanges(db, { name, replaces, keepsNewer }, versionOf(before)))) return undefined
   const source = { kind: 'records', version, ...written } as const
   const read = await replace(db, before, { name, key, fields, read: revision.read, source }, event)
   await db.exec('COMMIT')
@@ -94,6 +105,7 @@ export const dropEntity = (pool: Pool, name: string, event: AuditEvent): Promise
   pool.transaction(async db => {
     await lockList(db)
     await retireEntity(db, name)
+    await dropChanges(db, name)
     const deleted = 'DELETE FROM carrel.entity WHERE name = $1 RETURNING name, definition'
     const [row] = await db.rows<EntityRow>(deleted, name)
     if (!row) return false
@@ -126,8 +138,8 @@ export const describeEntity = (
   pool.transaction(async db => {
     await lockList(db)
     const before = await findEntity(db, name)
-    if (before === undefined) return false
-    const { relations: _, defaultCondition: __, ...rest } = before
+    if (before === undefined || ('write' in change && before.source.kind !== 'records')) return false
+    const { relations: _, defaultCondition: __, write: ___, ...rest } = before
     await pointEntity(db, { ...rest, ...changedDescription(before, change) })
     await recordEvent(db, { ...event, object: name })
     return true

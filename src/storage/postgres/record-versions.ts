@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import type { RecordEntity, Revision } from '../entities.ts'
+import type { NewRecords, RecordEntity, Revision } from '../entities.ts'
 import { quoteName } from './cells.ts'
 import type { Connection, Queries } from './driver.ts'
 
@@ -28,7 +28,7 @@ export interface VersionContent {
   readonly fields: number
   ranks(field: number): Awaitable<Uint32Array>
   /** Each record's JSON, in the order of the key. */
-  readonly records: Iterable<string>
+  readonly records: NewRecords
 }
 
 /**
@@ -67,10 +67,10 @@ export async function writeRevision(db: Connection, version: string, revision: R
 }
 
 /** @param first the slot of the first record */
-async function addRecords(db: Connection, version: string, first: number, records: Iterable<string>) {
+async function addRecords(db: Connection, version: string, first: number, records: NewRecords) {
   const written = { count: 0, bytes: 0, largest: 0 }
-  function* lines() {
-    for (const json of records) {
+  function* lines(some: Iterable<string>) {
+    for (const json of some) {
       const size = Buffer.byteLength(json)
       // JSON has no line breaks or tabs except as escapes, so only backslashes must be escaped for COPY.
       yield `${first + written.count}\t${json.replaceAll('\\', '\\\\')}\n`
@@ -79,7 +79,13 @@ async function addRecords(db: Connection, version: string, first: number, record
       written.largest = Math.max(written.largest, size)
     }
   }
-  await db.copyIn(recordTable(version), inChunks(lines()))
+  async function* chunks(batches: AsyncIterable<readonly string[]>) {
+    for await (const some of batches) yield* inChunks(lines(some))
+  }
+  await db.copyIn(
+    recordTable(version),
+    Symbol.asyncIterator in records ? chunks(records) : inChunks(lines(records)),
+  )
   return written
 }
 

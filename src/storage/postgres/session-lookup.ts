@@ -7,6 +7,8 @@ export interface SessionLookupResult {
   readonly stamps: ReadonlyMap<string, number>
   /** Grows when the list of entities changes. */
   readonly entities: number
+  /** Grows when a single record is written. */
+  readonly records: number
   /** Grows when the secrets change. */
   readonly secrets: number
   /** Grows when groups in groups change. */
@@ -33,7 +35,7 @@ interface Parts {
   readonly refresh: (result: SessionLookupResult, db: Connection) => Promise<void> | undefined
 }
 
-const sql = `SELECT s.entities, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp FROM carrel.state s
+const sql = `SELECT s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp FROM carrel.state s
   LEFT JOIN carrel.eperson e ON e.uuid = ANY($1) AND e.enabled`
 
 type LookupRow = Omit<SessionLookupResult, 'stamps'> & { uuid: string | null; stamp: number }
@@ -82,8 +84,8 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
     if (!first) throw new Error('the store has lost its state row')
     const stamps = new Map<string, number>()
     for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
-    const { entities, secrets, groups, audiences, mark } = first
-    const result = { stamps, entities, secrets, groups, audiences, mark }
+    const { entities, records, secrets, groups, audiences, mark } = first
+    const result = { stamps, entities, records, secrets, groups, audiences, mark }
     await refresh(result, connection)
     return result
   }

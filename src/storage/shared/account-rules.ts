@@ -15,7 +15,11 @@ export const configuredGroupEvent: AuditEvent = {
 }
 
 interface Rules {
-  readonly entities: readonly { readonly name: string; readonly read: string }[]
+  readonly entities: readonly {
+    readonly name: string
+    readonly read: string
+    readonly write?: string | null
+  }[]
   /** Those that items or bitstreams have. */
   readonly audiences: readonly {
     readonly readers: string
@@ -27,7 +31,9 @@ interface Rules {
 /** @returns where rules name the group; undefined when none does */
 export function useOf(group: string, rules: Rules): GroupUse | undefined {
   const rule = `group:${group}`
-  const entities = rules.entities.filter(({ read }) => read === rule).map(({ name }) => name)
+  const entities = rules.entities
+    .filter(({ read, write }) => read === rule || write === rule)
+    .map(({ name }) => name)
   const naming = rules.audiences.filter(({ readers }) =>
     readReaders(readers).some(({ reader }) => reader === rule),
   )

@@ -1,15 +1,18 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
-import type { Client } from '../../lib/fair-queue.ts'
+import { type Client, nobody } from '../../lib/fair-queue.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
-import { separators } from '../../model/record-format.ts'
+import { joinPieces, separators } from '../../model/record-format.ts'
 import { shortPage } from '../../model/short-pages.ts'
-import type { Listing, RecordEntity } from '../entities.ts'
+import type { FoundRecord, Listing, OpenVersion, RecordEntity } from '../entities.ts'
+import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
+import { changedSource, mixed, split } from './changed-source.ts'
 import type { Explanation, Steps } from './explain.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { pieceBytes } from './page-limits.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders, type RecordPlan } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
+import { openColumn } from './records/columns.ts'
 import { filterName } from './records/filters.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './records/rows.ts'
 import type { RecordCache } from './version-cache.ts'
@@ -25,15 +28,21 @@ export interface RecordListings {
   list(plan: RecordPlan, format: RecordFormat, client: Client): Promise<Listing>
   /** @param runs whether it is run, so that it is known how long that takes */
   explain(plan: RecordPlan, client: Client, runs: boolean): Promise<Explanation>
+  /** @param key of the record that the plan lists */
+  record(plan: RecordPlan, key: string, client: Client): Promise<FoundRecord>
+  /** Opens a version that is derived from another one (docs/decisions/0041). */
+  openChanged(entity: RecordEntity): Promise<OpenVersion>
   /** Drops what is cached of other versions. */
   keepOnly(versions: ReadonlySet<string>): void
 }
 
 /**
  * Listings of imported entities (docs/decisions/0003). An order is a list of record numbers, and a page is a slice of it.
+ * @param engine reads versions
  * @param cache keeps orders and records
  */
-export function createRecordListings(source: RecordSource, cache: RecordCache): RecordListings {
+export function createRecordListings(engine: RecordSource, cache: RecordCache): RecordListings {
+  const source = changedSource(engine, cache)
   const orders = createRecordOrders(source, cache)
   const groups = createRecordGroups(source, orders)
 
@@ -70,7 +79,15 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
     return records instanceof Promise ? records.then(rows) : rows(records)
   }
 
-  function shortRecords(entity: RecordEntity, numbers: RecordNumbers, separator: string) {
+  function shortRecords(
+    entity: RecordEntity,
+    numbers: RecordNumbers,
+    separator: string,
+  ): Awaitable<Uint8Array> {
+    if (changesOf(entity) && numbers instanceof Uint32Array)
+      return mixed(entity, numbers, async (base, slots) => split(await shortRecords(base, slots, '\n'))).then(
+        records => joinPieces(records, separator),
+      )
     const records = loaded(entity)
     if (!records) return source.readShort(entity, numbers, separator)
     return pickRecords(records, numbers instanceof Uint32Array ? numbers : range(...numbers), separator)
@@ -87,11 +104,13 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
     const { entity, shape } = plan
     const columns = shape.kind === 'rows' ? scalarColumns(shape) : null
     const fields = columns ? fieldsOf(columns) : entity.fields
+    // With every change of a record, what is kept of the version before may go.
+    const held = changesOf(entity) ? await orders.of(plan, client) : undefined
     const open = await source.open(entity, client)
     const piece = async (at: number) => {
       const endOfPiece = Math.min(at + step, end)
       // Looked up for each piece, so that a client that reads slowly keeps no order from being evicted.
-      const sorted = await orders.of(plan, client)
+      const sorted = held ?? (await orders.of(plan, client))
       const numbers = sorted?.between(at, endOfPiece).slice() ?? ([at, endOfPiece] as const)
       return open.piece(numbers, format, fields, columns)
     }
@@ -138,6 +157,31 @@ export function createRecordListings(source: RecordSource, cache: RecordCache): 
       const { entity, where } = plan
       const kept = where !== null && cache.peek(entity.source.version, filterName(where)) !== undefined
       return { kept, ...(runs && { ran: await run(plan, client) }) }
+    },
+    record: async (plan, key, client) => {
+      const changed = changesOf(plan.entity)
+      const last = changed && lastChanges(changed).get(key)?.change
+      if (last) return { json: last.json ?? undefined, seq: last.seq }
+      const { body } = await listings.list({ ...plan, entity: baseEntity(plan.entity) }, 'ndjson', client)
+      if (!(body instanceof Uint8Array)) throw new Error('one record is listed at once')
+      return { json: split(body)[0], seq: 0 }
+    },
+    openChanged: async entity => {
+      const held = await source.open(entity, nobody)
+      const column = (field: number) =>
+        source.inTurn(nobody, async work => {
+          const kept = await orders.facts.kept({ work, client: nobody }, entity, `column ${field}`, () =>
+            work.column(entity, field),
+          )
+          return openColumn(kept, entity.source.count)
+        })
+      return {
+        slots: () => source.inTurn(nobody, work => work.slots(entity)),
+        ranks: async field => (await column(field)).ranks,
+        distinct: async field => (await column(field)).distinct,
+        read: async slots => split(await source.readShort(entity, slots, '\n')),
+        close: held.close,
+      }
     },
     keepOnly: versions => cache.keepOnly(versions),
   }

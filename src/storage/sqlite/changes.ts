@@ -38,6 +38,7 @@ import {
   setMember,
   setSubgroup,
 } from './people-changes.ts'
+import { writeRecord } from './record-changes.ts'
 import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
@@ -86,6 +87,7 @@ export const changes = {
   setReaders,
   deleteItem,
   changeItem,
+  writeRecord,
   raiseMark,
   refreshSession,
   endSession,

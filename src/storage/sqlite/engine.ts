@@ -123,9 +123,10 @@ export async function openEngine({
       clearInterval(reporting)
       await accounts.close()
       await kept?.close()
+      // It may be writing a version.
+      await entities.close()
       await writer.close()
       await readerThreads.close()
-      entities.close()
       snapshot.close()
     },
   }

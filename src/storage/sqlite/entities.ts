@@ -8,9 +8,11 @@ import type { Entity, Field, ReadRule, TableSource } from '../../model/entities.
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
-import type { Entities, Listing, RecordEntity } from '../entities.ts'
+import type { Entities, Listing, NewEntity, NewRecords, RecordEntity, Revision } from '../entities.ts'
+import { baseEntity, changesOf, createChangedEntities, withChangedSlots } from '../shared/changed-entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { explanationOf, noRows } from '../shared/explain.ts'
+import { foldChanges, refuseTooMany } from '../shared/fold-changes.ts'
 import { createRecordListings } from '../shared/record-listings.ts'
 import type { RecordPlan } from '../shared/record-orders.ts'
 import { hasPlans, resolvePlans } from '../shared/resolve-plans.ts'
@@ -20,6 +22,7 @@ import type { Database } from './driver.ts'
 import { type DescriptionRow, type PublishedEntity, toDescription } from './entity-changes.ts'
 import type { Write } from './group-commit.ts'
 import type { ReaderThreads } from './reader-threads.ts'
+import { changesIn } from './record-changes.ts'
 import { recordFiles } from './record-source.ts'
 import {
   baseOf,
@@ -53,7 +56,7 @@ interface Parts {
 }
 
 /** The list of entities, and the files of imported ones: one for each version, never changed. */
-export function sqliteEntities(parts: Parts): Entities & { close(): void } {
+export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
   const { db, snapshot, file, write, audiencesOf, readerThreads, dataFolder, shared } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
@@ -66,23 +69,28 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
     listings: shared.listings,
   })
 
-  const currentState = db.prepare('SELECT entities FROM state')
+  const currentState = db.prepare('SELECT entities, records FROM state')
   let checkedState = -1
   let loadedState = -1
+  let loadedRecords = -1
+  let stored: readonly RecordEntity[] = []
+  const changed = createChangedEntities()
   let entities: ReadonlyMap<string, Entity> = new Map()
 
   function all(): ReadonlyMap<string, Entity> {
     if (snapshot.state() === checkedState) return entities
     checkedState = snapshot.enter()
-    const [state] = currentState.get() as [number]
-    if (state !== loadedState) {
-      const imported = importedEntities(db)
-      entities = new Map([...builtInEntities, ...imported].map(entity => [entity.name, entity]))
-      loadedState = state
-      const versions = new Set(imported.map(({ source }) => source.version))
-      records.keepOnly(versions)
-      files.keepOnly(versions)
-    }
+    const [state, lastRecord] = currentState.get() as [number, number]
+    if (state === loadedState && lastRecord === loadedRecords) return entities
+    if (state !== loadedState) stored = importedEntities(db)
+    const imported =
+      changed.apply(stored, changesIn(db, changed.last)) ?? changed.replace(stored, changesIn(db, 0))
+    entities = new Map([...builtInEntities, ...imported].map(entity => [entity.name, entity]))
+    const versions = stored.map(({ source }) => source.version)
+    if (state !== loadedState) files.keepOnly(new Set(versions))
+    records.keepOnly(new Set([...versions, ...imported.map(({ source }) => source.version)]))
+    loadedState = state
+    loadedRecords = lastRecord
     return entities
   }
 
@@ -107,7 +115,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
     }
   }
   /** @returns as `publish` */
-  async function point(entity: PublishedEntity, event: AuditEvent): Promise<ReadRule | undefined> {
+  async function point(entity: PublishedEntity, event: AuditEvent | null): Promise<ReadRule | undefined> {
     try {
       const read = await write('pointEntity', entity, event)
       await sweep()
@@ -143,33 +151,52 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
     return explanationOf('sqlite', given, viewer, await tables.explain(plan, visibleTo(viewer), client, runs))
   }
 
+  async function publish(entity: NewEntity, lines: NewRecords, event: AuditEvent | null) {
+    const version = `${entity.name}.${randomBytes(8).toString('hex')}`
+    const written = await writeRecordFile(fileOf(version), entity, lines)
+    const { ranks: _, ...definition } = entity
+    return point({ ...definition, version, ...written }, event)
+  }
+
+  async function revise(revision: Revision, event: AuditEvent | null) {
+    const { of, slots: _, added: __, ranks: ___, ...definition } = revision
+    const whole = withChangedSlots(revision)
+    const replaced = whole.of.source.version
+    const version = `${baseOf(replaced) ?? replaced}.${randomBytes(8).toString('hex')}`
+    const written = await writeRevisionFile(fileOf, version, whole)
+    return point({ ...definition, replaces: of.source.version, version, ...written }, event)
+  }
+
+  const openVersion: Entities['openVersion'] = async entity => {
+    if (changesOf(entity)) return records.openChanged(entity)
+    const { source } = entity
+    const file = openRecords(fileOf, source.version, {})
+    const record = recordReader(file)
+    return {
+      slots: () => slotsIn(file) ?? sortRecords(source.count, []),
+      ranks: field => ranksIn(file, field),
+      read: slots => Array.from(slots, record),
+      close: () => file.close(),
+    }
+  }
+  const folding = shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
+
   return {
     all,
     list,
     explain,
-    publish: async (entity, lines, event) => {
-      const version = `${entity.name}.${randomBytes(8).toString('hex')}`
-      const written = await writeRecordFile(fileOf(version), entity, lines)
-      const { ranks: _, ...definition } = entity
-      return point({ ...definition, version, ...written }, event)
+    publish,
+    openVersion,
+    revise,
+    record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
+    writeRecord: (given, event) => {
+      const { entity, values, before, ...change } = given
+      refuseTooMany(entity)
+      const version = baseEntity(entity).source.version
+      const row = { ...change, entity: entity.name, key_values: JSON.stringify(values) }
+      return write('writeRecord', { ...row, version, before }, event)
     },
-    openVersion: async ({ source }) => {
-      const file = openRecords(fileOf, source.version, {})
-      const record = recordReader(file)
-      return {
-        slots: () => slotsIn(file) ?? sortRecords(source.count, []),
-        ranks: field => ranksIn(file, field),
-        read: slots => Array.from(slots, record),
-        close: () => file.close(),
-      }
-    },
-    revise: async (revision, event) => {
-      const { of, slots: _, added: __, ranks: ___, ...definition } = revision
-      const replaces = of.source.version
-      const version = `${baseOf(replaces) ?? replaces}.${randomBytes(8).toString('hex')}`
-      const written = await writeRevisionFile(fileOf, version, revision)
-      return point({ ...definition, replaces, version, ...written }, event)
-    },
+    changeWriteRule: (name, rule, event) => write('describeEntity', name, { write: rule }, event),
     changeReadRule: (name, read, event) => write('changeReadRule', name, read, event),
     describe: (name, change, event) => write('describeEntity', name, change, event),
     drop: async (name, event) => {
@@ -180,8 +207,9 @@ export function sqliteEntities(parts: Parts): Entities & { close(): void } {
     expose: undefined,
     foreignKeys: undefined,
     scratchFolder: folder,
-    close: () => {
+    close: async () => {
       clearInterval(sweeping)
+      await folding?.close()
       files.close()
     },
   }
@@ -194,7 +222,7 @@ function importedEntities(db: Database): readonly RecordEntity[] {
   > & { slots: number | null } & DescriptionRow
   return db
     .all<EntityRow & Record<string, unknown>>(
-      'SELECT name, key, read, fields, version, count, bytes, largest, slots, relations, default_condition FROM entity ORDER BY name',
+      'SELECT name, key, read, fields, version, count, bytes, largest, slots, relations, default_condition, write FROM entity ORDER BY name',
     )
     .map(({ name, key, read, fields, ...source }) => ({
       name,

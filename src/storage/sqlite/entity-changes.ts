@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { newEntityRule, type ReadRule, type Relation } from '../../model/entities.ts'
+import { newEntityRule, type ReadRule, type Relation, type WriteRule } from '../../model/entities.ts'
 import {
   changedDescription,
   type Description,
@@ -9,6 +9,7 @@ import {
 import type { NewEntity } from '../entities.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
+import { dropChanges, takeChanges } from './record-changes.ts'
 
 /** Changes of the list of entities. */
 
@@ -16,12 +17,16 @@ import { now, recordEvent } from './events.ts'
  * Points the entity at a version whose file is complete and on disk.
  * @returns who may read the entity now; undefined where it has another version than the one to replace
  */
-export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): ReadRule | undefined {
+export function pointEntity(
+  db: Database,
+  entity: PublishedEntity,
+  event: AuditEvent | null,
+): ReadRule | undefined {
   const before = db.get<{ read: ReadRule; version: string }>(
     'SELECT read, version FROM entity WHERE name = ?',
     entity.name,
   )
-  if (entity.replaces !== undefined && entity.replaces !== before?.version) return undefined
+  if (!takeChanges(db, entity, before?.version)) return undefined
   retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
   db.run(
@@ -43,7 +48,7 @@ export function pointEntity(db: Database, entity: PublishedEntity, event: AuditE
     now(),
   )
   db.run('UPDATE state SET entities = entities + 1')
-  recordEvent(db, { ...event, object: entity.name })
+  if (event) recordEvent(db, { ...event, object: entity.name })
   return read
 }
 
@@ -60,13 +65,17 @@ export function describeEntity(
   change: DescriptionChange,
   event: AuditEvent,
 ): boolean {
-  const row = db.get<DescriptionRow>('SELECT relations, default_condition FROM entity WHERE name = ?', name)
+  const row = db.get<DescriptionRow>(
+    'SELECT relations, default_condition, write FROM entity WHERE name = ?',
+    name,
+  )
   if (!row) return false
-  const { relations, defaultCondition } = changedDescription(toDescription(row), change)
+  const { relations, defaultCondition, write } = changedDescription(toDescription(row), change)
   db.run(
-    'UPDATE entity SET relations = ?, default_condition = ? WHERE name = ?',
+    'UPDATE entity SET relations = ?, default_condition = ?, write = ? WHERE name = ?',
     relations ? JSON.stringify(relations) : null,
     defaultCondition ?? null,
+    write ?? null,
     name,
   )
   db.run('UPDATE state SET entities = entities + 1')
@@ -78,16 +87,19 @@ export function describeEntity(
 export type DescriptionRow = {
   readonly relations: string | null
   readonly default_condition: string | null
+  readonly write: WriteRule | null
 }
 
-export const toDescription = ({ relations, default_condition }: DescriptionRow): Description =>
+export const toDescription = ({ relations, default_condition, write }: DescriptionRow): Description =>
   descriptionOf({
     ...(relations !== null && { relations: JSON.parse(relations) as readonly Relation[] }),
     ...(default_condition !== null && { defaultCondition: default_condition }),
+    ...(write !== null && { write }),
   })
 
 export function dropEntity(db: Database, name: string, event: AuditEvent): boolean {
   retireEntity(db, name)
+  dropChanges(db, name)
   if (db.run('DELETE FROM entity WHERE name = ?', name) === 0) return false
   db.run('UPDATE state SET entities = entities + 1')
   recordEvent(db, { ...event, object: name })

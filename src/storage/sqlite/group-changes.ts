@@ -63,7 +63,9 @@ export function deleteGroup(
 /** Where rules name the group. */
 export const useOfGroup = (db: Database, name: string): GroupUse | undefined =>
   useOf(name, {
-    entities: db.all<{ name: string; read: string }>('SELECT name, read FROM entity ORDER BY name'),
+    entities: db.all<{ name: string; read: string; write: string | null }>(
+      'SELECT name, read, write FROM entity ORDER BY name',
+    ),
     audiences: db.all<{ readers: string; items: number; bitstreams: number }>(
       'SELECT readers, items, bitstreams FROM audience WHERE items > 0 OR bitstreams > 0',
     ),

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
 import { sync } from '../../lib/sync.ts'
-import type { NewEntity, Revision } from '../entities.ts'
+import type { NewEntity, NewRecords, Revision } from '../entities.ts'
 import { unpackRecords } from '../shared/loaded-records.ts'
 import { type Database, openDatabase } from './driver.ts'
 
@@ -45,26 +45,23 @@ export function openRecords(
  * Writes the file of a whole version, in turns, so that signals and requests are handled in between.
  * @returns the number of records, their total size and the size of the largest, in bytes
  */
-export async function writeRecordFile(file: string, entity: NewEntity, records: Iterable<string>) {
-  let written = { count: 0, bytes: 0, largest: 0 }
-  await writeFile(file, async db => {
-    written = await addRecords(db, 0, records)
-    await addRanks(db, entity)
-  })
-  return written
-}
-
-/** The same, of records that arrive in batches. */
-export const writeRecordBatches = (
+export async function writeRecordFile(
   file: string,
   entity: Pick<NewEntity, 'fields' | 'ranks'>,
-  batches: AsyncIterable<readonly string[]>,
-): Promise<void> =>
-  writeFile(file, async db => {
-    let count = 0
-    for await (const records of batches) count += (await addRecords(db, count, records)).count
+  records: NewRecords,
+) {
+  let [count, bytes, largest] = [0, 0, 0]
+  await writeFile(file, async db => {
+    for await (const batch of Symbol.asyncIterator in records ? records : [records]) {
+      const added = await addRecords(db, count, batch)
+      count += added.count
+      bytes += added.bytes
+      largest = Math.max(largest, added.largest)
+    }
     await addRanks(db, entity)
   })
+  return { count, bytes, largest }
+}
 
 /**
  * Writes the file of a revision.

@@ -3,12 +3,14 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { BackedUpFile, LostContent } from '../../../src/backup/manifest.ts'
+import { commandEvent } from '../../../src/cli/store.ts'
 import { createDatabase } from '../service/databases.ts'
 import { type Engine, useDatabase } from '../service/engines.ts'
 import { carrel, type Finished } from '../service/process.ts'
 import { type Service, startService, temporaryFolder } from '../service/service.ts'
 import { assertCounts, ingest, withoutBar, writeLetters } from './archives.ts'
 import { changeText, importText } from './imports.ts'
+import { deleteRecord, putRecord } from './record-writes.ts'
 
 /** Backups of stores, and places to restore them to. */
 
@@ -80,8 +82,19 @@ export async function usedService(t: TestContext, letters = 4): Promise<Service>
     kind: 'update',
   })
   await changeText(service, '{"id":1}\n', { entity: 'books', kind: 'delete' })
+  await writeSome(service)
   await addLetters(t, service, letters)
   return service
+}
+
+/** Single records that are in no version yet. */
+async function writeSome(service: Service): Promise<void> {
+  await service.storage.entities.changeWriteRule('books', 'group:Readers', commandEvent('entity.writers'))
+  const client = service.client()
+  await client.login('root@example.org')
+  await putRecord(client, 'books', 2, { of: 'written' })
+  await putRecord(client, 'books', 7, { of: 'written, too' })
+  await deleteRecord(client, 'books', 0)
 }
 
 /** Items with three files each, of which one is the same for all. */

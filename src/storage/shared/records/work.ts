@@ -11,6 +11,7 @@ import {
   shareNumbers,
 } from './columns.ts'
 import { columnsOfRows, derive } from './derive.ts'
+import { revisedColumn, revisedSlots } from './edits.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { maskedValues, pieceOf } from './rows.ts'
@@ -45,6 +46,9 @@ const openSide = ({ distinct, values, ...rest }: TranslatedSide): Translated => 
  */
 export const recordWork = {
   column: (ranks: Uint32Array, nullable: boolean): PackedColumn => packColumn(ranks, nullable),
+
+  revisedColumn,
+  revisedSlots,
 
   postings: (column: PackedColumn, count: number) => postingsOf(openColumn(column, count)),
 

@@ -1,4 +1,4 @@
-import type { Place } from './search.ts'
+import type { Place } from './look-up.ts'
 
 /** Where a record of a new version comes from: the number that it has in the old one, or below 0, ~n for change n. */
 export type Origins = Int32Array

@@ -1,0 +1,154 @@
+import { Problem } from '../http/problems.ts'
+import { exactText, parseExact } from '../lib/json.ts'
+import { decimalKey } from '../lib/sort-keys.ts'
+import { setMember } from './members.ts'
+import { isObject, type Members, maxRecord } from './read-body.ts'
+
+/** More operations than that are no change of one record. */
+const maxOperations = 500
+
+/**
+ * What a JSON Patch (RFC 6902) makes of a record. Libraries for it copy values, which loses digits of numbers, and look
+ * up members that objects inherit (docs/decisions/0041).
+ * @param record is changed
+ * @throws Problem 422 that names the operation
+ */
+export function patched(record: Members, patch: unknown): unknown {
+  if (!Array.isArray(patch)) throw refused('A JSON Patch must be an array of operations.')
+  if (patch.length > maxOperations)
+    throw refused(`A patch may have ${maxOperations} operations; this one has ${patch.length}.`)
+  // An operation may copy what an earlier one has copied.
+  let copied = 0
+  const copyOf = (value: unknown): unknown => {
+    const json = JSON.stringify(value)
+    copied += json.length
+    if (copied > maxRecord) throw refused('The patch copies too much; a record may have 1 MiB.')
+    return parseExact(json)
+  }
+  let root: unknown = record
+  for (const [at, operation] of patch.entries())
+    try {
+      root = applied(root, operation, copyOf)
+    } catch (error) {
+      // A patch may nest what it has nested before.
+      if (error instanceof RangeError) throw refused('The patch nests values too deeply; flatten them.')
+      if (!(error instanceof Wrong)) throw error
+      throw refused(`Operation ${at} of the patch can’t be applied: ${error.message}.`, { operation: at })
+    }
+  return root
+}
+
+const refused = (detail: string, members: Members = {}) => new Problem('record-refused', detail, { members })
+
+class Wrong extends Error {}
+
+function applied(root: unknown, operation: unknown, copyOf: (value: unknown) => unknown): unknown {
+  if (!isObject(operation)) throw new Wrong('it is no object')
+  const { op } = operation
+  const path = pointer(operation, 'path')
+  switch (op) {
+    case 'add':
+      return added(root, path, valueIn(operation))
+    case 'remove':
+      return removed(root, path)
+    case 'replace': {
+      const value = valueIn(operation)
+      if (path.length === 0) return value
+      valueAt(root, path)
+      return added(removed(root, path), path, value)
+    }
+    case 'move': {
+      const from = pointer(operation, 'from')
+      if (path.length > from.length && from.every((token, at) => token === path[at]))
+        throw new Wrong('a value can’t be moved into itself')
+      const value = valueAt(root, from)
+      return added(removed(root, from), path, value)
+    }
+    case 'copy':
+      return added(root, path, copyOf(valueAt(root, pointer(operation, 'from'))))
+    case 'test':
+      if (!isEqual(valueAt(root, path), valueIn(operation)))
+        throw new Wrong(`the value at ${JSON.stringify(operation.path)} is another one`)
+      return root
+    default:
+      throw new Wrong('op must be add, remove, replace, move, copy or test')
+  }
+}
+
+function valueIn(operation: Members): unknown {
+  if (!Object.hasOwn(operation, 'value')) throw new Wrong('it lacks the member value')
+  return operation.value
+}
+
+/** RFC 6901. */
+function pointer(operation: Members, name: 'path' | 'from'): readonly string[] {
+  const text = operation[name]
+  if (typeof text !== 'string' || (text !== '' && !text.startsWith('/')) || /~(?![01])/.test(text))
+    throw new Wrong(`${name} must be a JSON Pointer, such as "/title"`)
+  return text
+    .split('/')
+    .slice(1)
+    .map(token => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function valueAt(root: unknown, path: readonly string[]): unknown {
+  let value = root
+  for (const token of path) {
+    if (Array.isArray(value)) value = value[indexIn(value, token, value.length - 1)]
+    else if (isObject(value) && Object.hasOwn(value, token)) value = value[token]
+    else throw new Wrong(`there is nothing at ${shown(path)}`)
+  }
+  return value
+}
+
+const shown = (path: readonly string[]): string => {
+  const text = path.map(token => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+}
+
+function indexIn(array: readonly unknown[], token: string, last: number): number {
+  const index = /^(0|[1-9]\d{0,9})$/.test(token) ? Number(token) : Number.NaN
+  if (!(index <= last)) throw new Wrong(`${shown([token])} is no index of an array of ${array.length}`)
+  return index
+}
+
+function added(root: unknown, path: readonly string[], value: unknown): unknown {
+  const token = path.at(-1)
+  if (token === undefined) return value
+  const parent = valueAt(root, path.slice(0, -1))
+  if (Array.isArray(parent))
+    parent.splice(token === '-' ? parent.length : indexIn(parent, token, parent.length), 0, value)
+  else if (isObject(parent)) setMember(parent, token, value)
+  else throw new Wrong(`there is no object or array at ${shown(path.slice(0, -1))}`)
+  return root
+}
+
+function removed(root: unknown, path: readonly string[]): unknown {
+  valueAt(root, path)
+  const token = path.at(-1)
+  if (token === undefined) return null
+  const parent = valueAt(root, path.slice(0, -1))
+  if (Array.isArray(parent)) parent.splice(indexIn(parent, token, parent.length - 1), 1)
+  else delete (parent as Record<string, unknown>)[token]
+  return root
+}
+
+/** RFC 6902 §4.6: numbers by value, objects whatever the order of their members. */
+function isEqual(one: unknown, other: unknown): boolean {
+  const [exact, otherExact] = [exactText(one), exactText(other)]
+  if (exact !== undefined || otherExact !== undefined)
+    return exact !== undefined && otherExact !== undefined && decimalKey(exact) === decimalKey(otherExact)
+  if (Array.isArray(one))
+    return (
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((value, at) => isEqual(value, other[at]))
+    )
+  if (!isObject(one)) return one === other
+  const names = Object.keys(one)
+  return (
+    isObject(other) &&
+    names.length === Object.keys(other).length &&
+    names.every(name => Object.hasOwn(other, name) && isEqual(one[name], other[name]))
+  )
+}

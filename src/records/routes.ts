@@ -1,0 +1,187 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { eventOf } from '../authn/audit.ts'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { Config } from '../config/config.ts'
+import { type Addresses, pathOf } from '../http/addresses.ts'
+import { clientOf } from '../http/client.ts'
+import { type Query, singleParameters } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireEperson } from '../http/require-eperson.ts'
+import { createFairQueue, Overloaded } from '../lib/fair-queue.ts'
+import { parseExact } from '../lib/json.ts'
+import { mediaTypeOf } from '../lib/media-type.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Limits } from '../model/limits.ts'
+import { keyValues } from '../model/record-changes.ts'
+import { type Found, keyPlan, segmentsOf } from '../query/below-entity.ts'
+import { recordTag } from '../query/entity-tag.ts'
+import { notFound, valuesOfKey } from '../query/keys.ts'
+import { knownTo } from '../query/known.ts'
+import type { Entities } from '../storage/entities.ts'
+import { changesBetween } from './changes.ts'
+import { checkedJson } from './check-record.ts'
+import { patched } from './json-patch.ts'
+import { setMember } from './members.ts'
+import { merged } from './merge-patch.ts'
+import { requirePrecondition } from './preconditions.ts'
+import { isObject, type Members, maxRecord, readJson } from './read-body.ts'
+import { requireWritable } from './writable.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly config: Pick<Config, 'queryBase'>
+  readonly entities: Entities
+  readonly limits: Pick<Limits, 'loops'>
+}
+
+/** Records that a node writes at a time, and that may wait for it, in all event loops together. */
+const maxWriting = 128
+const maxWaiting = 1_000
+/** In ms. */
+const maxWait = 15_000
+
+/** A record that is written by many at once is tried so often. */
+const maxAttempts = 50
+
+const mergePatch = 'application/merge-patch+json'
+const jsonPatch = 'application/json-patch+json'
+
+/** A record that is there, or isn't, and what it shall be. */
+interface Change {
+  readonly event: AuditEvent['event']
+  /** @param before a copy that may be changed @returns null: the record is deleted */
+  make(found: Found, before: Members | undefined): unknown
+}
+
+/** `PUT`, `PATCH` and `DELETE {query_base}/<entity>/<key>`: single records are written (R1–R8, docs/decisions/0041). */
+export function recordRoutes(app: FastifyInstance, { addresses, config, entities, limits }: Parts): void {
+  const loops = limits.loops().wanted
+  const queue = createFairQueue({
+    max: Math.ceil(maxWriting / loops),
+    maxWaiting: Math.ceil(maxWaiting / loops),
+    maxWait,
+  })
+  app.addContentTypeParser(mergePatch, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+  const route = (
+    method: 'PUT' | 'PATCH' | 'DELETE',
+    changeOf: (request: FastifyRequest, key: string) => Change,
+  ) =>
+    app.route({
+      method,
+      url: '/:entity/*',
+      bodyLimit: maxRecord,
+      preParsing: [refuseShortLivedToken, requireLogin],
+      handler: async (request, reply) => {
+        singleParameters(request.query as Query, [])
+        const [name = '', key = '', ...more] = segmentsOf(request, config)
+        if (more.length > 0)
+          throw new Problem('not-found', `There is nothing at ${pathOf(request.originalUrl)} to write.`)
+        // Who may not write isn't told what is wrong with the body.
+        requireWritable(await knownTo(entities, request, name), request.caller, key)
+        const change = changeOf(request, key)
+        return queue.run(clientOf(request), () => write(request, reply, { name, key, change }))
+      },
+    })
+
+  route('PUT', (request, key) => {
+    requireType(request, ['application/json'])
+    const body = readJson(request)
+    return { event: 'record.put', make: ({ entity }) => withKey(entity, body, key) }
+  })
+
+  route('PATCH', (request, key) => {
+    const type = requireType(request, [jsonPatch, mergePatch])
+    const patch = readJson(request)
+    if (type === mergePatch && !isObject(patch))
+      throw new Problem('record-refused', 'A merge patch of a record is a JSON object.')
+    return {
+      event: 'record.change',
+      make: ({ entity }, before) => {
+        if (!before) throw notFound(entity, key)
+        // An operation may have values of the patch in the record, which a second attempt would find changed.
+        const own = parseExact(JSON.stringify(patch))
+        return type === mergePatch ? merged(before, own) : patched(before, own)
+      },
+    }
+  })
+
+  route('DELETE', (_request, key) => ({
+    event: 'record.delete',
+    make: ({ entity }, before) => {
+      if (!before) throw notFound(entity, key)
+      return null
+    },
+  }))
+
+  async function write(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { name, key, change }: { readonly name: string; readonly key: string; readonly change: Change },
+  ) {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const found = await knownTo(entities, request, name)
+      const entity = requireWritable(found, request.caller, key)
+      const [plan, named] = keyPlan(found, key)
+      const { json: before, seq } = await entities.record(plan, named, clientOf(request))
+      requirePrecondition(request.headers, before === undefined ? undefined : recordTag(Buffer.from(before)))
+      const earlier = before === undefined ? undefined : (parseExact(before) as Members)
+      const made = change.make(found, earlier && (parseExact(before ?? '') as Members))
+      const json = made === null && change.event === 'record.delete' ? null : checkedJson(entity, made, named)
+      const isWritten =
+        json === before ||
+        (await entities.writeRecord(
+          {
+            ...{ entity, key: named, before: seq, json },
+            values: keyValues(entity, (json === null ? earlier : (made as Members)) ?? {}),
+            added: before === undefined ? 1 : json === null ? -1 : 0,
+          },
+          {
+            ...eventOf(request.caller, request, {
+              event: change.event,
+              outcome: 'success',
+              object: `${entity.name}/${key}`.slice(0, 500),
+            }),
+            changes: changesBetween(earlier ?? null, json === null ? null : (made as Members)),
+          },
+        ))
+      if (isWritten) return answer(request, reply, json, before === undefined)
+    }
+    throw new Overloaded(
+      `The record ${key.slice(0, 200)} is being written by others all the time. Retry in a moment.`,
+    )
+  }
+
+  function answer(request: FastifyRequest, reply: FastifyReply, json: string | null, isNew: boolean) {
+    if (json === null) return reply.code(204).send()
+    const body = Buffer.from(json)
+    if (isNew)
+      reply.code(201).header('location', addresses.query + pathOf(request.url).slice(config.queryBase.length))
+    return reply.header('etag', recordTag(body)).header('vary', 'Origin').type('application/json').send(body)
+  }
+}
+
+/** Runs before the body is read: the body of an anonymous request is never parsed. */
+async function requireLogin({ caller }: FastifyRequest): Promise<void> {
+  requireEperson(caller)
+}
+
+/** @throws Problem 415 with the types that are taken */
+function requireType(request: FastifyRequest, legal: readonly string[]): string {
+  const type = mediaTypeOf(request.headers['content-type'] ?? '')
+  if (legal.includes(type)) return type
+  throw new Problem('unsupported-media-type', `The body must be ${legal.join(' or ')}.`, {
+    headers: request.method === 'PATCH' ? { 'accept-patch': legal.join(', ') } : {},
+    members: { legal },
+  })
+}
+
+/** The record with the key of the address, where it doesn't say one itself. */
+function withKey(entity: Found['entity'], body: unknown, key: string): unknown {
+  if (!isObject(body)) return body
+  const record = { ...body }
+  const values = valuesOfKey(entity, key)
+  for (const [at, name] of [entity.key].flat().entries())
+    if (!Object.hasOwn(body, name)) setMember(record, name, values[at])
+  return record
+}

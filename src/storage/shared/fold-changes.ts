@@ -1,0 +1,116 @@
+import { Overloaded } from '../../lib/fair-queue.ts'
+import type { Field } from '../../model/entities.ts'
+import type { Entities, OpenVersion, RecordEntity } from '../entities.ts'
+import { changesOf } from './changed-entities.ts'
+import { slotsOf } from './record-source.ts'
+
+/**
+ * Single records that were written become part of a version (docs/decisions/0041), in the background. What the entity has
+ * is the same before and after, so records may be written meanwhile.
+ */
+export interface Folding {
+  close(): Promise<void>
+}
+
+type Parts = Pick<Entities, 'all' | 'openVersion' | 'revise' | 'publish'>
+
+/** How often entities are looked at, in ms. */
+const interval = 250
+/** Changes of an entity that are worth a new version: a share of its records, within these. */
+const share = 200
+const fewest = 500
+const most = 4_000
+/** The same in bytes. */
+const mostBytes = 4 * 1024 * 1024
+
+/** More changes are not taken before some are folded. */
+const maxChanges = 20_000
+const maxChangedBytes = 16 * 1024 * 1024
+
+/** @throws Overloaded if new versions lag behind what is written */
+export function refuseTooMany(entity: RecordEntity): void {
+  const changed = changesOf(entity)
+  if (!changed) return
+  const bytes = entity.source.bytes - changed.base.source.bytes
+  if (changed.changes.length < maxChanges && bytes < maxChangedBytes) return
+  throw new Overloaded(
+    `Records of ${entity.name} are written faster than they can be put in order. Retry in a moment.`,
+  )
+}
+
+export function foldChanges(parts: Parts): Folding {
+  let running: Promise<void> | undefined
+  let isClosed = false
+  async function work(): Promise<void> {
+    for (const entity of (await parts.all()).values())
+      if (!isClosed && entity.source.kind === 'records' && isDue(entity as RecordEntity))
+        await fold(entity as RecordEntity, parts)
+  }
+  const timer = setInterval(() => {
+    // What fails now is tried again; until then the changes stay where they are.
+    running ??= work()
+      .catch(() => {})
+      .finally(() => {
+        running = undefined
+      })
+  }, interval).unref()
+  return {
+    close: async () => {
+      isClosed = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+function isDue(entity: RecordEntity): boolean {
+  const changed = changesOf(entity)
+  if (!changed) return false
+  const { source } = changed.base
+  return (
+    changed.changes.length >= Math.min(most, Math.max(fewest, source.count / share)) ||
+    entity.source.bytes - source.bytes >= mostBytes
+  )
+}
+
+/** Whether so many slots of replaced records are worth a version without them. */
+const isSparse = (entity: RecordEntity): boolean => slotsOf(entity) > 1_000 + 1.2 * entity.source.count
+
+/** Records that are read at a time, of no more than so many bytes if each is as large as the largest. */
+const maxRead = 1_000
+const readBytes = 8 * 1024 * 1024
+
+/** @returns false where another process has folded them, or the entity has been replaced */
+export async function fold(
+  entity: RecordEntity,
+  { openVersion, revise, publish }: Pick<Parts, 'openVersion' | 'revise' | 'publish'>,
+): Promise<boolean> {
+  const version = await openVersion(entity)
+  try {
+    const fields = await fieldsOf(entity, version)
+    const { name, key, source } = entity
+    const slots = await version.slots()
+    const common = { name, key, fields, read: null, keepsNewer: true, ranks: version.ranks } as const
+    if (!isSparse(entity))
+      return (await revise({ ...common, of: entity, slots, added: [] }, null)) !== undefined
+    const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(source.largest, 1))))
+    async function* records() {
+      for (let from = 0; from < slots.length; from += step)
+        yield await version.read(slots.subarray(from, from + step))
+    }
+    return (await publish({ ...common, replaces: source.version }, records(), null)) !== undefined
+  } finally {
+    await version.close()
+  }
+}
+
+/** Which of them have nulls is known now. */
+async function fieldsOf({ fields }: RecordEntity, version: OpenVersion): Promise<readonly Field[]> {
+  const found: Field[] = []
+  for (const [at, field] of fields.entries()) {
+    const distinct = await version.distinct?.(at)
+    const ranks = await version.ranks(at)
+    found.push(distinct === undefined ? field : { ...field, nullable: ranks.includes(distinct) })
+  }
+  return found
+}
