@@ -7,6 +7,7 @@ import {
   setEnabled,
   setPassword,
 } from './account-changes.ts'
+import { addAlert, changeAlert } from './alerts.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
 import { changeReadRule, describeEntity, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
@@ -21,6 +22,16 @@ import {
   takeTicket,
   unlink,
 } from './identity-changes.ts'
+import {
+  beginProcess,
+  cancelProcess,
+  endProcess,
+  interruptProcesses,
+  keepProcess,
+  promoteProcess,
+  pruneProcesses,
+  removeProcess,
+} from './process-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
 
@@ -59,4 +70,14 @@ export const changes = {
   setReaders,
   deleteItem,
   raiseMark,
+  beginProcess,
+  promoteProcess,
+  keepProcess,
+  endProcess,
+  cancelProcess,
+  removeProcess,
+  interruptProcesses,
+  pruneProcesses,
+  addAlert,
+  changeAlert,
 }
