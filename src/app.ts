@@ -49,6 +49,8 @@ import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
 import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
 import { createThreads, type Threads } from './threads/threads.ts'
+import { uploadsIn } from './uploads/folder.ts'
+import { uploadRoutes } from './uploads/routes.ts'
 
 /**
  * The wiring, all of it and in order. A request walks: headers → host → CORS → CSRF → caller → route.
@@ -138,6 +140,7 @@ export async function buildApp(
         changePasswordRoutes(api, { accounts, addresses, csrf, passwords, throttle, password })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
+        uploadRoutes(api, { addresses, config, folder: uploadsIn(config.dataFolder) })
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
         findRoutes(api, { addresses, config, repository })

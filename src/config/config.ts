@@ -66,12 +66,24 @@ export type Config = Readonly<{
   statementTimeout: number
   /** How long the events of the audit trail are kept, in days; null: for ever (D9). */
   eventsRetention: number | null
+  uploads: UploadLimits
+  /** Where backups are made over HTTP; null: nowhere. */
+  backups: string | null
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
   /** In the order of WWW-Authenticate. */
   loginMethods: readonly LoginMethod[]
   singleSignOn: SingleSignOnConfig | null
+}>
+
+/** In bytes, but for `count` and `lifetime`, which is in ms. */
+export type UploadLimits = Readonly<{
+  size: number
+  quota: number
+  count: number
+  free: number
+  lifetime: number
 }>
 
 export type DatabaseConfig =
@@ -163,14 +175,25 @@ export function toConfig(env: Environment): Config {
     listingPatience: required('CARREL_LISTING_PATIENCE') * 1000,
     listingTimeLimit: required('CARREL_LISTING_TIME_LIMIT') * 1000,
     statementTimeout: required('CARREL_STATEMENT_TIMEOUT') * 1000,
-    cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
+    cacheSize: required('CARREL_CACHE_SIZE') * megabyte,
     eventsRetention: value('CARREL_EVENTS_RETENTION'),
+    uploads: Object.freeze({
+      size: required('CARREL_UPLOAD_SIZE') * megabyte,
+      quota: required('CARREL_UPLOAD_QUOTA') * megabyte,
+      count: required('CARREL_UPLOAD_COUNT'),
+      free: required('CARREL_UPLOAD_FREE') * megabyte,
+      lifetime: required('CARREL_UPLOAD_LIFETIME') * 3_600_000,
+    }),
+    backups: absolute(value('CARREL_BACKUPS')),
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,
     loginMethods: methods,
     singleSignOn,
   })
 }
+
+const megabyte = 1024 * 1024
+const absolute = (folder: string | null) => (folder === null ? null : resolve(folder))
 
 /** As many event loops as can share the port and the connections to the database (docs/decisions/0018). */
 function workersFor(wanted: number, database: DatabaseConfig): number {

@@ -1,27 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-
-/** Settings (D3). Each key has one entry here: what it takes, its default, and how it is parsed. */
-interface Setting<T> {
-  readonly takes: string
-  /** The default, as the documentation shows it; `null`: not set. */
-  readonly fallback: string | null
-  readonly read: (text: string) => T | undefined
-}
-
-const setting = <T>(
-  takes: string,
-  fallback: string | null,
-  read: (text: string) => T | undefined,
-): Setting<T> => ({ takes, fallback, read })
+import { type Setting, setting, wholeNumber } from './setting.ts'
+import { uploadSettings } from './upload-settings.ts'
 
 /** `${NAME}` as it was written, where nothing has replaced it by what it stands for: a secret that anybody can guess. */
 export const isPlaceholder = (secret: string): boolean => /^\s*\$\{[^}]*\}\s*$/.test(secret)
 
-const wholeNumber = (min: number, max: number) => (text: string) => {
-  const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
-  return value >= min && value <= max ? value : undefined
-}
 const decimal = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN
   return value >= min && value <= max ? value : undefined
@@ -66,6 +50,7 @@ const filesSentBy = (text: string): FilesSentBy | undefined => {
   return location === undefined ? undefined : { kind: 'x-accel-redirect', location }
 }
 
+/** Settings (D3). Each key has one entry, here or in `upload-settings.ts`. */
 export const settings = {
   CARREL_DATA: setting('a folder', './data', text => text || undefined),
   CARREL_FILES: setting(
@@ -218,6 +203,7 @@ export const settings = {
     null,
     wholeNumber(1, 36_500),
   ),
+  ...uploadSettings,
   CARREL_LOG_LEVEL: setting('silent, error, warn or info', 'warn', oneOf('silent', 'error', 'warn', 'info')),
   CARREL_CONFIG: setting('the path of a JSON file with these keys and the structured ones', null, textOf),
 } satisfies Record<`CARREL_${string}`, Setting<unknown>>

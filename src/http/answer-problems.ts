@@ -8,6 +8,7 @@ import { type Addresses, pathOf } from './addresses.ts'
 import { responseOn } from './client.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
+import { mayBeSlow } from './slow-bodies.ts'
 
 interface Parts {
   readonly addresses: Addresses
@@ -102,6 +103,7 @@ export function answerClientErrors({ addresses, headers, requestTimeout }: Clien
       socket.destroy()
       return
     }
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeSlow(socket)) return
     const current = responseOn(socket)
     if (current?.headersSent && !current.writableEnded) {
       // The answer would become a part of the response that is being sent.

@@ -1,3 +1,5 @@
+import { uploadProblems } from './upload-problems.ts'
+
 /**
  * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
  * `application/problem+json` in one place (`answer-problems.ts`), and `docs/reference/problems.md` is generated from this.
@@ -215,6 +217,7 @@ export const problems = {
     title: 'The store does not answer',
     help: 'The database cannot be reached, is full, or has lost a file. Try again after the number of seconds in Retry-After.',
   },
+  ...uploadProblems,
 } as const satisfies Record<string, Entry>
 
 export type ProblemCode = keyof typeof problems

@@ -205,7 +205,7 @@ function createFollowed(
   }
 }
 
-/** What may be told to whoever reads the process. Anything else is a fault of the service. */
+/** What may be told to those who read the process. Anything else is a fault of the service. */
 const isForReader = (fault: unknown): fault is Error =>
   fault instanceof OperatorError || fault instanceof Overloaded || fault instanceof Problem
 

@@ -11,7 +11,7 @@ import type {
 } from '../model/processes.ts'
 import type { Part, Window } from './window.ts'
 
-/** Processes and their logs (docs/decisions/0042). Whoever runs one says so again and again; otherwise it counts as interrupted. */
+/** Processes and their logs (docs/decisions/0042). A program that runs one says so again and again; otherwise it counts as interrupted. */
 export interface Processes {
   /** @returns undefined if as many run or wait already as may */
   begin(process: NewProcess, place: Place): Promise<Process | undefined>

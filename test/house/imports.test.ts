@@ -59,6 +59,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
   metrics: ['config', 'http', 'storage'],
   processes: ['storage', 'http/problems.ts'],
+  uploads: ['authn/authenticate.ts', 'config', 'http'],
 }
 
 /** The rooms that the wiring and the command line may look into: all. */
@@ -103,6 +104,7 @@ test('nothing imports the wiring but the process', () => {
 
 /** Where each library may be imported: one file, so that it could be replaced, or the rooms that are made of it. */
 const libraries: Readonly<Record<string, string>> = {
+  '@tus/server': 'src/uploads/tus.ts',
   '@node-saml/node-saml': 'src/authn/sso/saml-library.ts',
   '@xmldom/xmldom': 'src/lib/xml.ts',
   '@zxcvbn-ts/language-common': 'src/authn/common-passwords.ts',
@@ -111,7 +113,8 @@ const libraries: Readonly<Record<string, string>> = {
   commander: 'src/cli/',
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
-  fastify: 'src/(app.ts|http/|authn/|query/|dspace/|downloads/|metrics/|cli/listen.ts|cli/worker.ts)',
+  fastify:
+    'src/(app.ts|http/|authn/|query/|dspace/|downloads/|metrics/|uploads/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',

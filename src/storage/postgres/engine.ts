@@ -201,9 +201,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     secrets,
     identities: postgresIdentities(accountPool),
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
-    clock,
-    processes: postgresProcesses(accountPool),
-    trail,
+    ...{ clock, trail, processes: postgresProcesses(accountPool) },
     ping: async () => {
       await lookup.ask()
     },

@@ -7,7 +7,7 @@ import {
   setEnabled,
   setPassword,
 } from './account-changes.ts'
-import { addAlert, changeAlert } from './alerts.ts'
+import { addAlert, changeAlert } from './alert-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
 import { changeReadRule, describeEntity, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
