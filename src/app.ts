@@ -44,7 +44,10 @@ import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
+import { knownScripts } from './processes/known-scripts.ts'
 import { createProcesses } from './processes/processes.ts'
+import { processRoutes } from './processes/routes.ts'
+import { scriptRoutes } from './processes/scripts.ts'
 import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
 import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
@@ -100,7 +103,7 @@ export async function buildApp(
     processes: storage.processes,
     report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
   })
-  app.addHook('onClose', runner.close)
+  app.addHook('preClose', runner.close)
   const vouching = { accounts, clock, identities, log: app.log, specialGroups }
   const working = { limits, measures, threads }
   const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
@@ -140,6 +143,12 @@ export async function buildApp(
         changePasswordRoutes(api, { accounts, addresses, csrf, passwords, throttle, password })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
+        const { resume } = scriptRoutes(api, {
+          addresses,
+          start: runner.start,
+          scripts: knownScripts({ config, storage }),
+        })
+        processRoutes(api, { accounts, addresses, processes: storage.processes, resume: { ...resume } })
         uploadRoutes(api, { addresses, config, folder: uploadsIn(config.dataFolder) })
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })

@@ -1,4 +1,4 @@
-/** The entries of the catalogue (`problems.ts`) for uploads. */
+/** The entries of the catalogue (`problems.ts`) for uploads and processes. */
 export const uploadProblems = {
   'upload-offset': {
     status: 409,
@@ -9,6 +9,11 @@ export const uploadProblems = {
     status: 412,
     title: 'The version of tus is missing or unknown',
     help: 'Send `Tus-Resumable: 1.0.0` with every request to an upload.',
+  },
+  'process-state': {
+    status: 422,
+    title: 'The process is in another state',
+    help: 'What has ended can’t be cancelled, what runs can’t be removed, and only some processes can be resumed. The detail says which it is.',
   },
   'upload-in-use': {
     status: 423,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { ownProgram } from '../lib/programs.ts'
-import { OperatorError } from '../model/errors.ts'
+import { Interrupted, OperatorError, StoreUnavailable } from '../model/errors.ts'
 import type { EndState, NewProcess, Process, Progress, Run, StartProcess } from '../model/processes.ts'
 import type { Ending, Place, Processes } from '../storage/processes.ts'
 import { createUnkept, type Unkept } from './log.ts'
@@ -10,11 +10,17 @@ import { createUnkept, type Unkept } from './log.ts'
 /** What takes long, as processes that anybody can follow (docs/decisions/0042). */
 export interface Runner {
   readonly start: StartProcess
-  /** The same, until it has ended; what the work throws is thrown. */
-  follow<T extends Process['result']>(process: NewProcess, work: (run: Run) => Promise<T>): Promise<T>
+  /**
+   * The same, until it has ended; what the work throws is thrown. A store that can't take it keeps no work from being done,
+   * such as one on a full disk.
+   * @param resultOf what the list shows of the outcome
+   */
+  follow<T>(process: NewProcess, work: Work<T>, resultOf: (value: T) => Process['result']): Promise<T>
   /** Interrupts all that run, and waits until that is kept. */
   close(): Promise<void>
 }
+
+type Work<T> = (run: Run) => Promise<T>
 
 interface Parts {
   readonly processes: Pick<Processes, 'begin' | 'promote' | 'keep' | 'look' | 'end'>
@@ -31,7 +37,7 @@ const maxWaiting = 20
 const step = 1_000
 /** In ms, how often a process without news says that it runs. */
 const beat = 10_000
-/** In ms, how long the end of a process is tried to be kept. */
+/** In ms, after which a service tries again to keep the end of a process. A command doesn't: its reader waits. */
 const triesAgain = [100, 1_000, 5_000]
 /** In ms, for work to notice that it is to end. */
 const graceToStop = 3_000
@@ -51,28 +57,34 @@ export function createProcesses({ processes, atOnce = defaultAtOnce, report = ()
   const underWay = new Set<Followed>()
   let isClosing = false
 
-  async function begin<T extends Process['result']>(
-    asked: NewProcess,
-    work: (run: Run) => Promise<T>,
-  ): Promise<{ process: Process; ended: Promise<T> }> {
-    if (isClosing) throw new Overloaded('The service is stopping.')
-    const process = await processes.begin(asked, place)
-    if (!process)
-      throw new Overloaded(
-        `${maxWaiting} processes are waiting already. Try again when some of them have ended.`,
-      )
+  function run<T>(process: Process, work: Work<T>, resultOf: (value: T) => Process['result']): Promise<T> {
     const followed = createFollowed(process, { processes, place, report })
     underWay.add(followed)
-    const ended = followed.run(work).finally(() => underWay.delete(followed))
+    const ended = followed.run(work, resultOf).finally(() => underWay.delete(followed))
     // Some callers don't wait for it; its fault is kept.
     ended.catch(() => {})
     if (isClosing) followed.stop()
-    return { process, ended }
+    return ended
   }
 
   return {
-    start: async (asked, work) => (await begin(asked, work)).process,
-    follow: async (asked, work) => (await begin(asked, work)).ended,
+    start: async (asked, work) => {
+      if (isClosing) throw new Overloaded('The service is stopping.')
+      const process = await processes.begin(asked, place)
+      if (!process)
+        throw new Overloaded(
+          `${maxWaiting} processes are waiting already. Try again when some of them have ended.`,
+        )
+      void run(process, work, result => result)
+      return process
+    },
+    follow: async (asked, work, resultOf) => {
+      const process = await processes.begin(asked, place).catch(error => {
+        if (error instanceof StoreUnavailable) return undefined
+        throw error
+      })
+      return process ? run(process, work, resultOf) : work(unlisted())
+    },
     close: async () => {
       isClosing = true
       await Promise.all([...underWay].map(one => one.close()))
@@ -80,8 +92,16 @@ export function createProcesses({ processes, atOnce = defaultAtOnce, report = ()
   }
 }
 
+/** For work that is in no list. */
+export const unlisted = (): Run => ({
+  id: 0,
+  signal: new AbortController().signal,
+  log: () => {},
+  progress: () => {},
+})
+
 interface Followed {
-  run<T extends Process['result']>(work: (run: Run) => Promise<T>): Promise<T>
+  run<T>(work: Work<T>, resultOf: (value: T) => Process['result']): Promise<T>
   stop(): void
   close(): Promise<void>
 }
@@ -144,7 +164,7 @@ function createFollowed(
     }
   }
 
-  async function work<T extends Process['result']>(does: (run: Run) => Promise<T>): Promise<T> {
+  async function work<T>(does: Work<T>, resultOf: (value: T) => Process['result']): Promise<T> {
     const keeping = keepUpAgainAndAgain()
     let how: Ending
     let outcome: { value: T } | { fault: unknown }
@@ -152,7 +172,7 @@ function createFollowed(
       await turn
       const value = await does({ id, signal, log: unkept.log, progress: unkept.progress })
       outcome = { value }
-      how = { state: 'completed', result: value, fault: null }
+      how = { state: 'completed', result: resultOf(value), fault: null }
     } catch (fault) {
       outcome = { fault }
       how = endingOf(fault, signal)
@@ -168,20 +188,20 @@ function createFollowed(
 
   async function keepEnd(how: Ending, { take }: Unkept): Promise<void> {
     const news = take()
-    for (const pause of [...triesAgain, null])
+    for (const pause of place.atOnce === null ? [null] : [...triesAgain, null])
       try {
         await processes.end(id, owner, how, news)
         return
       } catch (error) {
         // Nobody hears of it any more, so it will count as interrupted.
         if (pause === null) report(id, error)
-        else await delay(pause, undefined, { ref: false })
+        else await delay(pause)
       }
   }
 
   return {
-    run: does => {
-      const ended = work(does)
+    run: (does, resultOf) => {
+      const ended = work(does, resultOf)
       finished = ended.then(
         () => {},
         () => {},
@@ -212,8 +232,9 @@ const isForReader = (fault: unknown): fault is Error =>
 function endingOf(fault: unknown, { aborted, reason }: AbortSignal): Ending {
   if (aborted && reason instanceof Ends && reason.state !== 'lost')
     return { state: reason.state, result: null, fault: reason.message }
+  if (fault instanceof Interrupted) return { state: 'interrupted', result: null, fault: fault.message }
   const why = isForReader(fault) ? fault.message : 'The service failed. Its log says why.'
-  return { state: 'failed', result: null, fault: why }
+  return { state: 'failed', result: null, fault: why.replaceAll('\0', '\uFFFD') }
 }
 
 /** In steps of work without a number: a share from 0 to 1 in percent. */

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
+import type { Run } from '../../src/model/processes.ts'
+import { createProcesses } from '../../src/processes/processes.ts'
 import type { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { list, listPath, queryPath } from '../support/clients/listings.ts'
@@ -350,11 +352,20 @@ test('X3 D2 who is who at a provider is copied, and what its logout ends', async
   await logInAtProvider(service)
 })
 
+/** A process with a log, and an alert. */
+async function leaveProcess({ storage }: Service): Promise<void> {
+  const work = async (run: Run) => run.log('a\tline\\')
+  await createProcesses(storage).follow({ kind: 'verify', eperson: null, parameters: {} }, work, () => null)
+  const alert = { message: 'Closed', allowSessions: 'all', countdownTo: null, active: true }
+  await storage.processes.alerts.add(alert, commandEvent('alert.change'))
+}
+
 test('D2 copying prints of each part the rows and the checksum that arrived, as a table and as JSON', async t => {
   const old = await usedStore(t)
   await old.addRecords('letters', 'id', [{ id: 1 }, { id: 2 }, { id: 3 }])
   await logInAtProvider(old)
   const [first, second] = [await createDatabase(t), await createDatabase(t)]
+  await leaveProcess(old)
   await old.storage.trail.checkpoint()
   const json = assertDone(await copy(old.dataFolder, first, '--json'))
   const { parts } = JSON.parse(json) as { parts: { part: string; rows: number; sha256: string }[] }
@@ -378,6 +389,9 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     audience: 2 + Math.floor(tricky.length / 2) + 1,
     item: tricky.length,
     bitstream: 2 * tricky.length,
+    process: 1,
+    process_line: 1,
+    alert: 1,
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)

@@ -58,7 +58,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
   metrics: ['config', 'http', 'storage'],
-  processes: ['storage', 'http/problems.ts'],
+  processes: ['authn/audit.ts', 'authn/authenticate.ts', 'backup', 'config', 'files', 'http', 'storage'],
   uploads: ['authn/authenticate.ts', 'config', 'http'],
 }
 
@@ -114,7 +114,7 @@ const libraries: Readonly<Record<string, string>> = {
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
   fastify:
-    'src/(app.ts|http/|authn/|query/|dspace/|downloads/|metrics/|uploads/|cli/listen.ts|cli/worker.ts)',
+    'src/(app.ts|http/|authn/|query/|dspace/|downloads/|metrics/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',

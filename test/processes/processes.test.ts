@@ -28,11 +28,15 @@ async function reaches({ processes }: Storage, id: number, state: ProcessState) 
 test('a process is kept with what it says, and what it makes', async t => {
   const { storage } = await startService(t)
   const runner = createProcesses(storage)
-  const result = await runner.follow(asked, async run => {
-    run.log('one\ttwo\u0000\n')
-    run.progress({ done: 3, total: 4, unit: 'records' })
-    return { records: 4 }
-  })
+  const result = await runner.follow(
+    asked,
+    async run => {
+      run.log('one\ttwo\u0000\n')
+      run.progress({ done: 3, total: 4, unit: 'records' })
+      return { records: 4 }
+    },
+    value => value,
+  )
   assert.deepEqual(result, { records: 4 })
   const { rows, total } = await storage.processes.find(
     { order: { by: 'id', falling: true } },
@@ -149,11 +153,15 @@ test('what a program of this machine left is interrupted at once, also if its nu
 test('a log keeps its first lines and counts the others; a line is no longer than it may be', async t => {
   const { storage } = await startService(t)
   const runner = createProcesses(storage)
-  await runner.follow(asked, async run => {
-    run.log('x'.repeat(5_000))
-    for (let n = 0; n < 2_500; n++) run.log(`line ${n}`)
-    return null
-  })
+  await runner.follow(
+    asked,
+    async run => {
+      run.log('x'.repeat(5_000))
+      for (let n = 0; n < 2_500; n++) run.log(`line ${n}`)
+      return null
+    },
+    value => value,
+  )
   const [{ id } = { id: 0 }] = (
     await storage.processes.find({ order: { by: 'id', falling: true } }, { offset: 0, limit: 1 })
   ).rows
@@ -174,7 +182,12 @@ test('only processes that have ended are removed, and old ones are pruned', asyn
   assert.equal(await processes.remove(id, event), 'cancelled')
   assert.equal(await processes.one(id), undefined)
   assert.equal(await processes.remove(id, event), undefined)
-  for (let n = 0; n < 5; n++) await runner.follow(asked, async () => null)
+  for (let n = 0; n < 5; n++)
+    await runner.follow(
+      asked,
+      async () => null,
+      value => value,
+    )
   await processes.prune('2000-01-01T00:00:00.000Z', 3)
   const all = { order: { by: 'id', falling: true } } as const
   assert.equal((await processes.find(all, { offset: 0, limit: 9 })).total, 3)
