@@ -53,6 +53,7 @@ import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
 import { createThreads, type Threads } from './threads/threads.ts'
 import { uploadsIn } from './uploads/folder.ts'
+import { ingestRoutes } from './uploads/ingest-route.ts'
 import { uploadRoutes } from './uploads/routes.ts'
 
 /**
@@ -148,8 +149,15 @@ export async function buildApp(
           start: runner.start,
           scripts: knownScripts({ config, storage }),
         })
-        processRoutes(api, { accounts, addresses, processes: storage.processes, resume: { ...resume } })
-        uploadRoutes(api, { addresses, config, folder: uploadsIn(config.dataFolder) })
+        const uploading = { addresses, config, folder: uploadsIn(config.dataFolder) }
+        const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
+        processRoutes(api, {
+          accounts,
+          addresses,
+          processes: storage.processes,
+          resume: { ...resume, ingest: ingest.resume },
+        })
+        uploadRoutes(api, uploading)
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
         findRoutes(api, { addresses, config, repository })

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { PassThrough, pipeline, Transform } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
-import { BrokenArchive, isGzipped, type Packed } from './unpack.ts'
+import { BrokenArchive, isGzipped, type Packed } from './packed.ts'
 
 /** So much of an archive may pass without a file: names and attributes are held in memory by the library. */
 const maxBetween = 2 * 1024 * 1024

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import yauzl, { type Entry, type ZipFile } from 'yauzl'
-import { BrokenArchive, maxEntries, type Packed } from './unpack.ts'
+import { BrokenArchive, maxEntries, type Packed } from './packed.ts'
 
 /** The only file that uses the library of zip. It reads the list at the end of the archive, one entry at a time. */
 export async function* readZip(path: string): AsyncIterable<Packed> {

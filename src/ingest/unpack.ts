@@ -1,10 +1,11 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ImportError } from '../import/import-error.ts'
 import { systemReason } from '../lib/system-errors.ts'
+import { OperatorError } from '../model/errors.ts'
+import { BrokenArchive, maxEntries, type Unpacker } from './packed.ts'
 import { visible } from './similar-name.ts'
 
 /**
@@ -19,21 +20,6 @@ export interface Bounds {
   readonly signal: AbortSignal
 }
 
-/** A file or folder of an archive, before its name was looked at. */
-export interface Packed {
-  readonly name: string
-  readonly kind: 'file' | 'folder' | 'other'
-  readonly changed: Date
-  /** Of a file; read once. */
-  content(): Promise<Readable> | Readable
-  /** Of what is not a file, or is not wanted. */
-  skip(): void
-}
-
-/** Reads an archive entry by entry. */
-export type Unpacker = (path: string) => AsyncIterable<Packed>
-
-export const maxEntries = 200_000
 const maxName = 1_000
 const maxDepth = 10
 /** Text shrinks to a tenth or a twentieth; a bomb to a thousandth. It doesn't count for little. */
@@ -94,7 +80,8 @@ export async function unpack(path: string, to: string, bounds: Bounds): Promise<
       }
       await mkdir(dirname(place), { recursive: true, mode: 0o700 })
       // `wx` follows no link, and replaces nothing.
-      await pipeline(counted(await entry.content()), createWriteStream(place, { flags: 'wx', mode: 0o600 }))
+      const file = createWriteStream(place, { flags: 'wx', mode: 0o600 })
+      await orBroken(pipeline(counted(await entry.content()), file))
       // A repeated ingest sees by it that a file has not changed.
       await utimes(place, entry.changed, entry.changed)
     }
@@ -114,8 +101,16 @@ function asImportError(error: unknown): unknown {
   return isBroken ? new ImportError(`the archive is damaged: ${error.message}`, { cause: error }) : error
 }
 
-/** The library that reads it can't. */
-export class BrokenArchive extends Error {}
+/** What goes wrong with the content of a file, but for the disk, is the archive's. */
+async function orBroken(work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof OperatorError || systemReason(error) !== undefined)
+      throw error
+    throw new BrokenArchive(error.message, { cause: error })
+  }
+}
 
 /** @throws ImportError for a name that leads elsewhere, or nowhere */
 function partsOf(name: string): readonly string[] {
@@ -172,12 +167,6 @@ async function kindOf(path: string): Promise<{ readonly size: number; readonly k
   } finally {
     await file.close()
   }
-}
-
-export const isGzipped = async (path: string): Promise<boolean> => {
-  for await (const chunk of createReadStream(path, { end: 1 }))
-    return (chunk as Buffer).equals(Buffer.from([0x1f, 0x8b]))
-  return false
 }
 
 /**

@@ -8,7 +8,8 @@ import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
-import { type Found, freeIn, isUploadId, listUploads } from './folder.ts'
+import { admitUpload } from './admit.ts'
+import { type Found, isUploadId, listUploads } from './folder.ts'
 import type { Tus, TusRequest } from './tus.ts'
 
 interface Parts {
@@ -39,24 +40,6 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder }
     return tus
   }
 
-  /** With the upload itself already there, so that of several at once none is overlooked. */
-  async function admit(eperson: string, id: string, size: number): Promise<void> {
-    const own = (await listUploads(folder)).filter(one => one.eperson === eperson)
-    if (own.length > limits.count)
-      throw new Problem('no-room', `An eperson may have ${limits.count} uploads (CARREL_UPLOAD_COUNT).`)
-    const together = own.reduce((sum, one) => sum + one.size, 0)
-    if (together > limits.quota)
-      throw new Problem(
-        'no-room',
-        `With this one, your uploads would be ${megabytes(together)} together; ${megabytes(limits.quota)} is the limit (CARREL_UPLOAD_QUOTA).`,
-      )
-    // What others have announced needs its room as well.
-    const awaited = (await listUploads(folder)).reduce((sum, one) => sum + one.size - one.offset, 0)
-    if ((await freeIn(folder)) - awaited < limits.free)
-      throw new Problem('no-room', `The disk has no room for ${megabytes(size)} more (CARREL_UPLOAD_FREE).`)
-    if (!own.some(one => one.id === id)) throw new Problem('not-found', 'There is no upload with this id.')
-  }
-
   async function answer(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -73,7 +56,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder }
       ...(id === undefined ? {} : { id }),
       eperson,
       body: request.raw,
-      admit: (added, size) => admit(eperson, added, size),
+      admit: (added, size) => admitUpload({ folder, limits }, eperson, added, size),
     })
     for (const [name, value] of headers) if (passedOn.has(name)) reply.header(name, value)
     // The rest of a body that was given up.
@@ -117,7 +100,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder }
 }
 
 /** @throws Problem 401 or 403 for a caller who may write nothing that an upload is for */
-function mayUpload(caller: Caller): string {
+export function mayUpload(caller: Caller): string {
   const { session } = requireEperson(caller)
   if (!isAdministrator(caller)) throw new Problem('access-denied', 'Only administrators may upload files.')
   return session.eperson.uuid
@@ -176,8 +159,6 @@ const passedOn = new Set([
   'upload-metadata',
   'upload-offset',
 ])
-
-const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024).toLocaleString('en')} MB`
 
 const bodyOf = (upload: Found, href: string, lifetime: number) => ({
   id: upload.id,

@@ -6,8 +6,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
-import type { Run } from '../../src/model/processes.ts'
-import { createProcesses } from '../../src/processes/processes.ts'
 import type { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { list, listPath, queryPath } from '../support/clients/listings.ts'
@@ -15,6 +13,7 @@ import { anyText, rawEntity } from '../support/data/arbitrary-records.ts'
 import { rowsOf } from '../support/data/attempts.ts'
 import { importText, until } from '../support/data/imports.ts'
 import { asNewItem } from '../support/data/policies.ts'
+import { leaveProcess } from '../support/data/processes.ts'
 import { repeats } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { withSpecialGroups } from '../support/service/configuration.ts'
@@ -351,14 +350,6 @@ test('X3 D2 who is who at a provider is copied, and what its logout ends', async
   assert.equal(await now.isLoggedIn(), false)
   await logInAtProvider(service)
 })
-
-/** A process with a log, and an alert. */
-async function leaveProcess({ storage }: Service): Promise<void> {
-  const work = async (run: Run) => run.log('a\tline\\')
-  await createProcesses(storage).follow({ kind: 'verify', eperson: null, parameters: {} }, work, () => null)
-  const alert = { message: 'Closed', allowSessions: 'all', countdownTo: null, active: true }
-  await storage.processes.alerts.add(alert, commandEvent('alert.change'))
-}
 
 test('D2 copying prints of each part the rows and the checksum that arrived, as a table and as JSON', async t => {
   const old = await usedStore(t)

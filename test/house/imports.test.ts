@@ -59,7 +59,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
   metrics: ['config', 'http', 'storage'],
   processes: ['authn/audit.ts', 'authn/authenticate.ts', 'backup', 'config', 'files', 'http', 'storage'],
-  uploads: ['authn/authenticate.ts', 'config', 'http'],
+  uploads: [
+    'authn/audit.ts',
+    'authn/authenticate.ts',
+    'config',
+    'files',
+    'http',
+    'import',
+    'ingest',
+    'processes',
+    'storage',
+  ],
 }
 
 /** The rooms that the wiring and the command line may look into: all. */
@@ -127,8 +137,10 @@ const libraries: Readonly<Record<string, string>> = {
   'prom-client': 'src/metrics/exposition.ts',
   re2js: 'src/lib/expressions.ts',
   saxes: 'src/lib/xml-stream.ts',
+  'tar-stream': 'src/ingest/unpack-tar.ts',
   'xml-crypto': 'src/authn/sso/saml-signers.ts',
   'xml-encryption': 'src/authn/sso/saml-signed.ts',
+  yauzl: 'src/ingest/unpack-zip.ts',
 }
 
 /** Without the path inside of it. */
