@@ -43,6 +43,7 @@ import { editingRoutes } from './editing/routes.ts'
 import { createFileStore } from './files/file-store.ts'
 import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
+import { describeFault } from './http/answer-problems.ts'
 import { createCsrf } from './http/csrf.ts'
 import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
@@ -55,11 +56,18 @@ import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
+import { knownScripts } from './processes/known-scripts.ts'
+import { createProcesses } from './processes/processes.ts'
+import { processRoutes } from './processes/routes.ts'
+import { scriptRoutes } from './processes/scripts.ts'
 import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
 import { queryRoutes } from './query/routes.ts'
 import { recordRoutes } from './records/routes.ts'
 import type { Storage } from './storage/storage.ts'
 import { createThreads, type Threads } from './threads/threads.ts'
+import { uploadsIn } from './uploads/folder.ts'
+import { ingestRoutes } from './uploads/ingest-route.ts'
+import { uploadRoutes } from './uploads/routes.ts'
 
 /**
  * The wiring, all of it and in order. A request walks: headers → host → CORS → CSRF → caller → route.
@@ -111,6 +119,11 @@ export async function buildApp(
   const files = createFileStore(config.filesFolder)
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
+  const runner = createProcesses({
+    processes: storage.processes,
+    report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
+  })
+  app.addHook('preClose', runner.close)
   const vouching = { accounts, clock, identities, log: app.log, specialGroups }
   const working = { limits, measures, threads }
   const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
@@ -169,6 +182,20 @@ export async function buildApp(
         })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
+        const { resume } = scriptRoutes(api, {
+          addresses,
+          start: runner.start,
+          scripts: knownScripts({ config, storage }),
+        })
+        const uploading = { addresses, config, folder: uploadsIn(config.dataFolder) }
+        const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
+        processRoutes(api, {
+          accounts,
+          addresses,
+          processes: storage.processes,
+          resume: { ...resume, ingest: ingest.resume },
+        })
+        uploadRoutes(api, uploading)
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
         findRoutes(api, { addresses, config, repository })

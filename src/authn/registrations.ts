@@ -1,4 +1,4 @@
-import type { MailConfig } from '../config/config.ts'
+import type { MailConfig } from '../config/parts.ts'
 import { Problem } from '../http/problems.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 import type { Mailer } from '../mail/mailer.ts'

@@ -1,11 +1,13 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { type BackupReport, backUpTo } from '../backup/backup.ts'
-import type { Made, Progress, Source } from '../backup/make.ts'
+import type { Made, Progress } from '../backup/make.ts'
+import { sourceOf } from '../backup/source.ts'
 import { backUpToStream } from '../backup/stream.ts'
 import { type VerifiedBackup, verifyBackups } from '../backup/verify.ts'
-import type { Config } from '../config/config.ts'
 import { counted } from '../lib/counted.ts'
-import { snapshotsOfSqlite } from '../storage/copy/snapshot-sqlite.ts'
+import { percent } from '../processes/processes.ts'
+import type { Storage } from '../storage/storage.ts'
+import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
@@ -62,17 +64,39 @@ async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promis
   }
 }
 
-async function sourceOf({ database, dataFolder, filesFolder }: Config): Promise<Source> {
-  if (database.kind === 'embedded') return { takeSnapshot: snapshotsOfSqlite(dataFolder), filesFolder }
-  const { snapshotsOfPostgres } = await import('../storage/copy/snapshot-postgres.ts')
-  return { takeSnapshot: snapshotsOfPostgres(database.url), filesFolder }
-}
+/** With a bar here, and in the list of processes. */
+const listed = <T extends Made & { readonly name: string }>(
+  storage: Storage,
+  parameters: Readonly<Record<string, string>>,
+  work: (progress: Progress) => Promise<T>,
+): Promise<T> =>
+  withProgress(progress =>
+    asProcess(
+      storage,
+      { kind: 'backup', parameters },
+      run =>
+        work((step, share) => {
+          run.signal.throwIfAborted()
+          run.progress(percent(share))
+          progress(step, share)
+        }),
+      ({ name, copied, manifest }) => ({
+        name,
+        files: manifest.contents.count,
+        copied: copied.count,
+        lost: manifest.lost.length,
+      }),
+    ),
+  )
 
 /** The trail says when the last backup was completed: no backup has its own event. */
 const toFolder = (path: string, keep: number, json: boolean | undefined): Promise<void> =>
-  withStore(async ({ accounts }, config) => {
+  withStore(async (storage, config) => {
+    const { accounts } = storage
     const source = await sourceOf(config)
-    const report = await withProgress(progress => backUpTo(givenPath(path), source, keep, progress))
+    const report = await listed(storage, { keep: String(keep) }, progress =>
+      backUpTo(givenPath(path), source, keep, progress),
+    )
     await accounts.recordEvent(commandEvent('store.backup', report.name))
     const { name, newest, copied, pruned, manifest } = report
     const { contents, lost } = manifest
@@ -81,9 +105,12 @@ const toFolder = (path: string, keep: number, json: boolean | undefined): Promis
   })
 
 const toStream = (): Promise<void> =>
-  withStore(async ({ accounts }, config) => {
+  withStore(async (storage, config) => {
+    const { accounts } = storage
     const source = await sourceOf(config)
-    const made = await withProgress(progress => backUpToStream(process.stdout, source, progress))
+    const made = await listed(storage, { to: 'standard output' }, progress =>
+      backUpToStream(process.stdout, source, progress),
+    )
     await accounts.recordEvent(commandEvent('store.backup', made.name))
     process.stderr.write(
       describeMade(made)

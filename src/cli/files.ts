@@ -2,7 +2,9 @@ import { Command } from 'commander'
 import { createFileStore } from '../files/file-store.ts'
 import { sweep } from '../files/sweep.ts'
 import { type VerifyReport, verify } from '../files/verify.ts'
+import { percent } from '../processes/processes.ts'
 import type { Storage } from '../storage/storage.ts'
+import { asProcess } from './as-process.ts'
 import { printable, say } from './output.ts'
 import { showProgress } from './progress.ts'
 import { withStore } from './store.ts'
@@ -19,7 +21,21 @@ export function filesCommand(): Command {
     .option('--json', 'print the report as JSON')
     .action(({ json }: { json?: boolean }) =>
       withProgress('reading', (storage, folder, progress) =>
-        verify(createFileStore(folder), storage.repository, progress),
+        asProcess(
+          storage,
+          { kind: 'verify', parameters: {} },
+          run => {
+            const both = (share: number) => {
+              run.progress(percent(share))
+              progress(share)
+            }
+            return verify(createFileStore(folder), storage.repository, both, run.signal)
+          },
+          ({ checked, bytes, missing, damaged }) => ({
+            ...{ checked, bytes },
+            ...{ missing: missing.length, damaged: damaged.length },
+          }),
+        ),
       ).then(report => {
         say(json ? JSON.stringify(report, null, 2) : describe(report))
         if (report.missing.length + report.damaged.length > 0) process.exitCode = 1

@@ -1,5 +1,7 @@
 import type { Config } from '../config/config.ts'
+import { keepProcesses } from '../processes/keep.ts'
 import type { Storage } from '../storage/storage.ts'
+import { clearUploads, uploadsIn } from '../uploads/folder.ts'
 import { announce } from './output.ts'
 
 /** In ms. */
@@ -9,8 +11,13 @@ const maxBehind = 60_000
 
 /** What a service does for its store once a minute (T11, docs/decisions/0024), and at its start. @returns its last time */
 export async function keepHouse(
-  { clock, identities, sessions }: Pick<Storage, 'clock' | 'identities' | 'sessions'>,
-  { sessionLifetime }: Pick<Config, 'sessionLifetime'>,
+  {
+    clock,
+    identities,
+    processes,
+    sessions,
+  }: Pick<Storage, 'clock' | 'identities' | 'processes' | 'sessions'>,
+  { sessionLifetime, uploads, dataFolder }: Pick<Config, 'sessionLifetime' | 'uploads' | 'dataFolder'>,
 ): Promise<() => Promise<void>> {
   let wasBehind = false
 
@@ -21,6 +28,8 @@ export async function keepHouse(
     await clock.advance()
     let after: string | undefined = ''
     while (after !== undefined) after = await sessions.forget(clock.certain(), after)
+    await keepProcesses(processes, clock.certain())
+    await clearUploads(uploadsIn(dataFolder), uploads.lifetime, clock.certain())
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
   }

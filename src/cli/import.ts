@@ -4,7 +4,11 @@ import type { Findings } from '../import/field-list.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import type { Field, FieldType } from '../model/entities.ts'
-import { Failure, Misuse } from './failures.ts'
+import { Interrupted } from '../model/errors.ts'
+import type { Run } from '../model/processes.ts'
+import { percent } from '../processes/processes.ts'
+import { asProcess } from './as-process.ts'
+import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { addCollation, addKey, addType } from './import-options.ts'
 import { printable, say, table } from './output.ts'
@@ -73,9 +77,10 @@ function checkChangeOptions(options: Options): void {
 
 /** @param kind undefined: the file has all records */
 const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =>
-  withStoreOrNew(async ({ accounts, entities }) => {
+  withStoreOrNew(async storage => {
+    const { accounts, entities } = storage
     const interruption = new AbortController()
-    const interrupt = () => interruption.abort(new Failure('interrupted; nothing was imported'))
+    const interrupt = () => interruption.abort(new Interrupted('interrupted; nothing was imported'))
     // Only the first signal: a second one ends the process at once.
     process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
     const read = await entityRule(options.read, accounts)
@@ -84,29 +89,25 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
       const path = file === '-' ? file : givenPath(file)
       const [first, ...more] = options.key ?? []
       const key = first !== undefined && more.length === 0 ? first : (options.key ?? [])
-      const common = {
-        ...{ name: options.entity, read, signal: interruption.signal },
-        event: commandEvent(kind === undefined ? 'entity.import' : 'entity.update'),
+      const work = ({ signal, ...run }: Run): Promise<ImportReport | ReviseReport> => {
+        const common = {
+          ...{ name: options.entity, read, signal: AbortSignal.any([interruption.signal, signal]) },
+          event: commandEvent(kind === undefined ? 'entity.import' : 'entity.update'),
+        }
+        const both = (step: string, share: number) => {
+          run.progress(percent(share))
+          progress.update(step, share)
+        }
+        if (kind !== undefined)
+          return reviseFile(path, entities, { ...common, kind, ...(options.key && { key }) }, both)
+        const given = {
+          ...(options.type && { types: options.type }),
+          ...(options.collation && { collations: options.collation }),
+        }
+        return importFile(path, entities, { ...common, key, ...given }, both)
       }
-      const report =
-        kind === undefined
-          ? await importFile(
-              path,
-              entities,
-              {
-                ...common,
-                key,
-                ...(options.type && { types: options.type }),
-                ...(options.collation && { collations: options.collation }),
-              },
-              progress.update,
-            )
-          : await reviseFile(
-              path,
-              entities,
-              { ...common, kind, ...(options.key && { key }) },
-              progress.update,
-            )
+      const parameters = { entity: options.entity, file, ...(kind && { kind }) }
+      const report = await asProcess(storage, { kind: 'import', parameters }, work, countsOf)
       progress.stop()
       if (options.json) say(JSON.stringify(report, null, 2))
       else say('inserted' in report ? describeChanges(report) : describe(report))
@@ -115,6 +116,16 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
       process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     }
   })
+
+/** What the list of processes shows. */
+const countsOf = (report: ImportReport | ReviseReport) =>
+  'inserted' in report
+    ? {
+        entity: report.entity,
+        ...{ records: report.records, inserted: report.inserted, replaced: report.replaced },
+        ...{ deleted: report.deleted, unchanged: report.unchanged },
+      }
+    : { entity: report.entity, records: report.records }
 
 function describe({ entity, read, records, fields, milliseconds }: ImportReport): string {
   return [

@@ -2,12 +2,15 @@ import { Command } from 'commander'
 import { createFileStore } from '../files/file-store.ts'
 import { claimFolder, OtherStore } from '../files/owner.ts'
 import { sweep } from '../files/sweep.ts'
-import { type IngestReport, ingest } from '../ingest/ingest.ts'
+import { countsOf, type IngestReport, ingest } from '../ingest/ingest.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseDay } from '../ingest/readers.ts'
 import { openItems } from '../ingest/source.ts'
+import type { Run } from '../model/processes.ts'
 import { describeReaders, type Readers } from '../model/readers.ts'
+import { percent, unlisted } from '../processes/processes.ts'
 import type { Accounts } from '../storage/accounts.ts'
+import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { printable, say } from './output.ts'
@@ -46,27 +49,42 @@ export function ingestCommand(): Command {
 
 async function run(folder: string, options: Options): Promise<void> {
   if (options.read !== undefined) parseReadRule(options.read)
-  await withStoreOrNew(async ({ accounts, repository }, { filesFolder }) => {
+  await withStoreOrNew(async (storage, { filesFolder }) => {
+    const { accounts, repository } = storage
     const read = await readersOf(options, accounts)
     const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
     const progress = showProgress()
     try {
       const items = await openItems(givenPath(folder), { groups })
-      // Before anything is added, so that what a killed run leaves belongs to this store too.
-      const isOwn = options.dryRun || (await claimFolder(filesFolder, repository))
-      const report = await ingest(items, {
-        repository,
-        files: createFileStore(filesFolder),
-        read,
-        event: commandEvent('item.add'),
-        dryRun: options.dryRun ?? false,
-        addOnly: options.addOnly ?? false,
-        failed: ({ item, reason }) => progress.note(printable(`carrel: ${item}: ${reason}`)),
-        progress: share => progress.update('ingesting', share),
-      })
-      if (!isOwn) progress.note(`carrel: ${new OtherStore(filesFolder).message}`)
-      else if (!report.dryRun)
-        await sweep(filesFolder, repository, share => progress.update('cleaning', share))
+      const work = async (run: Run) => {
+        // Before anything is added, so that what a killed run leaves belongs to this store too.
+        const isOwn = options.dryRun || (await claimFolder(filesFolder, repository))
+        const report = await ingest(items, {
+          repository,
+          files: createFileStore(filesFolder),
+          read,
+          event: commandEvent('item.add'),
+          dryRun: options.dryRun ?? false,
+          addOnly: options.addOnly ?? false,
+          failed: ({ item, reason }) => {
+            run.log(`${item}: ${reason}`)
+            progress.note(printable(`carrel: ${item}: ${reason}`))
+          },
+          progress: share => {
+            run.signal.throwIfAborted()
+            run.progress(percent(share))
+            progress.update('ingesting', share)
+          },
+        })
+        if (!isOwn) progress.note(`carrel: ${new OtherStore(filesFolder).message}`)
+        else if (!report.dryRun)
+          await sweep(filesFolder, repository, share => progress.update('cleaning', share))
+        return report
+      }
+      // A dry run writes nothing, not even that it ran.
+      const report = await (options.dryRun
+        ? work(unlisted())
+        : asProcess(storage, { kind: 'ingest', parameters: { folder } }, work, countsOf))
       progress.stop()
       say(options.json ? JSON.stringify(report, null, 2) : describe(report))
       if (report.failed > 0) process.exitCode = 1

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
+import { type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import type { FilesSentBy } from './settings.ts'
@@ -76,26 +77,15 @@ export type Config = Readonly<{
   eventsRetention: number | null
   /** null: no mail is sent. */
   mail: MailConfig | null
+  uploads: UploadLimits
+  /** Where backups are made over HTTP; null: nowhere. */
+  backups: string | null
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
   /** In the order of WWW-Authenticate. */
   loginMethods: readonly LoginMethod[]
   singleSignOn: SingleSignOnConfig | null
-}>
-
-export type MailConfig = Readonly<{
-  /** With the password. */
-  smtpUrl: string
-  /** Whether a server without TLS gets no mail. */
-  requireTls: boolean
-  from: Readonly<{ name: string; address: string }>
-  /** Of the user interface, without a trailing slash. */
-  uiUrl: string
-  /** Whether people may register, not only set a new password. */
-  registration: boolean
-  /** In lower case; empty: all. */
-  registrationDomains: readonly string[]
 }>
 
 export type DatabaseConfig =
@@ -114,7 +104,8 @@ export type DatabaseConfig =
  * @throws ConfigError naming the first key that is wrong
  */
 export function toConfig(env: Environment): Config {
-  const { structured, value, required, wrong } = readValues(env)
+  const values = readValues(env)
+  const { structured, value, required, wrong } = values
   const [first] = wrong
   if (first) throw first
 
@@ -151,20 +142,6 @@ export function toConfig(env: Environment): Config {
       new ConfigError(`singleSignOn${where === '' ? '' : `.${where}`}: ${what} (in ${env.CARREL_CONFIG})`),
   })
   const groups = specialGroups(structured, methods)
-  function mailOf(): MailConfig | null {
-    const smtpUrl = value('CARREL_SMTP_URL')
-    if (smtpUrl === null) return null
-    const from = value('CARREL_MAIL_FROM')
-    if (!from) throw new ConfigError('CARREL_MAIL_FROM: with CARREL_SMTP_URL, it must be set as well')
-    return {
-      smtpUrl,
-      requireTls: required('CARREL_SMTP_TLS') === 'required',
-      from,
-      uiUrl: value('CARREL_UI_URL') ?? new URL(baseUrl).origin,
-      registration: required('CARREL_REGISTRATION') === 'true',
-      registrationDomains: required('CARREL_REGISTRATION_DOMAINS'),
-    }
-  }
   refuseTooManyGroups(groups.methodGroups, singleSignOn)
   const database = databaseOf()
   return Object.freeze({
@@ -205,9 +182,11 @@ export function toConfig(env: Environment): Config {
     listingPatience: required('CARREL_LISTING_PATIENCE') * 1000,
     listingTimeLimit: required('CARREL_LISTING_TIME_LIMIT') * 1000,
     statementTimeout: required('CARREL_STATEMENT_TIMEOUT') * 1000,
-    cacheSize: required('CARREL_CACHE_SIZE') * 1024 * 1024,
+    cacheSize: required('CARREL_CACHE_SIZE') * megabyte,
     eventsRetention: value('CARREL_EVENTS_RETENTION'),
-    mail: mailOf(),
+    mail: mailOf(values, baseUrl),
+    uploads: uploadsOf(values),
+    backups: absolute(value('CARREL_BACKUPS')),
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,
     loginMethods: methods,
@@ -215,7 +194,9 @@ export function toConfig(env: Environment): Config {
   })
 }
 
-const inBytes = (megabytes: number | null) => (megabytes === null ? null : megabytes * 1024 * 1024)
+const megabyte = 1024 * 1024
+const inBytes = (megabytes: number | null) => (megabytes === null ? null : megabytes * megabyte)
+const absolute = (folder: string | null) => (folder === null ? null : resolve(folder))
 
 /** As many event loops as can share the port and the connections to the database (docs/decisions/0018). */
 function workersFor(wanted: number, database: DatabaseConfig): number {

@@ -16,6 +16,7 @@ import {
   textOf,
   wholeNumber,
 } from './setting.ts'
+import { uploadSettings } from './upload-settings.ts'
 
 /** `${NAME}` as it was written, where nothing has replaced it by what it stands for: a secret that anybody can guess. */
 export const isPlaceholder = (secret: string): boolean => /^\s*\$\{[^}]*\}\s*$/.test(secret)
@@ -199,6 +200,7 @@ export const settings = {
     null,
     wholeNumber(1, 36_500),
   ),
+  ...uploadSettings,
   CARREL_LOG_LEVEL: setting('silent, error, warn or info', 'warn', oneOf('silent', 'error', 'warn', 'info')),
   CARREL_CONFIG: setting('the path of a JSON file with these keys and the structured ones', null, textOf),
 } satisfies Record<`CARREL_${string}`, Setting<unknown>>

@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 type Value<K extends SettingKey> = Exclude<ReturnType<(typeof settings)[K]['read']>, undefined>
 
 /** Each setting, read from the environment or, where that has none, from the file. */
-interface Values {
+export interface Values {
   readonly structured: ConfigFile['structured']
   /** @returns null if it is not set */
   value<K extends SettingKey>(key: K): Value<K> | null

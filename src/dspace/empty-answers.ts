@@ -19,11 +19,7 @@ const emptyLists: Readonly<Record<string, string>> = {
   '/config/properties': 'properties',
   '/system/systemwidealerts': 'systemwidealerts',
   '/system/systemwidealerts/search/active': 'systemwidealerts',
-  '/system/scripts': 'scripts',
   '/eperson/profiles': 'profiles',
-  // The page for processes (process-data.service.ts), with a list for each status.
-  '/system/processes': 'processes',
-  '/system/processes/search/byProperty': 'processes',
   // The page for subscriptions (subscriptions-data.service.ts).
   '/core/subscriptions': 'subscriptions',
   '/core/subscriptions/search/findByEPerson': 'subscriptions',

@@ -25,11 +25,15 @@ const contentsAtOnce = 1_000
 /** As many as Node's thread pool runs at once. */
 const maxReads = 4
 
-/** Reads every content that a bitstream has, and compares it with its SHA-256. */
+/**
+ * Reads every content that a bitstream has, and compares it with its SHA-256.
+ * @throws the reason of the signal when it aborts
+ */
 export async function verify(
   files: Pick<FileStore, 'open'>,
   repository: Pick<Repository, 'contents' | 'contentsInUse' | 'holders'>,
   progress: (share: number) => void = () => {},
+  signal?: AbortSignal,
 ): Promise<VerifyReport> {
   const report = { checked: 0, bytes: 0, missing: [] as Missing[], damaged: [] as Damage[] }
 
@@ -70,7 +74,10 @@ export async function verify(
     const next = contents.values()
     await Promise.all(
       Array.from({ length: maxReads }, async () => {
-        for (const content of next) await check(content)
+        for (const content of next) {
+          signal?.throwIfAborted()
+          await check(content)
+        }
       }),
     )
     after = last.sha256

@@ -20,6 +20,11 @@ const allowedHeaders = [
   'If-Match',
   'If-Range',
   'If-None-Match',
+  'Tus-Resumable',
+  'Upload-Defer-Length',
+  'Upload-Length',
+  'Upload-Metadata',
+  'Upload-Offset',
 ].join(', ')
 
 /** How long a browser may remember a preflight, in seconds. */
@@ -44,6 +49,15 @@ export function createCors(config: Settings) {
     'Content-Disposition',
     'Content-Range',
     'ETag',
+    // Of uploads (https://tus.io/protocols/resumable-upload).
+    'Tus-Extension',
+    'Tus-Max-Size',
+    'Tus-Resumable',
+    'Tus-Version',
+    'Upload-Expires',
+    'Upload-Length',
+    'Upload-Metadata',
+    'Upload-Offset',
   ].join(', ')
 
   return (request: FastifyRequest, reply: FastifyReply): 'answered' | 'go on' => {

@@ -3,6 +3,7 @@ import { itemProblems } from './item-problems.ts'
 import { mailProblems } from './mail-problems.ts'
 import { recordProblems } from './record-problems.ts'
 import { signOnProblems } from './sign-on-problems.ts'
+import { uploadProblems } from './upload-problems.ts'
 
 /**
  * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
@@ -201,6 +202,7 @@ export const problems = {
   },
   ...itemProblems,
   ...recordProblems,
+  ...uploadProblems,
 } as const satisfies Record<string, Entry>
 
 export type ProblemCode = keyof typeof problems

@@ -26,6 +26,11 @@ export interface IngestReport {
   readonly milliseconds: number
 }
 
+/** What the list of processes shows of it. */
+export const countsOf = ({ added, changed, unchanged, failed }: IngestReport) => ({
+  ...{ added, changed, unchanged, failed },
+})
+
 export type Access = 'kept' | 'source' | 'read' | 'default'
 
 export interface Failed {

@@ -7,9 +7,14 @@ import { manifestName, openManifest } from './manifest.ts'
 
 /**
  * A folder with `manifest.csv`, or one of DSpace's item folders.
+ * @param name the prefix of the identifiers of items without a handle
  * @throws ImportError if it is neither
  */
-export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
+export async function openItems(
+  path: string,
+  options: SourceOptions,
+  name: string = basename(resolve(path)),
+): Promise<Candidates> {
   const given = statSync(path, { throwIfNoEntry: false })
   if (!given) throw new ImportError(`there is no folder ${path}`)
   if (!given.isDirectory())
@@ -34,7 +39,7 @@ export async function openItems(path: string, options: SourceOptions): Promise<C
   if (existsSync(join(folder, 'dublin_core.xml')))
     throw new ImportError(`${path} is itself an item folder; give the folder that contains it`)
   try {
-    return await openArchive(folder, basename(resolve(path)), options)
+    return await openArchive(folder, name, options)
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
     throw syscall === undefined ? error : new ImportError(`can't read ${path} (${code})`, { cause: error })

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { createTransport } from 'nodemailer'
-import type { MailConfig } from '../config/config.ts'
+import type { MailConfig } from '../config/parts.ts'
 import { isLoopbackName } from '../lib/addresses.ts'
 
 export interface Mail {

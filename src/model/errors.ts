@@ -4,6 +4,9 @@ export class OperatorError extends Error {}
 /** The store can't be reached, is locked, or is full. Nothing was partly done, and the request can be retried later. */
 export class StoreUnavailable extends OperatorError {}
 
+/** A signal has ended the work. */
+export class Interrupted extends OperatorError {}
+
 /** An engine can't run a query, although it is right. The message tells the client what it lacks, and what would do. */
 export class PlanRefused extends Error {}
 

@@ -7,6 +7,7 @@ import type { Entities } from './entities.ts'
 import type { Identities } from './identities.ts'
 import type { StoreMetrics } from './metrics.ts'
 import type { People } from './people.ts'
+import type { Processes } from './processes.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
 import type { Sessions } from './sessions.ts'
@@ -35,6 +36,7 @@ export interface Storage {
   readonly trail: Trail
   readonly metrics: StoreMetrics
   readonly clock: Clock
+  readonly processes: Processes
   /** Rejects with `StoreUnavailable` if the store does not answer, or its files are not those that were opened. */
   ping(): Awaitable<void>
   close(): Promise<void>

@@ -1,25 +1,31 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { list, listPath, queryPath } from '../support/clients/listings.ts'
 import { anyText, rawEntity } from '../support/data/arbitrary-records.ts'
-import { importText, until } from '../support/data/imports.ts'
-import { addNestedGroup } from '../support/data/nested-groups.ts'
-import { asNewItem } from '../support/data/policies.ts'
+import {
+  assertDone,
+  assertRefused,
+  assertSame,
+  copy,
+  isEmpty,
+  startOn,
+  tricky,
+  usedStore,
+  withoutPassword,
+} from '../support/data/copies.ts'
+import { importText } from '../support/data/imports.ts'
+import { leaveProcess } from '../support/data/processes.ts'
 import { beginsNow } from '../support/data/sessions.ts'
 import { repeats } from '../support/scale.ts'
-import { atEnd } from '../support/service/at-end.ts'
 import { withSpecialGroups } from '../support/service/configuration.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
-import { lockTable } from '../support/service/nodes.ts'
-import { carrel, cleanEnvironment, type Finished, repository } from '../support/service/process.ts'
+import { carrel } from '../support/service/process.ts'
 import {
   hashOf,
   passwordOf,
@@ -29,114 +35,6 @@ import {
 } from '../support/service/service.ts'
 
 /** `carrel copy` moves an embedded store to PostgreSQL: existing users see no difference. */
-
-const copy = (dataFolder: string, url: string, ...more: readonly string[]): Promise<Finished> => {
-  const { to, env } = withoutPassword(url)
-  return carrel(dataFolder, ['copy', '--to', to, ...more], { env })
-}
-
-/** As the command takes it: the password is no argument. */
-function withoutPassword(address: string) {
-  const url = new URL(address)
-  const env = { PGPASSWORD: decodeURIComponent(url.password) }
-  url.password = ''
-  return { to: url.href, env }
-}
-
-/** What is said while it takes its time (D1). */
-const withoutProgress = (stderr: string) => stderr.replace(/^\S+ \[[=-]+\] \d+ %\n/gm, '')
-
-function assertDone({ code, stdout, stderr }: Finished): string {
-  assert.equal(code, 0, stdout + stderr)
-  assert.equal(withoutProgress(stderr), '')
-  return stdout
-}
-
-/** One line on standard error, nothing on standard output (D1). */
-function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says: RegExp): void {
-  assert.equal(code, expected, stdout + stderr)
-  assert.equal(stdout, '')
-  assert.match(withoutProgress(stderr), /^carrel: [^\n]+\n$/, 'one line')
-  assert.match(stderr, says)
-  assert.doesNotMatch(stderr, /\.ts:\d|node:internal/, 'no stack')
-}
-
-/** A service on the copy. */
-const startOn = (t: TestContext, url: string, env: Readonly<Record<string, string>> = {}): Promise<Service> =>
-  startService(t, { env: { CARREL_DATABASE_URL: url, ...env } })
-
-/** Whether anything that was carried over, or that carrying over made, is in the database. */
-async function isEmpty(url: string): Promise<boolean> {
-  const [tables] = await runSql<{ there: boolean }>(
-    url,
-    "SELECT to_regclass('carrel.event') IS NOT NULL AS there",
-  )
-  if (!tables?.there) return true
-  const [counted] = await runSql<{ rows: number; versions: number }>(
-    url,
-    `SELECT ((SELECT count(*) FROM carrel.eperson) + (SELECT count(*) FROM carrel.membership)
-         + (SELECT count(*) FROM carrel.event) + (SELECT count(*) FROM carrel.entity) + (SELECT count(*) FROM carrel.rank)
-         + (SELECT count(*) FROM carrel.epersongroup WHERE name <> 'Administrator'))::integer AS rows,
-       (SELECT count(*) FROM pg_tables WHERE schemaname = 'carrel' AND tablename LIKE 'records.%')::integer AS versions`,
-  )
-  return counted?.rows === 0 && counted.versions === 0
-}
-
-const tricky: readonly (string | null)[] = [
-  ...[null, '', ' ', '\\', '\\N', '\\.', '\\t', '\\\\n', '\\x41', 'back\\slash\\', 'a\\\nb', '\t', 'tab\tin'],
-  ...['line\nend', 'end\n', '\r', 'cr\r\nlf', '"quoted"', "it's", '🦉', '\u{10ffff}', '\u{10000}', '\uffff'],
-  ...['\ufeff', '\u2028', '\b\f\v\x01\x7f', 'é', 'e\u0301', 'NULL', 'null', '{}', '$1', 'a'.repeat(3_000)],
-]
-
-/** A store with something of everything, and a service that has been used. */
-async function usedStore(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Service> {
-  const service = await startService(t, { engine: 'sqlite', env })
-  await service.addEperson('root@example.org', { admin: true })
-  await service.addEperson('ruth@example.org', { groups: ['Readers', 'Löwe & "Söhne"\\\t🦉'] })
-  await service.addEperson('carl@example.org')
-  await service.addEperson('gone@example.org', { groups: ['Readers'] })
-  await service.addEperson('none@example.org', { password: null })
-  await service.storage.accounts.setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
-  for (const [n, text] of tricky.entries()) {
-    const email = `${n}.Mixed+Case@Example.ORG`
-    const name = { email, firstName: text, lastName: tricky.at(-n) ?? null }
-    const added = { ...name, passwordHash: null, administrator: false }
-    await service.storage.accounts.addEperson(added, commandEvent('eperson.add'))
-    await service.storage.accounts.recordEvent(commandEvent('entity.import', text))
-    if (text !== null) await service.storage.accounts.addGroup(`${n} ${text}`, commandEvent('group.add'))
-  }
-  await addNestedGroup(service.storage)
-  await service.storage.repository.putItems(tricky.map(trickyItem), commandEvent('item.add'))
-  return service
-}
-
-const trickyItem = (text: string | null, n: number) =>
-  asNewItem({
-    identifier: `${n} ${text}`,
-    title: text,
-    issued: n % 3 === 0 ? null : text,
-    readers: [
-      { reader: n % 2 === 0 ? 'anonymous' : `group:${text}`, ...(n % 4 === 0 ? { from: '2020-02-29' } : {}) },
-    ],
-    bitstreams: [
-      { name: `${text}.txt`, readers: null },
-      { name: 'own.txt', readers: [{ reader: 'eperson' }] },
-    ],
-  })
-
-/** The same bytes and headers from both, as this caller. */
-async function assertSame(before: Client, now: Client, path: string, accept: string): Promise<string> {
-  const [old, copied] = await Promise.all(
-    [before, now].map(async client => {
-      const response = await client.get(path, { accept })
-      const shown = ['content-type', 'x-records', 'link'].map(name => response.headers.get(name))
-      return { status: response.status, shown, body: await response.text() }
-    }),
-  )
-  assert.equal(old?.status, 200, `${path}: ${old?.body}`)
-  assert.deepEqual(copied, old, `${path} as ${accept}`)
-  return old.body
-}
 
 test('T7 a copied store accepts every token, CSRF pair and password that the old one does, and no other', async t => {
   const groups = withSpecialGroups(t, { method: [{ group: 'By password', method: 'password' }] })
@@ -358,6 +256,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
   await old.addRecords('letters', 'id', [{ id: 1 }, { id: 2 }, { id: 3 }])
   await logInAtProvider(old)
   const [first, second] = [await createDatabase(t), await createDatabase(t)]
+  await leaveProcess(old)
   await old.storage.trail.checkpoint()
   const json = assertDone(await copy(old.dataFolder, first, '--json'))
   const { parts } = JSON.parse(json) as { parts: { part: string; rows: number; sha256: string }[] }
@@ -386,6 +285,9 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     bundle: tricky.length,
     policy: 0,
     record_change: 0,
+    process: 1,
+    process_line: 1,
+    alert: 1,
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)
@@ -516,85 +418,4 @@ test('D2 a store that is damaged, or that PostgreSQL can not hold, is refused in
   rmSync(join(old.dataFolder, 'entities', version))
   assertRefused(await copy(old.dataFolder, url), 1, /letters|file/)
   assert.equal(await isEmpty(url), true)
-})
-
-/** A copy that waits, in the middle, for a lock that the test holds. */
-async function copyThatWaits(t: TestContext, dataFolder: string, url: string, table: string) {
-  const letGo = await lockTable(t, url, table)
-  const { to, env } = withoutPassword(url)
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [`${repository}src/cli/carrel.ts`, 'copy', '--to', to],
-    { env: cleanEnvironment({ CARREL_DATA: dataFolder, ...env }), cwd: repository, stdio: 'pipe' },
-  )
-  const output = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name]?.setEncoding('utf8').on('data', (text: string) => {
-      output[name] += text
-    })
-  const ended = once(child, 'close').then(([code]): Finished => ({ code: code as number | null, ...output }))
-  atEnd(t, async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'
-    AND wait_event_type = 'Lock'`
-  await until(async () => child.exitCode !== null || (await runSql(url, waiting)).length > 0)
-  assert.equal(child.exitCode, null, output.stderr)
-  return { kill: () => child.kill('SIGKILL'), ended, letGo }
-}
-
-/** The tables of Carrel in a new database, and nothing in them. */
-async function preparedDatabase(t: TestContext): Promise<string> {
-  const url = await createDatabase(t)
-  await (await startOn(t, url)).stop()
-  return url
-}
-
-test('D2 a copy that is killed in the middle leaves nothing behind, and the next one does it', async t => {
-  const old = await usedStore(t)
-  await old.addRecords(
-    'letters',
-    'id',
-    Array.from({ length: 10_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })),
-  )
-  const url = await preparedDatabase(t)
-  const connections = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'`
-  for (const table of ['event', 'rank']) {
-    const { kill, ended, letGo } = await copyThatWaits(t, old.dataFolder, url, table)
-    kill()
-    assert.equal((await ended).code, null)
-    await letGo()
-    await until(async () => (await runSql(url, connections)).length === 0)
-    assert.equal(await isEmpty(url), true, table)
-  }
-  assertDone(await copy(old.dataFolder, url))
-  const now = (await startOn(t, url)).client()
-  const before = old.client()
-  await assertSame(before, now, listPath('letters'), 'application/json')
-})
-
-const changes: readonly (readonly [what: string, change: (old: Service) => Promise<unknown>])[] = [
-  ['somebody logs in', old => old.client().login('ruth@example.org')],
-  ['a later entity is imported again', old => old.addRecords('second', 'id', [{ id: 3 }])],
-]
-
-test('D2 a store that changes while it is copied is refused, nothing is kept, and a quiet one can be copied', async t => {
-  const old = await usedStore(t)
-  await old.addRecords('first', 'id', [{ id: 1 }])
-  await old.addRecords('second', 'id', [{ id: 2 }])
-  const url = await preparedDatabase(t)
-  for (const [what, change] of changes) {
-    const { ended, letGo } = await copyThatWaits(t, old.dataFolder, url, 'rank')
-    await change(old)
-    await letGo()
-    assertRefused(await ended, 1, /changed while it was being copied/)
-    assert.equal(await isEmpty(url), true, what)
-  }
-  await old.storage.trail.checkpoint()
-  const { ended, letGo } = await copyThatWaits(t, old.dataFolder, url, 'rank')
-  assert.deepEqual(await list(old.client(), 'second'), [{ id: 3 }])
-  await letGo()
-  assertDone(await ended)
-  assert.deepEqual(await list((await startOn(t, url)).client(), 'second'), [{ id: 3 }])
 })

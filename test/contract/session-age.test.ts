@@ -190,7 +190,7 @@ test('T11 sessions at providers are forgotten when theirs has ended', async t =>
     await identities.begin({ uuid, sessionKey: next, session, begins: beginsNow() }, commandEvent('login')),
   )
   to(10_000 * hour)
-  await (await keepHouse(service.storage, { sessionLifetime: null }))()
+  await (await keepHouse(service.storage, { ...service.config, sessionLifetime: null }))()
   assert.equal(await ended(), 1)
 })
 

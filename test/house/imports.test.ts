@@ -78,6 +78,18 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
   metrics: ['config', 'http', 'storage'],
+  processes: ['authn/audit.ts', 'authn/authenticate.ts', 'backup', 'config', 'files', 'http', 'storage'],
+  uploads: [
+    'authn/audit.ts',
+    'authn/authenticate.ts',
+    'config',
+    'files',
+    'http',
+    'import',
+    'ingest',
+    'processes',
+    'storage',
+  ],
 }
 
 /** The rooms that the wiring and the command line may look into: all. */
@@ -123,6 +135,7 @@ test('nothing imports the wiring but the process', () => {
 /** Where each library may be imported: one file, so that it could be replaced, or the rooms that are made of it. */
 const libraries: Readonly<Record<string, string>> = {
   '@fastify/busboy': 'src/http/multipart.ts',
+  '@tus/server': 'src/uploads/tus.ts',
   '@node-saml/node-saml': 'src/authn/sso/saml-library.ts',
   '@xmldom/xmldom': 'src/lib/xml.ts',
   '@zxcvbn-ts/language-common': 'src/authn/common-passwords.ts',
@@ -132,7 +145,7 @@ const libraries: Readonly<Record<string, string>> = {
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
   fastify:
-    'src/(app.ts|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|cli/listen.ts|cli/worker.ts)',
+    'src/(app.ts|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',
@@ -146,8 +159,10 @@ const libraries: Readonly<Record<string, string>> = {
   'prom-client': 'src/metrics/exposition.ts',
   re2js: 'src/lib/expressions.ts',
   saxes: 'src/lib/xml-stream.ts',
+  'tar-stream': 'src/ingest/unpack-tar.ts',
   'xml-crypto': 'src/authn/sso/saml-signers.ts',
   'xml-encryption': 'src/authn/sso/saml-signed.ts',
+  yauzl: 'src/ingest/unpack-zip.ts',
 }
 
 /** Without the path inside of it. */
@@ -180,7 +195,7 @@ test('imports go in no circle, type-only ones included', () => {
 })
 
 test('the wiring fits on a page', () => {
-  assert.ok((sources.get('src/app.ts')?.split('\n').length ?? 0) <= 200)
+  assert.ok((sources.get('src/app.ts')?.split('\n').length ?? 0) <= 240)
 })
 
 test('the engines have the same files for the same jobs', () => {

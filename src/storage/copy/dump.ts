@@ -136,4 +136,19 @@ export const tables = [
     columns: 'seq entity key key_values json added',
     booleans: [],
   },
+  // What runs meanwhile counts as interrupted in the copy, because nobody says there that it runs.
+  {
+    name: 'process',
+    key: ['id'],
+    columns:
+      'id kind state eperson parameters begun ended progress result fault owner beat cancelled written',
+    booleans: ['cancelled'],
+  },
+  { name: 'process_line', key: ['process', 'n'], columns: 'process n time text', booleans: [] },
+  {
+    name: 'alert',
+    key: ['id'],
+    columns: 'id message allow_sessions countdown_to active',
+    booleans: ['active'],
+  },
 ] as const

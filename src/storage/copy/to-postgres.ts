@@ -210,6 +210,8 @@ async function continueSequences(db: Connection): Promise<void> {
     SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));
     SELECT setval(pg_get_serial_sequence('carrel.provider_session', 'id'),
       greatest((SELECT max(id) FROM carrel.provider_session), 1));
+    SELECT setval(pg_get_serial_sequence('carrel.process', 'id'),
+      greatest((SELECT max(id) FROM carrel.process), 1));
     SELECT setval(pg_get_serial_sequence('carrel.trail_key', 'id'),
       greatest((SELECT max(id) FROM carrel.trail_key), 1));
     SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event),

@@ -17,6 +17,7 @@ import { lazyWorker } from './lazy-worker.ts'
 import { postgresMetrics } from './metrics.ts'
 import { migrate } from './migrate.ts'
 import { postgresPeople } from './people.ts'
+import { postgresProcesses } from './processes.ts'
 import { recordTables } from './record-source.ts'
 import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
@@ -205,8 +206,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     secrets,
     identities: postgresIdentities(accountPool),
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
-    clock,
-    trail,
+    ...{ clock, trail, processes: postgresProcesses(accountPool) },
     ping: async () => void (await lookup.ask()),
     close,
   }

@@ -13,6 +13,7 @@ import {
   setEnabled,
   setPassword,
 } from './account-changes.ts'
+import { addAlert, changeAlert } from './alert-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
 import { changeReadRule, describeEntity, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
@@ -38,6 +39,16 @@ import {
   setMember,
   setSubgroup,
 } from './people-changes.ts'
+import {
+  beginProcess,
+  cancelProcess,
+  endProcess,
+  interruptProcesses,
+  keepProcess,
+  promoteProcess,
+  pruneProcesses,
+  removeProcess,
+} from './process-changes.ts'
 import { writeRecord } from './record-changes.ts'
 import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
@@ -97,4 +108,14 @@ export const changes = {
   revokeAccessToken,
   revokeAccessTokens,
   noteAccessTokenUse,
+  beginProcess,
+  promoteProcess,
+  keepProcess,
+  endProcess,
+  cancelProcess,
+  removeProcess,
+  interruptProcesses,
+  pruneProcesses,
+  addAlert,
+  changeAlert,
 }

@@ -24,6 +24,7 @@ import { sqliteIdentities } from './identities.ts'
 import { sqliteMetrics } from './metrics.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { sqlitePeople } from './people.ts'
+import { sqliteProcesses } from './processes.ts'
 import { createReaderThreads } from './reader-threads.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
@@ -113,6 +114,7 @@ export async function openEngine({
     trail,
     metrics: sqliteMetrics(dataFolder, readerThreads, shared),
     clock: sqliteClock({ db, write: writer.write }),
+    processes: sqliteProcesses({ db, write: writer.write }),
     ping: async () => {
       // First, because the writer remembers a loss for all event loops.
       await writer.check()

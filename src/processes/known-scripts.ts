@@ -1,0 +1,52 @@
+import type { Config } from '../config/config.ts'
+import { Problem } from '../http/problems.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Script } from './scripts.ts'
+
+interface Parts {
+  readonly config: Pick<Config, 'backups' | 'database' | 'dataFolder' | 'filesFolder'>
+  readonly storage: Pick<Storage, 'accounts' | 'repository'>
+}
+
+/** As of `carrel backup`. */
+const defaultKeep = 7
+
+/** What administrators can begin by its name. What it needs is loaded when it begins. */
+export function knownScripts({ config, storage }: Parts): readonly Script[] {
+  const { accounts, repository } = storage
+  const { backups, filesFolder } = config
+  const verify: Script = {
+    name: 'verify',
+    description: 'Reads every file again and compares it with its SHA-256.',
+    parameters: [],
+    work: () => async run => (await import('./works.ts')).verifyWork(filesFolder, repository)(run),
+  }
+  if (backups === null) return [verify]
+  const backup: Script = {
+    name: 'backup',
+    description: 'Backs up the whole store into the folder that the operator has chosen.',
+    parameters: [
+      {
+        name: '-k',
+        nameLong: '--keep',
+        description: `how many backups stay in the folder (default: ${defaultKeep})`,
+        type: 'integer',
+      },
+    ],
+    work: (given, event) => {
+      const keep = keepOf(given.get('-k'))
+      return async run => {
+        const { backupWork, sourceOf } = await import('./works.ts')
+        const record = (name: string) => accounts.recordEvent({ ...event('store.backup'), object: name })
+        return backupWork(backups, keep, () => sourceOf(config), record)(run)
+      }
+    },
+  }
+  return [backup, verify]
+}
+
+function keepOf(text: string | undefined): number {
+  if (text === undefined || text === '') return defaultKeep
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+  throw new Problem('bad-request', 'The parameter --keep must be a whole number from 1 to 9999.')
+}

@@ -1,0 +1,209 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eventOf } from '../authn/audit.ts'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { signalOf, turnOf } from '../http/client.ts'
+import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { ignoreBody } from '../http/ignore-body.ts'
+import { badParameter, type Query, quote, single } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { sendPieces } from '../http/send-pieces.ts'
+import { readUuid } from '../lib/uuids.ts'
+import { type Caller, isAdministrator } from '../model/caller.ts'
+import type { Process, ProcessKind, ProcessState } from '../model/processes.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import { maxLines, type Processes, type ProcessSearch } from '../storage/processes.ts'
+import { logText, outputBody, processAddress, processBody, statesOf, statusNames } from './bodies.ts'
+import { createListeners } from './events.ts'
+
+/** Begins a process again that did not come to its end. @throws Problem if that can't be done */
+export type Resume = (process: Process, request: FastifyRequest) => Promise<Process>
+
+interface Parts {
+  readonly accounts: Pick<Accounts, 'stampOf'>
+  readonly addresses: Addresses
+  readonly processes: Processes
+  readonly resume: Readonly<Partial<Record<ProcessKind, Resume>>>
+}
+
+const isUnderWay = (state: ProcessState) => state === 'running' || state === 'scheduled'
+/** In ms, for a client that accepts none of the events. */
+const idle = 60_000
+
+/** `/api/system/processes`: administrators see all of them, epersons what they began. */
+export function processRoutes(app: FastifyInstance, { accounts, addresses, processes, resume }: Parts): void {
+  type Route = { Params: { id: string } }
+  const path = '/system/processes'
+  const all = `${addresses.api}${path}`
+  const one = `${path}/:id`
+  const changing = { preParsing: [refuseShortLivedToken, requireLogin, ignoreBody] }
+  const listeners = createListeners(processes)
+  app.addHook('preClose', async () => listeners.close())
+
+  /** @throws Problem 401, 403 or 404; only administrators learn which processes there are */
+  async function readable({ caller, params }: FastifyRequest): Promise<Process> {
+    const { session } = requireEperson(caller)
+    const { id } = params as Route['Params']
+    const process = /^\d{1,15}$/.test(id) ? await processes.one(Number(id)) : undefined
+    if (process && (isAdministrator(caller) || process.eperson === session.eperson.uuid)) return process
+    if (isAdministrator(caller)) throw gone()
+    throw new Problem(
+      'access-denied',
+      'Epersons may see only the processes that they began. Administrators may see any.',
+    )
+  }
+
+  async function page(request: FastifyRequest, search: ProcessSearch, self: string) {
+    const asked = readPage(request.query as Query, 100)
+    const { rows, total } = await processes.find(search, windowOf(asked))
+    const bodies = rows.map(row => processBody(row, addresses))
+    return halPart('processes', bodies, total, asked, self)
+  }
+
+  const textOf = async (process: Process) => logText(process, await processes.lines(process.id, 0, maxLines))
+  const changed = async (id: number) => {
+    const process = await processes.one(id)
+    if (!process) throw gone()
+    return processBody(process, addresses)
+  }
+
+  app.get(path, async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    return page(request, { order: orderOf(query) }, withParameters(all, query, ['sort']))
+  })
+  app.get(`${path}/search/byProperty`, async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    const names = ['userId', 'scriptName', 'processStatus', 'sort']
+    return page(request, searchOf(query), withParameters(`${all}/search/byProperty`, query, names))
+  })
+  app.get(`${path}/search/own`, async request => {
+    const eperson = requireEperson(request.caller).session.eperson.uuid
+    const query = request.query as Query
+    const self = withParameters(`${all}/search/own`, query, ['sort'])
+    return page(request, { eperson, order: orderOf(query) }, self)
+  })
+  app.get<Route>(one, async request => processBody(await readable(request), addresses))
+  app.get<Route>(`${one}/output`, async (request, reply) => {
+    const process = await readable(request)
+    const text = await textOf(process)
+    return text === '' ? reply.code(204).send() : outputBody(process, text, addresses)
+  })
+  app.get<Route>(`${one}/files`, async request => {
+    const { id } = await readable(request)
+    return halPage(
+      'bitstreams',
+      [],
+      readPage(request.query as Query),
+      `${processAddress(addresses, id)}/files`,
+    )
+  })
+  app.get<Route>(`${one}/filetypes`, async request => {
+    const { id } = await readable(request)
+    const href = `${processAddress(addresses, id)}/filetypes`
+    return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
+  })
+  app.get<Route>(`${one}/log`, async (request, reply) => {
+    const text = await textOf(await readable(request))
+    return reply.type('text/plain; charset=utf-8').send(text)
+  })
+  app.get<Route>(`${one}/events`, { exposeHeadRoute: false }, async (request, reply) => {
+    const process = await readable(request)
+    const { stamp, eperson } = requireEperson(request.caller).session
+    const mayGoOn = async () => (await accounts.stampOf(eperson.uuid)) === stamp
+    await turnOf(reply)
+    const pieces = listeners.events(process, lastLine(request), mayGoOn, signalOf(request))
+    reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no')
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    return sendPieces(reply, { before: 'retry: 3000\n\n', between: '', after: '', pieces }, { idle })
+  })
+
+  app.post<Route>(`${one}/cancel`, changing, async (request, reply) => {
+    const { id } = await readable(request)
+    const event = eventOf(request.caller, request, { event: 'process.cancel', outcome: 'success' })
+    const state = await processes.cancel(id, event)
+    if (state === undefined) throw gone()
+    if (!isUnderWay(state))
+      throw new Problem('process-state', `The process has ended already: it is ${state}.`)
+    return reply.code(202).send(await changed(id))
+  })
+  app.post<Route>(`${one}/resume`, changing, async (request, reply) => {
+    const process = await readable(request)
+    const { kind, state } = process
+    if (isUnderWay(state) || state === 'completed')
+      throw new Problem(
+        'process-state',
+        `Only a process that did not come to its end can be resumed; this one is ${state}.`,
+      )
+    const begin = resume[kind]
+    if (!begin)
+      throw new Problem('process-state', `A process of the kind ${kind} can’t be resumed. Begin it again.`)
+    const next = await begin(process, request)
+    return reply
+      .code(202)
+      .header('location', processAddress(addresses, next.id))
+      .send(processBody(next, addresses))
+  })
+  app.delete<Route>(one, changing, async (request, reply) => {
+    const { id } = await readable(request)
+    const event = eventOf(request.caller, request, { event: 'process.delete', outcome: 'success' })
+    const state = await processes.remove(id, event)
+    if (state === undefined) throw gone()
+    if (isUnderWay(state))
+      throw new Problem('process-state', 'The process has not ended. Cancel it first (POST …/cancel).')
+    return reply.code(204).send()
+  })
+}
+
+const gone = () => new Problem('not-found', 'There is no process with this number.')
+
+async function requireLogin({ caller }: { readonly caller: Caller }): Promise<void> {
+  requireEperson(caller)
+}
+
+/** As `EventSource` sends it when it connects again. */
+function lastLine({ headers }: FastifyRequest): number {
+  const id = String(headers['last-event-id'] ?? '')
+  return /^\d{1,15}$/.test(id) ? Number(id) : 0
+}
+
+const kinds: readonly ProcessKind[] = ['import', 'ingest', 'verify', 'backup']
+
+function searchOf(query: Query): ProcessSearch {
+  const status = single(query, 'processStatus')
+  const states = status === undefined ? undefined : statesOf(status)
+  if (status !== undefined && states === undefined)
+    throw badParameter('processStatus', status, `There is no status ${quote(status)}.`, {
+      legal: statusNames,
+    })
+  const user = single(query, 'userId')
+  const eperson = user === undefined ? undefined : readUuid(user)
+  if (user !== undefined && eperson === undefined)
+    throw badParameter('userId', user, 'The parameter userId must be the UUID of an eperson.')
+  const script = single(query, 'scriptName')
+  const kind = kinds.find(name => name === script)
+  if (script !== undefined && kind === undefined)
+    throw badParameter('scriptName', script, `There is no script ${quote(script)}.`, { legal: kinds })
+  return {
+    ...(states && { states }),
+    ...(eperson && { eperson }),
+    ...(kind && { kind }),
+    order: orderOf(query),
+  }
+}
+
+const columns = new Map<string, ProcessSearch['order']['by']>([
+  ['processId', 'id'],
+  ['creationTime', 'id'],
+  ['startTime', 'begun'],
+  ['endTime', 'ended'],
+])
+
+/** The newest first, unless told otherwise. Clients send `sort` everywhere, so what it doesn't know is no error. */
+function orderOf(query: Query): ProcessSearch['order'] {
+  const [name = '', way = ''] = (single(query, 'sort') ?? '').split(',')
+  const by = columns.get(name.trim())
+  return by === undefined ? { by: 'id', falling: true } : { by, falling: way.trim().toLowerCase() !== 'asc' }
+}

@@ -1,0 +1,172 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eventOf } from '../authn/audit.ts'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import { type Query, quote } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Process, ProcessKind, StartProcess } from '../model/processes.ts'
+import { processAddress, processBody } from './bodies.ts'
+import type { Resume } from './routes.ts'
+import type { Work } from './works.ts'
+
+/** A process that administrators begin by its name. */
+export interface Script {
+  readonly name: ProcessKind
+  readonly description: string
+  readonly parameters: readonly ScriptParameter[]
+  /** @param event what is recorded when it has done something, but for its name @throws Problem 422 */
+  work(given: ReadonlyMap<string, string>, event: (name: AuditEvent['event']) => AuditEvent): Work
+}
+
+interface ScriptParameter {
+  readonly name: string
+  readonly nameLong: string
+  readonly description: string
+  readonly type: 'integer' | 'string' | 'boolean'
+}
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly start: StartProcess
+  readonly scripts: readonly Script[]
+}
+
+/** A form has one field, `properties`, and is small. */
+const bodyLimit = 16 * 1024
+const maxParameters = 20
+
+/** `/api/system/scripts`, where DSpace's interface begins processes (script-data.service.ts). */
+export function scriptRoutes(
+  app: FastifyInstance,
+  { addresses, start, scripts }: Parts,
+): {
+  readonly resume: Readonly<Partial<Record<ProcessKind, Resume>>>
+} {
+  type Route = { Params: { name: string } }
+  const path = '/system/scripts'
+  const all = `${addresses.api}${path}`
+
+  const find = (name: string): Script => {
+    const found = scripts.find(script => script.name === name)
+    if (!found) throw new Problem('not-found', `There is no script of this name that can be started here.`)
+    return found
+  }
+  const bodyOf = ({ name, description, parameters }: Script) => ({
+    id: name,
+    name,
+    description,
+    parameters: parameters.map(one => ({ ...one, mandatory: false })),
+    type: 'script',
+    _links: { self: { href: `${all}/${name}` } },
+  })
+
+  async function begin(
+    script: Script,
+    given: ReadonlyMap<string, string>,
+    request: FastifyRequest,
+    more: Process['parameters'] = {},
+  ): Promise<Process> {
+    const { session } = requireAdministrator(request.caller)
+    const event = (name: AuditEvent['event']) =>
+      eventOf(request.caller, request, { event: name, outcome: 'success' })
+    const isResumed = 'resumes' in more
+    return start(
+      {
+        kind: script.name,
+        eperson: session.eperson.uuid,
+        parameters: { ...Object.fromEntries(given), ...more },
+        event: event(isResumed ? 'process.resume' : 'process.start'),
+      },
+      script.work(given, event),
+    )
+  }
+
+  app.get(path, async request => {
+    requireAdministrator(request.caller)
+    return halPage('scripts', scripts.map(bodyOf), readPage(request.query as Query), all)
+  })
+  app.get<Route>(`${path}/:name`, async ({ caller, params }) => {
+    requireAdministrator(caller)
+    return bodyOf(find(params.name))
+  })
+  void app.register(async scope => {
+    scope.addContentTypeParser(
+      'multipart/form-data',
+      { parseAs: 'buffer', bodyLimit },
+      (_request, body, done) => done(null, body),
+    )
+    scope.post<Route>(
+      `${path}/:name/processes`,
+      { preParsing: [refuseShortLivedToken, requireAdmin] },
+      async (request, reply) => {
+        const script = find(request.params.name)
+        const process = await begin(script, await readParameters(request, script), request)
+        return reply
+          .code(202)
+          .header('location', processAddress(addresses, process.id))
+          .send(processBody(process, addresses))
+      },
+    )
+  })
+
+  const resumeOf =
+    (script: Script): Resume =>
+    (process, request) => {
+      const known = new Set(script.parameters.map(({ name }) => name))
+      const given = new Map(Object.entries(process.parameters).filter(([name]) => known.has(name)))
+      return begin(script, given, request, { resumes: String(process.id) })
+    }
+  return { resume: Object.fromEntries(scripts.map(script => [script.name, resumeOf(script)])) }
+}
+
+async function requireAdmin({ caller }: FastifyRequest): Promise<void> {
+  requireAdministrator(caller)
+}
+
+/** @returns what the form gives, by the short name of each parameter */
+async function readParameters(
+  request: FastifyRequest,
+  { name, parameters }: Script,
+): Promise<Map<string, string>> {
+  const given = new Map<string, string>()
+  const body = request.body as Buffer | undefined
+  if (!body || body.length === 0) return given
+  for (const one of await readProperties(request.headers['content-type'] ?? '', body)) {
+    const known = parameters.find(({ name: short, nameLong }) => one.name === short || one.name === nameLong)
+    if (!known) throw new Problem('bad-request', `The script ${name} has no parameter ${quote(one.name)}.`)
+    if (given.has(known.name)) throw new Problem('bad-request', `The parameter ${known.name} is given twice.`)
+    given.set(known.name, one.value ?? '')
+  }
+  return given
+}
+
+async function readProperties(
+  type: string,
+  body: Buffer,
+): Promise<readonly { readonly name: string; readonly value?: string | null }[]> {
+  const wrong = new Problem(
+    'bad-request',
+    'The body must be a form with the field properties: a JSON array of objects with name and value, both strings.',
+  )
+  let list: unknown
+  try {
+    const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()
+    const fields = [...form.keys()]
+    const properties = form.get('properties')
+    if (fields.length !== 1 || typeof properties !== 'string') throw wrong
+    list = JSON.parse(properties)
+  } catch {
+    throw wrong
+  }
+  if (!Array.isArray(list) || list.length > maxParameters || !list.every(isParameter)) throw wrong
+  return list
+}
+
+function isParameter(value: unknown): value is { name: string; value?: string | null } {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, value: given } = value as Record<string, unknown>
+  return typeof name === 'string' && (given === undefined || given === null || typeof given === 'string')
+}

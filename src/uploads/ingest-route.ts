@@ -1,0 +1,189 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eventOf } from '../authn/audit.ts'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { Config } from '../config/config.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
+import { BadItem } from '../ingest/item.ts'
+import { parseReaders } from '../ingest/readers.ts'
+import type { Process, StartProcess } from '../model/processes.ts'
+import type { Readers } from '../model/readers.ts'
+import { processAddress, processBody } from '../processes/bodies.ts'
+import type { Resume } from '../processes/routes.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import type { Repository } from '../storage/repository.ts'
+import { admitUpload } from './admit.ts'
+import { addUpload, findUpload, newUploadId, removeUpload } from './folder.ts'
+import { receive } from './receive.ts'
+import { createUploads } from './uploads.ts'
+
+interface Parts {
+  readonly accounts: Pick<Accounts, 'listGroups'>
+  readonly addresses: Addresses
+  readonly config: Pick<Config, 'uploads' | 'filesFolder'>
+  readonly folder: string
+  readonly repository: Repository
+  readonly start: StartProcess
+}
+
+const names = ['upload', 'read', 'from', 'until', 'addOnly', 'dryRun', 'name'] as const
+type Given = Partial<Record<(typeof names)[number], string>>
+
+const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 'application/octet-stream']
+
+/**
+ * `POST /api/admin/ingest`: a zip, tar or tar.gz of what `carrel ingest` takes as a folder, as a finished upload or as the
+ * body. It is done as a process.
+ */
+export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
+  const { accounts, addresses, config, folder, repository, start } = parts
+  const { uploads: limits, filesFolder } = config
+  const uploads = createUploads(folder)
+
+  async function begin(
+    request: FastifyRequest,
+    upload: string,
+    given: Given,
+    resumes?: number,
+  ): Promise<Process> {
+    const eperson = requireAdministrator(request.caller).session.eperson.uuid
+    const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
+    const asked = {
+      ...{ upload, eperson, groups },
+      read: readersOf(given, groups),
+      addOnly: flag('addOnly', given.addOnly),
+      dryRun: flag('dryRun', given.dryRun),
+      name: nameOf(given.name),
+      event: eventOf(request.caller, request, { event: 'item.add', outcome: 'success' }),
+    }
+    const event = resumes === undefined ? 'process.start' : 'process.resume'
+    return start(
+      {
+        kind: 'ingest',
+        eperson,
+        parameters: { ...given, upload, ...(resumes === undefined ? {} : { resumes: String(resumes) }) },
+        event: eventOf(request.caller, request, { event, outcome: 'success' }),
+      },
+      async run => {
+        const { ingestUpload } = await import('./ingest.ts')
+        const more = { uploads, folder, filesFolder, repository, maxSize: limits.size, free: limits.free }
+        return ingestUpload(asked, run, more)
+      },
+    )
+  }
+
+  async function requireUpload(id: string, eperson: string): Promise<string> {
+    const found = await findUpload(folder, id)
+    if (found?.eperson !== eperson)
+      throw new Problem('not-found', 'You have no upload with this id on this node.')
+    if (found.offset !== found.size)
+      throw new Problem('upload-offset', 'The upload is not complete: send the rest of it first.')
+    return found.metadata.filename ?? found.metadata.name ?? ''
+  }
+
+  /** Keeps the body as an upload. */
+  async function keepBody(request: FastifyRequest, eperson: string): Promise<string> {
+    const length = String(request.headers['content-length'] ?? '')
+    if (!/^[1-9]\d{0,14}$/.test(length))
+      throw new Problem(
+        'bad-request',
+        'Give an upload (?upload=<id>), or send the archive with its Content-Length.',
+      )
+    const size = Number(length)
+    if (size > limits.size)
+      throw new Problem('body-too-large', 'The archive is larger than an upload may be (CARREL_UPLOAD_SIZE).')
+    const id = newUploadId()
+    await addUpload(folder, id, { eperson, size, metadata: {}, begun: new Date().toISOString() })
+    try {
+      await admitUpload({ folder, limits }, eperson, id, size)
+      const { signal } = new AbortController()
+      const end = await receive(request.raw, { folder, id, offset: 0, most: size, signal })
+      if (end !== size) throw new Problem('bad-request', 'The archive did not arrive whole.')
+      return id
+    } catch (error) {
+      await removeUpload(folder, id)
+      throw error
+    }
+  }
+
+  void app.register(async scope => {
+    scope.addContentTypeParser(mediaTypes, (_request, _payload, done) => done(null))
+    scope.addHook('onResponse', endSlowBody)
+    const preParsing = [refuseShortLivedToken, requireAdmin, allowSlowBody]
+    scope.post('/admin/ingest', { preParsing }, async (request, reply) => {
+      const eperson = requireAdministrator(request.caller).session.eperson.uuid
+      const { upload, ...given } = singleParameters(request.query as Query, names)
+      // Before anything is kept.
+      readersOf(given, new Set((await accounts.listGroups()).map(({ name }) => name)))
+      flag('addOnly', given.addOnly)
+      flag('dryRun', given.dryRun)
+      const hasBody =
+        Number(request.headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in request.headers
+      if (upload !== undefined && hasBody)
+        throw new Problem('bad-request', 'Give an upload or send a body, not both.')
+      const name = given.name ?? (upload === undefined ? '' : await requireUpload(upload, eperson))
+      const id = upload ?? (await keepBody(request, eperson))
+      let process: Process
+      try {
+        process = await begin(request, id, { ...given, name: nameOf(name) })
+      } catch (error) {
+        if (upload === undefined) await removeUpload(folder, id)
+        throw error
+      }
+      return reply
+        .code(202)
+        .header('location', processAddress(addresses, process.id))
+        .send(processBody(process, addresses))
+    })
+  })
+
+  return {
+    resume: async (process, request) => {
+      const { upload, resumes: _, ...given } = process.parameters
+      if (upload === undefined)
+        throw new Problem('process-state', 'It was begun on the command line: run the command again.')
+      await requireUpload(upload, requireAdministrator(request.caller).session.eperson.uuid)
+      return begin(request, upload, given, process.id)
+    },
+  }
+}
+
+async function requireAdmin({ caller }: FastifyRequest): Promise<void> {
+  requireAdministrator(caller)
+}
+
+/** A part of identifiers: of the name of an archive, what comes before its ending. */
+function nameOf(text = ''): string {
+  const name = text.replace(/(\.zip|\.tar|\.tar\.gz|\.tgz)$/i, '').replaceAll(/[^\p{L}\p{N}._-]/gu, '-')
+  return name.slice(0, 100).toWellFormed() || 'upload'
+}
+
+function flag(name: string, text: string | undefined): boolean {
+  if (text === undefined || text === 'false') return false
+  if (text === 'true' || text === '') return true
+  throw badParameter(name, text, `The parameter ${name} must be true or false.`)
+}
+
+/** @returns null where the archive says it */
+function readersOf({ read, from, until }: Given, groups: ReadonlySet<string>): Readers | null {
+  if (read === undefined) {
+    const other = from === undefined ? 'until' : 'from'
+    if (from !== undefined || until !== undefined)
+      throw badParameter(
+        other,
+        from ?? until ?? '',
+        `The parameter ${other} needs read, such as read=anonymous.`,
+      )
+    return null
+  }
+  const days = [from && `from:${from}`, until && `until:${until}`].filter(day => day)
+  try {
+    return parseReaders([[read, ...days].join(' ')], groups)
+  } catch (error) {
+    if (error instanceof BadItem) throw badParameter('read', read, `The parameter read: ${error.message}.`)
+    throw error
+  }
+}

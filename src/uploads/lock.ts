@@ -1,0 +1,69 @@
+import { rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../http/problems.ts'
+import { hold, isMissing } from './folder.ts'
+
+/**
+ * Only one request at a time adds to an upload, whichever event loop it came to. A client whose connection broke asks again
+ * before the service has noticed: then the older request has to stop.
+ */
+export interface Lock {
+  /** @param release is called when another request wants the lock */
+  lock(release: () => void): Promise<void>
+  unlock(): Promise<void>
+}
+
+/** In ms. */
+const step = 100
+const beat = 500
+/** In ms. A holder that has not been heard of for so long has ended, though its program goes on. */
+const silence = 30_000
+/** In ms, for the holder to stop. */
+const patience = 5_000
+
+export function lockOf(folder: string, id: string): Lock {
+  const path = join(folder, id, 'lock')
+  const wanted = join(folder, id, 'wanted')
+  let beating: NodeJS.Timeout | undefined
+
+  async function take(): Promise<boolean> {
+    try {
+      if (await hold(path)) return true
+      const found = await stat(path).catch(() => undefined)
+      if (found && Date.now() - found.mtimeMs > silence) await rm(path, { force: true })
+      return false
+    } catch (error) {
+      if (isMissing(error)) throw new Problem('not-found', 'There is no upload with this id.')
+      throw error
+    }
+  }
+
+  return {
+    lock: async release => {
+      const begun = performance.now()
+      while (!(await take())) {
+        if (performance.now() - begun > patience)
+          throw new Problem(
+            'upload-in-use',
+            'Another request is sending this upload. Try again when it has ended.',
+            {
+              headers: { 'retry-after': '1' },
+            },
+          )
+        await writeFile(wanted, '', { mode: 0o600 }).catch(() => {})
+        await delay(step)
+      }
+      await rm(wanted, { force: true })
+      beating = setInterval(() => {
+        const now = new Date()
+        void utimes(path, now, now).catch(() => {})
+        void stat(wanted).then(release, () => {})
+      }, beat).unref()
+    },
+    unlock: async () => {
+      clearInterval(beating)
+      await rm(path, { force: true })
+    },
+  }
+}

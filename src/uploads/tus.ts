@@ -1,0 +1,166 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingMessage } from 'node:http'
+import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
+import { Problem } from '../http/problems.ts'
+import { addUpload, findUpload, isHeld, newUploadId, removeUpload } from './folder.ts'
+import { lockOf } from './lock.ts'
+import { receive } from './receive.ts'
+
+/**
+ * The only file that uses the library of tus (https://tus.io/protocols/resumable-upload). It checks headers, versions and
+ * offsets; the bytes go from the connection to the disk past its streams, which would copy them four times.
+ */
+export interface TusRequest {
+  readonly method: 'OPTIONS' | 'POST' | 'HEAD' | 'PATCH' | 'DELETE'
+  readonly headers: Readonly<Record<string, string>>
+  /** Of the upload; none for a new one. */
+  readonly id?: string
+  readonly eperson: string
+  readonly body: IncomingMessage
+  /** Is asked before an upload is added. @throws Problem if it must not be */
+  admit(id: string, size: number): Promise<void>
+}
+
+export interface TusAnswer {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string>
+}
+
+export type Tus = (request: TusRequest) => Promise<TusAnswer>
+
+interface Parts {
+  readonly folder: string
+  /** In bytes. */
+  readonly maxSize: number
+  /** In ms. */
+  readonly lifetime: number
+  addressOf(id: string): string
+}
+
+interface Context extends TusRequest {
+  readonly stop: AbortController
+  /** What the library would turn into a text. */
+  problem?: unknown
+}
+
+export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus {
+  const contexts = new AsyncLocalStorage<Context>()
+  const current = (): Context => {
+    const context = contexts.getStore()
+    if (!context) throw new Error('there is no request')
+    return context
+  }
+
+  class Uploads extends DataStore {
+    override extensions = ['creation', 'creation-with-upload', 'termination', 'expiration']
+
+    override async create(upload: Upload): Promise<Upload> {
+      const { eperson, admit } = current()
+      const size = upload.size ?? 0
+      const begun = new Date().toISOString()
+      await addUpload(folder, upload.id, { eperson, size, metadata: { ...upload.metadata }, begun })
+      try {
+        await admit(upload.id, size)
+      } catch (error) {
+        await removeUpload(folder, upload.id)
+        throw error
+      }
+      upload.creation_date = begun
+      return upload
+    }
+
+    override async write(_: unknown, id: string, offset: number): Promise<number> {
+      const found = await findUpload(folder, id)
+      if (!found) throw ERRORS.FILE_NOT_FOUND
+      const { body, stop } = current()
+      return receive(body, { folder, id, offset, most: found.size - offset, signal: stop.signal })
+    }
+
+    override async getUpload(id: string): Promise<Upload> {
+      const found = await findUpload(folder, id)
+      // Others don't learn that there is one.
+      if (found?.eperson !== current().eperson) throw ERRORS.FILE_NOT_FOUND
+      const { size, offset, metadata, changed } = found
+      // It expires so long after its last byte.
+      return new Upload({ id, size, offset, metadata, creation_date: changed.toISOString() })
+    }
+
+    override async remove(id: string): Promise<void> {
+      await this.getUpload(id)
+      if (await isHeld(folder, id)) throw inUse()
+      await removeUpload(folder, id)
+    }
+
+    override getExpiration = () => lifetime
+  }
+
+  const locker: Locker = {
+    newLock: id => {
+      const { lock, unlock } = lockOf(folder, id)
+      return {
+        lock: async () => {
+          const context = current()
+          // A new one is nobody else's, and has no folder yet.
+          if (context.method === 'POST') return
+          const found = await findUpload(folder, id)
+          if (found?.eperson !== context.eperson) throw ERRORS.FILE_NOT_FOUND
+          await lock(() => context.stop.abort())
+        },
+        unlock: async () => {
+          if (current().method !== 'POST') await unlock()
+        },
+      }
+    },
+  }
+
+  const server = new Server({
+    path: '/uploads',
+    datastore: new Uploads(),
+    locker,
+    maxSize,
+    namingFunction: newUploadId,
+    generateUrl: (_, { id }) => addressOf(id),
+    getFileIdFromRequest: () => current().id,
+    onResponseError: (_, error) => {
+      current().problem = error
+      return undefined
+    },
+  })
+
+  return request => {
+    const context: Context = { ...request, stop: new AbortController() }
+    return contexts.run(context, async () => {
+      const { method, headers } = request
+      // Without its body, which `write` reads.
+      const response = await server.handleWeb(
+        new Request(`http://localhost/uploads/${request.id ?? ''}`, { method, headers }),
+      )
+      if (context.problem instanceof Error) throw context.problem
+      if (response.status >= 400) throw problemOf(response.status, (await response.text()).trim())
+      return { status: response.status, headers: new Map(response.headers) }
+    })
+  }
+}
+
+const inUse = () =>
+  new Problem('upload-in-use', 'Something is being made of this upload.', { headers: { 'retry-after': '5' } })
+
+/** What the library says, in the form of this service. */
+function problemOf(status: number, text: string): Problem {
+  switch (status) {
+    case 404:
+    case 410:
+      return new Problem('not-found', 'There is no upload with this id.')
+    case 409:
+      return new Problem('upload-offset', 'Upload-Offset is not where this upload ends.')
+    case 413:
+      return new Problem('body-too-large', 'The upload is larger than it may be, or than its Upload-Length.')
+    case 501:
+      return new Problem(
+        'bad-request',
+        'Uploads need their Upload-Length from the start, and can’t be put together.',
+      )
+    default:
+      return new Problem('bad-request', `The headers of the upload are not right: ${text}.`)
+  }
+}

@@ -1,0 +1,15 @@
+import type { Upload, Uploads } from '../model/uploads.ts'
+import { dataOf, findUpload, giveBack, holdUpload, removeUpload } from './folder.ts'
+
+/** What clients have sent piece by piece, for the parts of the service that make something of it. */
+export const createUploads = (folder: string): Uploads => ({
+  take: async (id, eperson): Promise<Upload | undefined> => {
+    const found = await findUpload(folder, id)
+    if (found?.eperson !== eperson || found.offset !== found.size) return undefined
+    if (!(await holdUpload(folder, id))) return undefined
+    const { size, metadata } = found
+    const name = metadata.filename ?? metadata.name ?? null
+    return { id, eperson, name, size, path: dataOf(folder, id) }
+  },
+  release: async ({ id }, used) => (used ? removeUpload(folder, id) : giveBack(folder, id)),
+})

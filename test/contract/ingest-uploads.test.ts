@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { assertProblem } from '../support/clients/answers.ts'
+import type { Client } from '../support/clients/client.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { gzipped, itemFiles, tarOf, zipOf } from '../support/data/packed.ts'
+import { test } from '../support/service/engines.ts'
+import { baseUrl, startService } from '../support/service/service.ts'
+
+const zip = { 'content-type': 'application/zip' }
+const address = '/api/admin/ingest'
+
+interface Body {
+  readonly processId: string
+  readonly state: string
+  readonly fault: string | null
+  readonly endTime: string | null
+  readonly result: Readonly<Record<string, unknown>> | null
+  readonly parameters: readonly { readonly name: string; readonly value: string }[]
+}
+
+async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
+  const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
+  const { uuid } = await service.addEperson('admin@example.org', { admin: true })
+  const admin = service.client()
+  await admin.login('admin@example.org')
+  const folder = join(service.dataFolder, 'uploads')
+  return { service, admin, uuid, leftIn: () => (existsSync(folder) ? readdirSync(folder) : []) }
+}
+
+async function ended(client: Client, response: Response): Promise<Body> {
+  const text = await response.text()
+  assert.equal(response.status, 202, text)
+  const { processId } = JSON.parse(text) as Body
+  for (;;) {
+    const body = (await (await client.get(`/api/system/processes/${processId}`)).json()) as Body
+    if (body.endTime !== null) return body
+    await delay(20)
+  }
+}
+
+async function uploaded(
+  client: Client,
+  bytes: Uint8Array<ArrayBuffer>,
+  name = 'export.zip',
+): Promise<string> {
+  const response = await client.post('/api/uploads', bytes, {
+    'tus-resumable': '1.0.0',
+    'content-type': 'application/offset+octet-stream',
+    'upload-length': String(bytes.length),
+    'upload-metadata': `filename ${btoa(name)}`,
+  })
+  assert.equal(response.status, 201, await response.text())
+  return (response.headers.get('location') ?? '').split('/').at(-1) ?? ''
+}
+
+const counts = (added: number, unchanged = 0, failed = 0) => ({ added, changed: 0, unchanged, failed })
+
+test('UP3 an archive is ingested from an upload or from the body; again, nothing changes', async t => {
+  const { admin, service, uuid, leftIn } = await started(t)
+  const files = [...itemFiles('one'), ...itemFiles('two')]
+  const id = await uploaded(admin, zipOf(files))
+  const tried = await ended(admin, await admin.post(`${address}?upload=${id}&dryRun=true&read=anonymous`))
+  assert.deepEqual(tried.result, { ...counts(2), dryRun: true, changes: [] })
+  const first = await ended(admin, await admin.post(`${address}?upload=${id}&read=anonymous`))
+  assert.deepEqual([first.state, first.result], ['completed', counts(2)], first.fault ?? '')
+  assert.ok(await service.storage.repository.uuidOf('export/one'))
+  const again = await ended(admin, await admin.post(`${address}?name=export.zip`, zipOf(files), zip))
+  assert.deepEqual([again.state, again.result], ['completed', counts(0, 2)], again.fault ?? '')
+  assert.deepEqual(leftIn(), [])
+  const { items } = (await (
+    await service.client().get('/api/query/v4/items')
+  )
+    .json()
+    .then(rows => ({ items: rows }))) as {
+    items: unknown[]
+  }
+  assert.equal(items.length, 2)
+  assert.ok((await eventsOf(admin, 'item.add')).every(({ actor }) => actor === uuid))
+  assert.equal((await eventsOf(admin, 'process.start')).length, 3)
+})
+
+test('UP3 tar and tar.gz are taken, with everything in one folder or not, and a manifest', async t => {
+  const { admin, service, leftIn } = await started(t)
+  const tar = await tarOf([
+    { name: './export/', header: { type: 'directory' } },
+    ...itemFiles('./export/one').map(file => ({ ...file, header: { mtime: new Date(1e12) } })),
+  ])
+  const body = { 'content-type': 'application/x-tar' }
+  assert.deepEqual((await ended(admin, await admin.post(address, tar, body))).result, counts(1))
+  assert.ok(await service.storage.repository.uuidOf('export/one'))
+  const packed = gzipped(tar)
+  const again = await admin.post(address, packed, { 'content-type': 'application/gzip' })
+  assert.deepEqual((await ended(admin, again)).result, counts(0, 1))
+  const manifest = zipOf([
+    { name: 'manifest.csv', content: 'identifier,dc.title,files\nm-1,One,a.txt\nm-2,Two,lost.txt\n' },
+    { name: 'a.txt', content: 'a' },
+    { name: '__MACOSX/._a.txt', content: 'x' },
+  ])
+  const some = await ended(admin, await admin.post(address, manifest, zip))
+  assert.deepEqual([some.state, some.result], ['completed', counts(1, 0, 1)])
+  const log = await (await admin.get(`/api/system/processes/${some.processId}/log`)).text()
+  assert.match(log, /lost\.txt/)
+  assert.ok(!log.includes(service.dataFolder))
+  // It stays: not all of it is in.
+  assert.equal(leftIn().length, 1)
+})
+
+test('UP3 archives that lead elsewhere, or are not what they seem, put nothing anywhere', async t => {
+  const { admin, service, leftIn } = await started(t, { CARREL_UPLOAD_SIZE: '80' })
+  const item = itemFiles('one')
+  const tars = await Promise.all([
+    tarOf([{ name: '../evil', content: 'x' }]),
+    tarOf([{ name: '/tmp/evil', content: 'x' }]),
+    tarOf([{ name: 'one/link', header: { type: 'symlink', linkname: '/etc/passwd' } }]),
+    tarOf([{ name: 'one/link', header: { type: 'link', linkname: 'one/a.txt' } }]),
+    tarOf([{ name: 'one/null', header: { type: 'character-device', devmajor: 1, devminor: 3 } }]),
+    tarOf([{ name: 'one/pipe', header: { type: 'fifo' } }]),
+    tarOf([{ name: 'one', content: 'x' }, ...item]),
+    tarOf(item).then(tar => tar.subarray(0, 900)),
+    tarOf([{ name: 'a', header: { pax: { comment: 'x'.repeat(3_000_000) } } }, ...item]),
+  ])
+  const wrong: [Uint8Array<ArrayBuffer>, RegExp][] = [
+    [Buffer.from('not an archive'), /neither a zip/],
+    [Buffer.from('PK\x03\x04 but no more'), /damaged/],
+    [zipOf(item).subarray(0, 300), /damaged/],
+    [zipOf([{ name: '../evil', content: 'x' }]), /leads out|invalid relative path/],
+    [zipOf([{ name: 'one/../../evil', content: 'x' }]), /leads out|invalid relative path/],
+    [zipOf([{ name: '/tmp/evil', content: 'x' }]), /absolute/],
+    [zipOf([{ name: 'C:/evil', content: 'x' }]), /absolute/],
+    [zipOf([{ name: 'one\\..\\evil', content: 'x' }]), /backslash|leads out|invalid/],
+    [zipOf([{ name: 'one/a\u0000b', content: 'x' }]), /control character/],
+    [zipOf([{ name: 'one//a', content: 'x' }]), /leads out|invalid relative path/],
+    [zipOf([{ name: `${'a/'.repeat(20)}b`, content: 'x' }]), /folders deep/],
+    [zipOf([{ name: 'é'.repeat(200), content: 'x' }]), /255 bytes/],
+    [zipOf([{ name: 'x'.repeat(2_000), content: 'x' }]), /1000 characters/],
+    [zipOf([...item, { name: 'ONE/A.TXT', content: 'x' }]), /twice/],
+    [zipOf([...item, { name: 'one/a.txt/b', content: 'x' }]), /is a file as well/],
+    [zipOf([{ name: 'one/link', content: '/etc/passwd', mode: 0o120777 }]), /link or a special file/],
+    [zipOf([{ name: 'one/a', content: 'x', encrypted: true }]), /encrypted/],
+    [zipOf([{ name: 'one/a', content: 'xx', size: 1 }]), /damaged/],
+    [zipOf([{ name: 'bomb', content: Buffer.alloc(70 * 1024 * 1024) }]), /200 times/],
+    [zipOf([]), /nothing to ingest in the archive/],
+    [zipOf([{ name: 'readme.txt', content: 'x' }]), /nothing to ingest/],
+    ...tars.map((tar): [Uint8Array<ArrayBuffer>, RegExp] => [
+      tar,
+      /leads out|absolute|link or a special file|is a file as well|damaged/,
+    ]),
+    [gzipped(Buffer.from('no tar')), /damaged|nothing to ingest/],
+    [gzipped(zipOf(item)).subarray(0, 40), /damaged/],
+  ]
+  for (const [at, [bytes, why]] of wrong.entries()) {
+    const { state, fault } = await ended(admin, await admin.post(address, bytes, zip))
+    assert.equal(state, 'failed', `${at}`)
+    assert.match(fault ?? '', why, `${at}`)
+    assert.ok(!fault?.includes(service.dataFolder), fault ?? '')
+    for (const name of leftIn()) {
+      assert.match(name, /^[0-9a-f]{32}$/)
+      await admin.request(`/api/uploads/${name}`, {
+        method: 'DELETE',
+        headers: { 'tus-resumable': '1.0.0', 'x-xsrf-token': (await admin.csrfPair()).value },
+      })
+    }
+  }
+  assert.ok(!existsSync('/tmp/evil'))
+  assert.equal(await service.storage.repository.uuidOf('upload/one'), undefined)
+})
+
+test('UP3 requests that are wrong begin nothing', async t => {
+  const { admin, service, leftIn } = await started(t, { CARREL_UPLOAD_SIZE: '1' })
+  const bytes = zipOf(itemFiles('one'))
+  const { uuid } = await service.addEperson('reader@example.org')
+  const reader = service.client()
+  await reader.login('reader@example.org')
+  await assertProblem(await service.client().post(address, bytes, zip), 401, 'authentication-required')
+  await assertProblem(await reader.post(address, bytes, zip), 403, 'access-denied')
+  await assertProblem(
+    await admin.post(address, bytes, { ...zip, 'x-on-behalf-of': uuid }),
+    403,
+    'access-denied',
+  )
+  await assertProblem(await admin.post(address), 400, 'bad-request')
+  await assertProblem(
+    await admin.post(address, 'x', { 'content-type': 'text/csv' }),
+    415,
+    'unsupported-media-type',
+  )
+  await assertProblem(await admin.post(address, new Uint8Array(1_200_000), zip), 413, 'body-too-large')
+  const id = await uploaded(admin, bytes)
+  await assertProblem(await admin.post(`${address}?upload=${id}`, bytes, zip), 400, 'bad-request')
+  for (const wrong of [
+    'read=everybody',
+    'read=group:None',
+    'from=2027-01-01',
+    'read=anonymous&from=soon',
+    'dryRun=1',
+    'x=1',
+  ])
+    await assertProblem(await admin.post(`${address}?upload=${id}&${wrong}`), 400, 'bad-parameter')
+  for (const other of ['0'.repeat(32), '..', 'x'])
+    await assertProblem(await admin.post(`${address}?upload=${other}`), 404, 'not-found')
+  await service.addEperson('other@example.org', { admin: true })
+  const other = service.client()
+  await other.login('other@example.org')
+  await assertProblem(await other.post(`${address}?upload=${id}`), 404, 'not-found')
+  const part = await admin.post('/api/uploads', undefined, { 'tus-resumable': '1.0.0', 'upload-length': '5' })
+  const unfinished = (part.headers.get('location') ?? '').slice(baseUrl.length + '/api/uploads/'.length)
+  await assertProblem(await admin.post(`${address}?upload=${unfinished}`), 409, 'upload-offset')
+  assert.deepEqual(leftIn().toSorted(), [id, unfinished].toSorted())
+  assert.deepEqual(
+    (await service.storage.processes.find({ order: { by: 'id', falling: true } }, { offset: 0, limit: 9 }))
+      .rows,
+    [],
+  )
+})
+
+test('UP3 an ingest that failed is resumed from its upload', async t => {
+  const { admin, service, leftIn } = await started(t)
+  const text = (name: string) => ({
+    name: 'manifest.csv',
+    content: `identifier,dc.title,readers\nm-1,One,group:${name}\n`,
+  })
+  const first = await ended(admin, await admin.post(`${address}?read=eperson`, zipOf([text('Late')]), zip))
+  assert.deepEqual(first.result, counts(0, 0, 1))
+  await assertProblem(
+    await admin.post(`/api/system/processes/${first.processId}/resume`),
+    422,
+    'process-state',
+  )
+  const [id = ''] = leftIn()
+  const broken = await ended(admin, await admin.post(address, Buffer.from('nothing'), zip))
+  assert.equal(broken.state, 'failed')
+  const resumed = await ended(admin, await admin.post(`/api/system/processes/${broken.processId}/resume`))
+  assert.deepEqual(
+    [resumed.state, resumed.parameters.some(({ name }) => name === 'resumes')],
+    ['failed', true],
+  )
+  assert.equal(leftIn().length, 2)
+  await service.storage.accounts.ensureGroups(['Late'])
+  const again = await ended(admin, await admin.post(`${address}?upload=${id}`))
+  assert.deepEqual(again.result, counts(1))
+  assert.equal(leftIn().length, 1)
+})
