@@ -26,6 +26,7 @@ export const eventNames = [
   'entity.relate',
   'entity.unrelate',
   'entity.default',
+  'entity.change',
   'item.add',
   'item.change',
   'item.access',

@@ -23,6 +23,8 @@ export interface Entity {
   readonly relations?: readonly Relation[]
   /** A condition as an AST, which is added to every query that doesn't mention its fields (Q25). */
   readonly defaultCondition?: string
+  /** What it is, in words for a person. */
+  readonly description?: string
 }
 
 /** Records belong together if they are equal in these fields. */
@@ -45,6 +47,8 @@ export type Source =
        * in no use any more. Without it, the number of a record is its slot.
        */
       readonly slots?: number
+      /** RFC 3339: when its records changed last. Versions of older releases don't say. */
+      readonly imported?: string
     }
   | {
       readonly kind: 'exposed'

@@ -52,7 +52,7 @@ export function areComparable(one: Pick<Field, 'type'>, other: Pick<Field, 'type
 }
 
 /** What an operator declares of an entity, besides its records. Importing and exposing again keep it. */
-export type Description = Pick<Entity, 'relations' | 'defaultCondition'>
+export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'description'>
 
 export type DescriptionChange =
   /** Replaces the one to the same entity. */
@@ -63,17 +63,22 @@ export type DescriptionChange =
   | { readonly defaultCondition: string | null }
 
 /** Without the members that say nothing. */
-export const descriptionOf = ({ relations, defaultCondition }: Partial<Description>): Description => ({
+export const descriptionOf = ({
+  relations,
+  defaultCondition,
+  description,
+}: Partial<Description>): Description => ({
   ...(relations !== undefined && relations.length > 0 && { relations }),
   ...(defaultCondition !== undefined && { defaultCondition }),
+  ...(description !== undefined && { description }),
 })
 
 /** The description after a change. Engines call it in the transaction that stores it, so that no other change is lost. */
 export function changedDescription(before: Description, change: DescriptionChange): Description {
   if ('defaultCondition' in change) {
-    const { relations = [] } = before
+    const { defaultCondition: _, ...others } = before
     return descriptionOf({
-      relations,
+      ...others,
       ...(change.defaultCondition !== null && { defaultCondition: change.defaultCondition }),
     })
   }

@@ -6,7 +6,8 @@ import { OperatorError } from '../model/errors.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { RecordFormat } from '../model/record-format.ts'
-import type { DescriptionChange } from '../model/relations.ts'
+import type { Declared } from '../model/declared.ts'
+import type { Description, DescriptionChange } from '../model/relations.ts'
 
 /** Entities and their records, as every engine implements them (contract section 6). */
 export interface Entities {
@@ -46,7 +47,22 @@ export interface Entities {
    * @returns false where there is no such entity
    */
   describe(name: string, change: DescriptionChange, event: AuditEvent): Promise<boolean>
-  drop(name: string, event: AuditEvent): Promise<boolean>
+  /**
+   * Replaces all that is declared of an imported or exposed entity, in one step and on all nodes at once.
+   * @param of the tag (`entityTag`) of the entity that it was made for
+   * @returns `changed` where the entity has another tag by now
+   */
+  declare(
+    name: string,
+    declared: Declared,
+    of: string,
+    event: AuditEvent,
+  ): Promise<'declared' | 'changed' | 'missing'>
+  /**
+   * @param of the tag of the entity that is meant; undefined: whatever it is now
+   * @returns false where there is no such entity, `changed` where it has another tag by now
+   */
+  drop(name: string, event: AuditEvent, of?: string): Promise<boolean | 'changed'>
   /** Makes one of the operator's tables an entity; undefined if the engine can't. */
   readonly expose: Expose | undefined
   /**
@@ -77,7 +93,17 @@ export interface ExposeRequest {
   readonly read: ReadRule | null
   /** null: all columns. */
   readonly fields: readonly string[] | null
+  /**
+   * What is declared of the entity from now on; without it, what is declared already. It is asked before anything changes,
+   * and may throw to stop.
+   */
+  readonly declare?: (entity: Omit<Entity, 'read'>) => Description
+  /** As in `Entities.declare`; null: there must be none of this name. */
+  readonly of?: string | null
 }
+
+/** The entity isn't any more the one that a change was made for. */
+export class EntityChanged extends Error {}
 
 /** A table can't be exposed as requested. The message says why, and what would help. */
 export class ExposeError extends OperatorError {}

@@ -136,8 +136,8 @@ async function copyState(db: Connection, copy: Database): Promise<void> {
 function addEntity(copy: Database, entity: RecordEntity, changed: string): void {
   const { count, bytes, largest } = entity.source
   copy.run(
-    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported, relations, default_condition)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported, relations, default_condition, description)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     entity.name,
     JSON.stringify(entity.key),
     entity.read,
@@ -146,9 +146,10 @@ function addEntity(copy: Database, entity: RecordEntity, changed: string): void 
     count,
     bytes,
     largest,
-    changed,
+    entity.source.imported ?? changed,
     entity.relations ? JSON.stringify(entity.relations) : null,
     entity.defaultCondition ?? null,
+    entity.description ?? null,
   )
 }
 

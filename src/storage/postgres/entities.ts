@@ -22,6 +22,7 @@ import type { RowSelection, TableOf, TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import {
   changeReadRule,
+  declareEntity,
   describeEntity,
   dropEntity,
   type EntityRow,
@@ -175,8 +176,9 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     revise: (revision, event) => changing(db => reviseEntity(db, revision, event)),
     changeReadRule: (name, read, event) => changeReadRule(pool, name, read, event),
     describe: (name, change, event) => describeEntity(pool, name, change, event),
-    drop: async (name, event) => {
-      const dropped = await dropEntity(pool, name, event)
+    declare: (...args) => declareEntity(pool, ...args),
+    drop: async (name, event, of) => {
+      const dropped = await dropEntity(pool, name, event, of)
       await sweep().catch(() => {})
       return dropped
     },

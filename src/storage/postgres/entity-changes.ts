@@ -1,9 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
-import { ExposeError, type ExposeRequest, type NewEntity, type Revision } from '../entities.ts'
+import {
+  type Entities,
+  EntityChanged,
+  ExposeError,
+  type ExposeRequest,
+  type NewEntity,
+  type Revision,
+} from '../entities.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { grantReader, tableExists } from './expose.ts'
@@ -42,7 +50,7 @@ export async function publishEntity(
       await changes.run('INSERT INTO carrel.retired (version, at) VALUES ($1, to_timestamp(0))', version)
       return undefined
     }
-    return replace(changes, before, { ...entity, source: { kind: 'records', version, ...written } }, event)
+    return replace(changes, before, { ...entity, source: { kind: 'records', version, ...written, imported: now() } }, event)
   })
 }
 
@@ -58,9 +66,10 @@ async function replace(
 ): Promise<ReadRule> {
   await retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
-  await pointEntity(db, { ...entity, read, ...declared(before) })
+  const after = { ...entity, read, ...declared(before) }
+  await pointEntity(db, after)
   await revokeUnused(db, before)
-  await recordEvent(db, { ...event, object: entity.name })
+  await recordEvent(db, { ...event, object: entity.name, changes: entityChanges(before, after) })
   return read
 }
 
@@ -84,21 +93,27 @@ export async function reviseEntity(
   await lockList(db)
   const before = await findEntity(db, name)
   if (versionOf(before) !== of.source.version) return undefined
-  const source = { kind: 'records', version, ...written } as const
+  const source = { kind: 'records', version, ...written, imported: now() } as const
   const read = await replace(db, before, { name, key, fields, read: revision.read, source }, event)
   await db.exec('COMMIT')
   return read
 }
 
-export const dropEntity = (pool: Pool, name: string, event: AuditEvent): Promise<boolean> =>
+export const dropEntity = (
+  pool: Pool,
+  name: string,
+  event: AuditEvent,
+  of: string | undefined,
+): Promise<boolean | 'changed'> =>
   pool.transaction(async db => {
     await lockList(db)
+    const before = await findEntity(db, name)
+    if (!before) return false
+    if (of !== undefined && entityTag(before) !== of) return 'changed'
     await retireEntity(db, name)
-    const deleted = 'DELETE FROM carrel.entity WHERE name = $1 RETURNING name, definition'
-    const [row] = await db.rows<EntityRow>(deleted, name)
-    if (!row) return false
-    await revokeUnused(db, toEntity(row))
-    await recordEvent(db, { ...event, object: name })
+    await db.run('DELETE FROM carrel.entity WHERE name = $1', name)
+    await revokeUnused(db, before)
+    await recordEvent(db, { ...event, object: name, changes: entityChanges(before, undefined) })
     return true
   })
 
@@ -108,14 +123,7 @@ export const changeReadRule = (
   read: ReadRule,
   event: AuditEvent,
 ): Promise<boolean> =>
-  pool.transaction(async db => {
-    await lockList(db)
-    const before = await findEntity(db, name)
-    if (before === undefined) return false
-    await pointEntity(db, { ...before, read })
-    await recordEvent(db, { ...event, object: name })
-    return true
-  })
+  declare(pool, name, before => ({ ...declaredOf(before), read }), event).then(done => done === 'declared')
 
 export const describeEntity = (
   pool: Pool,
@@ -123,14 +131,32 @@ export const describeEntity = (
   change: DescriptionChange,
   event: AuditEvent,
 ): Promise<boolean> =>
+  declare(pool, name, before => ({ ...changedDescription(before, change), read: before.read }), event).then(
+    done => done === 'declared',
+  )
+
+export const declareEntity: Curried = (pool, name, declared, of, event) =>
+  declare(pool, name, before => (entityTag(before) === of ? declared : undefined), event)
+
+type Curried = (pool: Pool, ...args: Parameters<Entities['declare']>) => ReturnType<Entities['declare']>
+
+/** @param change undefined: the entity isn't the one that is meant */
+const declare = (
+  pool: Pool,
+  name: string,
+  change: (before: Entity) => Declared | undefined,
+  event: AuditEvent,
+): ReturnType<Entities['declare']> =>
   pool.transaction(async db => {
     await lockList(db)
     const before = await findEntity(db, name)
-    if (before === undefined) return false
-    const { relations: _, defaultCondition: __, ...rest } = before
-    await pointEntity(db, { ...rest, ...changedDescription(before, change) })
-    await recordEvent(db, { ...event, object: name })
-    return true
+    if (before === undefined) return 'missing'
+    const declared = change(before)
+    if (declared === undefined) return 'changed'
+    const after = withDeclared(before, declared)
+    await pointEntity(db, after)
+    await recordEvent(db, { ...event, object: name, changes: entityChanges(before, after) })
+    return 'declared'
   })
 
 /** What stays when an entity is imported or exposed again (Q21, Q25). */
@@ -148,12 +174,14 @@ export async function exposeEntity(
     const before = await findEntity(db, table.name)
     if (before?.source.kind === 'records')
       throw new ExposeError(`${table.name} holds imported records; drop it first`)
+    if (request.of !== undefined && request.of !== (before === undefined ? null : entityTag(before)))
+      throw new EntityChanged(table.name)
     const read = request.read ?? before?.read ?? newEntityRule
-    const exposed = { ...table, read, ...declared(before) }
+    const exposed = { ...table, read, ...(request.declare?.(table) ?? declared(before)) }
     await pointEntity(db, exposed)
     await revokeUnused(db, before)
     await grantReader(db, request, await exposedColumns(db, request))
-    await recordEvent(db, { ...event, object: exposed.name })
+    await recordEvent(db, { ...event, object: exposed.name, changes: entityChanges(before, exposed) })
     return exposed
   })
 }
@@ -174,8 +202,10 @@ const pointEntity = (db: Queries, { name, ...definition }: Entity) =>
     name,
     JSON.stringify(definition),
     definition.source.kind === 'records' ? definition.source.version : null,
-    new Date().toISOString(),
+    now(),
   )
+
+const now = () => new Date().toISOString()
 
 async function findEntity(db: Queries, name: string): Promise<Entity | undefined> {
   const [row] = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE name = $1', name)

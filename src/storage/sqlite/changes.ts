@@ -9,7 +9,14 @@ import {
 } from './account-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
-import { changeReadRule, describeEntity, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
+import {
+  changeReadRule,
+  declareEntity,
+  describeEntity,
+  dropEntity,
+  forgetRetired,
+  pointEntity,
+} from './entity-changes.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, join, leave } from './group-changes.ts'
 import {
@@ -46,6 +53,7 @@ export const changes = {
   pointEntity,
   changeReadRule,
   describeEntity,
+  declareEntity,
   dropEntity,
   forgetRetired,
   recognize,

@@ -1,4 +1,4 @@
 /** The migration for single records that are written. A migration is never changed once it is released. */
 export const recordTables = `
-  SELECT 1;
+  ALTER TABLE entity ADD COLUMN description TEXT;
   `
