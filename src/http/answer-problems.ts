@@ -8,6 +8,7 @@ import { type Addresses, pathOf } from './addresses.ts'
 import { responseOn } from './client.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
+import { mayBeSlow } from './slow-bodies.ts'
 
 interface Parts {
   readonly addresses: Addresses
@@ -98,6 +99,7 @@ interface ClientErrorParts {
  */
 export function answerClientErrors({ addresses, headers, requestTimeout }: ClientErrorParts) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeSlow(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return

@@ -135,20 +135,25 @@ export const problems = {
     title: 'The request took too long to arrive',
     help: 'The whole request must arrive within 30 seconds, or what CARREL_REQUEST_TIMEOUT says.',
   },
+  'entity-conflict': {
+    status: 409,
+    title: 'The entity does not allow this',
+    help: 'The name belongs to a built-in entity or to one of another kind, or an import of the entity is under way. The detail says which.',
+  },
   'precondition-failed': {
     status: 412,
     title: 'The precondition does not hold',
-    help: 'The file has changed since the client got the ETag that it sent in If-Match. Download it again from the start.',
+    help: 'What is at this address has changed since the client got the ETag that it sent in If-Match, or there is something already where If-None-Match asked for nothing. Get it again; download a file again from the start.',
   },
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    help: 'The maximum is 16 kB, 256 kB for messages of identity providers, and 1 MiB for queries.',
+    help: 'The maximum is 16 kB, 256 kB for messages of identity providers and descriptions of entities, 1 MiB for queries, and CARREL_IMPORT_SIZE for records.',
   },
   'unsupported-media-type': {
     status: 415,
     title: 'The media type of the body is not supported',
-    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries take `application/json`. An empty body, or `{}`, may also be JSON.',
+    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries take `application/json`. Descriptions of entities take `application/json`, and `application/merge-patch+json` in a PATCH. An empty body, or `{}`, may also be JSON.',
   },
   'range-not-satisfiable': {
     status: 416,
@@ -169,6 +174,16 @@ export const problems = {
     status: 422,
     title: 'The patch cannot be applied',
     help: 'The only operation that an eperson takes is `[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]`.',
+  },
+  'entity-refused': {
+    status: 422,
+    title: 'The description of the entity cannot be taken',
+    help: 'The member `member` is a JSON pointer to what is wrong in the body; `legal` and `nearest` say what would be right.',
+  },
+  'import-refused': {
+    status: 422,
+    title: 'The records cannot be imported',
+    help: 'The detail says why, and the member `line` names the line of the unpacked file where the fault begins. Nothing was changed.',
   },
   'password-refused': {
     status: 422,

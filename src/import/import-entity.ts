@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
-import type { Entities } from '../storage/entities.ts'
+import type { Entities, NewEntity } from '../storage/entities.ts'
 import { csvColumns, readCsv } from './csv.ts'
 import type { Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
@@ -84,10 +84,10 @@ export const importRecords = (
 export async function importStaged(
   fill: (staging: Staging) => Promise<void>,
   entities: Entities,
-  options: ImportOptions & { readonly replaces?: string },
+  options: ImportOptions & Pick<NewEntity, 'replaces' | 'declare'>,
   progress: Progress,
 ): Promise<ImportReport> {
-  const { name, key, read, replaces, event, signal, types = new Map(), collations = new Map() } = options
+  const { name, key, read, replaces, declare, event, signal, types = new Map(), collations = new Map() } = options
   checkName(name)
   const start = performance.now()
   const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
@@ -111,6 +111,7 @@ export async function importStaged(
       {
         ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
         ...(replaces !== undefined && { replaces }),
+        ...(declare && { declare }),
       },
       recordsWith(written, staged),
       event,

@@ -115,8 +115,10 @@ export interface NewEntity {
   readonly fields: readonly Field[]
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
-  /** The version that it replaces; undefined: whichever there is. */
-  readonly replaces?: string
+  /** The version that it replaces; null: there must be no entity of this name; undefined: whichever there is. */
+  readonly replaces?: string | null
+  /** What is declared of it from now on; without it, what is declared already. */
+  readonly declare?: Description
   /**
    * For each record, by number, the rank of its value among the field's distinct values; nulls last. The array may be used
    * again for the next field.
@@ -138,7 +140,7 @@ export interface OpenVersion {
 }
 
 /** A version that shares its other records with the one that it is made from. */
-export interface Revision extends Omit<NewEntity, 'replaces'> {
+export interface Revision extends Omit<NewEntity, 'replaces' | 'declare'> {
   readonly of: RecordEntity
   /** The slot of each record, in the order of the key. */
   readonly slots: Uint32Array

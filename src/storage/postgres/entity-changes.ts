@@ -44,13 +44,14 @@ export async function publishEntity(
       throw new StoreUnavailable(
         'the imported records were removed before they were published; import them again',
       )
-    const { replaces, ...entity } = definition
+    const { replaces, declare: description, ...entity } = definition
     const before = await findEntity(changes, entity.name)
-    if (replaces !== undefined && replaces !== versionOf(before)) {
+    if (replaces !== undefined && replaces !== (before === undefined ? null : versionOf(before))) {
       await changes.run('INSERT INTO carrel.retired (version, at) VALUES ($1, to_timestamp(0))', version)
       return undefined
     }
-    return replace(changes, before, { ...entity, source: { kind: 'records', version, ...written, imported: now() } }, event)
+    const source = { kind: 'records', version, ...written, imported: now() } as const
+    return replace(changes, before, { ...entity, source, ...(description ?? declared(before)) }, event)
   })
 }
 
@@ -66,7 +67,7 @@ async function replace(
 ): Promise<ReadRule> {
   await retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
-  const after = { ...entity, read, ...declared(before) }
+  const after = { ...entity, read }
   await pointEntity(db, after)
   await revokeUnused(db, before)
   await recordEvent(db, { ...event, object: entity.name, changes: entityChanges(before, after) })
@@ -94,7 +95,8 @@ export async function reviseEntity(
   const before = await findEntity(db, name)
   if (versionOf(before) !== of.source.version) return undefined
   const source = { kind: 'records', version, ...written, imported: now() } as const
-  const read = await replace(db, before, { name, key, fields, read: revision.read, source }, event)
+  const stays = declared(before)
+  const read = await replace(db, before, { name, key, fields, read: revision.read, source, ...stays }, event)
   await db.exec('COMMIT')
   return read
 }

@@ -19,7 +19,8 @@ import { now, recordEvent } from './events.ts'
  */
 export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): ReadRule | undefined {
   const before = entityNamed(db, entity.name)
-  if (entity.replaces !== undefined && entity.replaces !== before?.source.version) return undefined
+  if (entity.replaces !== undefined && entity.replaces !== (before?.source.version ?? null))
+    return undefined
   retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
   db.run(
@@ -40,6 +41,7 @@ export function pointEntity(db: Database, entity: PublishedEntity, event: AuditE
     entity.slots ?? null,
     now(),
   )
+  if (entity.declare) setDeclared(db, entity.name, { read, ...entity.declare })
   db.run('UPDATE state SET entities = entities + 1')
   const changes = entityChanges(before, entityNamed(db, entity.name))
   recordEvent(db, { ...event, object: entity.name, changes })
@@ -80,19 +82,25 @@ export function declareEntity(
 }
 
 function declare(db: Database, before: RecordEntity, declared: Declared, event: AuditEvent): void {
-  const { read, relations, defaultCondition, description } = declared
+  setDeclared(db, before.name, declared)
+  db.run('UPDATE state SET entities = entities + 1')
+  const changes = entityChanges(before, withDeclared(before, declared))
+  recordEvent(db, { ...event, object: before.name, changes })
+}
+
+const setDeclared = (
+  db: Database,
+  name: string,
+  { read, relations, defaultCondition, description }: Declared,
+) =>
   db.run(
     'UPDATE entity SET read = ?, relations = ?, default_condition = ?, description = ? WHERE name = ?',
     read,
     relations ? JSON.stringify(relations) : null,
     defaultCondition ?? null,
     description ?? null,
-    before.name,
+    name,
   )
-  db.run('UPDATE state SET entities = entities + 1')
-  const changes = entityChanges(before, withDeclared(before, declared))
-  recordEvent(db, { ...event, object: before.name, changes })
-}
 
 /** The columns that hold what is declared of an entity. */
 export type DescriptionRow = {
