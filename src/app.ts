@@ -32,6 +32,7 @@ import { siteRoutes } from './dspace/sites.ts'
 import { createFileStore } from './files/file-store.ts'
 import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
+import { describeFault } from './http/answer-problems.ts'
 import { createCsrf } from './http/csrf.ts'
 import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
@@ -43,6 +44,7 @@ import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
+import { createProcesses } from './processes/processes.ts'
 import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
 import { queryRoutes } from './query/routes.ts'
 import type { Storage } from './storage/storage.ts'
@@ -92,6 +94,11 @@ export async function buildApp(
   const onBehalfOf = createOnBehalfOf({ accounts, config })
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
+  const runner = createProcesses({
+    processes: storage.processes,
+    report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
+  })
+  app.addHook('onClose', runner.close)
   const vouching = { accounts, clock, identities, log: app.log, specialGroups }
   const working = { limits, measures, threads }
   const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { keepProcesses } from '../processes/keep.ts'
 import type { Storage } from '../storage/storage.ts'
 import { announce } from './output.ts'
 
@@ -9,7 +10,7 @@ const maxBehind = 60_000
 
 /** What a service does for its store once a minute (T11, docs/decisions/0024), and at its start. @returns its last time */
 export async function keepHouse(
-  { clock, identities }: Pick<Storage, 'clock' | 'identities'>,
+  { clock, identities, processes }: Pick<Storage, 'clock' | 'identities' | 'processes'>,
   { sessionLifetime }: Pick<Config, 'sessionLifetime'>,
 ): Promise<() => Promise<void>> {
   let wasBehind = false
@@ -19,6 +20,7 @@ export async function keepHouse(
     if (behind > maxBehind && !wasBehind) announceBehind(new Date(clock.now()))
     wasBehind = behind > maxBehind
     await clock.advance()
+    await keepProcesses(processes, clock.certain())
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
   }

@@ -60,7 +60,7 @@ function pageOf({ code, message }: Problem, { begin, back, home, id }: Problem['
 }
 
 /** For the log: what failed and where, without a stack, whose lines may quote data (E2). */
-function describeFault(cause: unknown) {
+export function describeFault(cause: unknown) {
   if (!(cause instanceof Error)) return { message: String(cause) }
   const at = cause.stack?.split('\n').find(line => /\/(src|dist)\//.test(line))
   const root = cause.cause instanceof Error ? { cause: cause.cause.message } : {}

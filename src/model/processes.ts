@@ -1,3 +1,5 @@
+import type { AuditEvent } from './audit-events.ts'
+
 /** What takes long and is done in the background (docs/decisions/0042): an import, an ingest, a check of all files, a backup. */
 export interface Process {
   /** Counts up. DSpace's clients know processes by a number. */
@@ -20,8 +22,11 @@ export interface Process {
 
 export type ProcessKind = 'import' | 'ingest' | 'verify' | 'backup'
 
-/** `interrupted`: the service or the command ended while it ran. */
-export type ProcessState = 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
+/** `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before it did. */
+export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
+
+/** How a process may end. */
+export type EndState = Exclude<ProcessState, 'scheduled' | 'running'>
 
 export interface Progress {
   readonly done: number
@@ -46,11 +51,23 @@ export interface NewProcess {
   readonly kind: ProcessKind
   readonly eperson: string | null
   readonly parameters: Process['parameters']
+  /** Is recorded together with it. Its object becomes the number of the process. */
+  readonly event?: AuditEvent
+}
+
+/** A line of the log of a process. */
+export interface LogLine {
+  /** From 1. */
+  readonly n: number
+  /** RFC 3339. */
+  readonly time: string
+  readonly text: string
 }
 
 /**
- * Runs work as a process.
- * @throws Problem 503 where as many run or wait as may
+ * Runs work as a process. What the work throws is its fault; an `OperatorError` is told to its reader in full.
+ * @returns the process as it began, while the work goes on
+ * @throws Overloaded (503) where as many run or wait as may
  */
 export type StartProcess = (
   process: NewProcess,

@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts'
 import type { Entities } from './entities.ts'
 import type { Identities } from './identities.ts'
 import type { StoreMetrics } from './metrics.ts'
+import type { Processes } from './processes.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
 import type { Trail } from './trail.ts'
@@ -29,6 +30,7 @@ export interface Storage {
   readonly trail: Trail
   readonly metrics: StoreMetrics
   readonly clock: Clock
+  readonly processes: Processes
   /** Rejects with `StoreUnavailable` if the store does not answer, or its files are not those that were opened. */
   ping(): Awaitable<void>
   close(): Promise<void>

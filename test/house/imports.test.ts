@@ -58,6 +58,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
   metrics: ['config', 'http', 'storage'],
+  processes: ['storage', 'http/problems.ts'],
 }
 
 /** The rooms that the wiring and the command line may look into: all. */

@@ -16,6 +16,7 @@ import { describeTable, readAsReader } from './expose.ts'
 import { postgresIdentities } from './identities.ts'
 import { postgresMetrics } from './metrics.ts'
 import { migrate } from './migrate.ts'
+import { postgresProcesses } from './processes.ts'
 import { recordTables } from './record-source.ts'
 import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
@@ -201,6 +202,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     identities: postgresIdentities(accountPool),
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
     clock,
+    processes: postgresProcesses(accountPool),
     trail,
     ping: async () => {
       await lookup.ask()

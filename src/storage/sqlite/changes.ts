@@ -7,6 +7,7 @@ import {
   setEnabled,
   setPassword,
 } from './account-changes.ts'
+import { addAlert, changeAlert } from './alerts.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
 import {
@@ -28,6 +29,16 @@ import {
   takeTicket,
   unlink,
 } from './identity-changes.ts'
+import {
+  beginProcess,
+  cancelProcess,
+  endProcess,
+  interruptProcesses,
+  keepProcess,
+  promoteProcess,
+  pruneProcesses,
+  removeProcess,
+} from './process-changes.ts'
 import { deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
 
@@ -67,4 +78,14 @@ export const changes = {
   setReaders,
   deleteItem,
   raiseMark,
+  beginProcess,
+  promoteProcess,
+  keepProcess,
+  endProcess,
+  cancelProcess,
+  removeProcess,
+  interruptProcesses,
+  pruneProcesses,
+  addAlert,
+  changeAlert,
 }

@@ -22,6 +22,7 @@ import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
 import { sqliteMetrics } from './metrics.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
+import { sqliteProcesses } from './processes.ts'
 import { createReaderThreads } from './reader-threads.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
@@ -107,6 +108,7 @@ export async function openEngine({
     trail,
     metrics: sqliteMetrics(dataFolder, readerThreads, shared),
     clock: sqliteClock({ db, write: writer.write }),
+    processes: sqliteProcesses({ db, write: writer.write }),
     ping: async () => {
       // First, because the writer remembers a loss for all event loops.
       await writer.check()

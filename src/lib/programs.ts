@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/**
+ * Names a running program, so that another on the same machine can tell that it has ended. The number of a process may be
+ * given again, even at once in a container; together with the time at which it began, it is not.
+ */
+export const ownProgram = (): string => JSON.stringify([hostname(), process.pid, begunAt(process.pid)])
+
+/** @returns whether the program has certainly ended: false of one on another machine */
+export function hasEnded(program: string): boolean {
+  const [host, pid, begun] = JSON.parse(program) as [host: string, pid: number, begun: string | null]
+  if (host !== hostname()) return false
+  if (begun !== null && begunAt(process.pid) !== null) return begunAt(pid) !== begun
+  return !isThere(pid)
+}
+
+/** In ticks since the machine began (proc(5), field 22 of `stat`); null where there is no such file, or no such process. */
+function begunAt(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The name of the program is in parentheses, and may have spaces and parentheses itself.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
+  } catch {
+    return null
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It is there, but somebody else's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

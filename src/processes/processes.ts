@@ -1,0 +1,224 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../http/problems.ts'
+import { Overloaded } from '../lib/fair-queue.ts'
+import { ownProgram } from '../lib/programs.ts'
+import { OperatorError } from '../model/errors.ts'
+import type { EndState, NewProcess, Process, Progress, Run, StartProcess } from '../model/processes.ts'
+import type { Ending, Place, Processes } from '../storage/processes.ts'
+import { createUnkept, type Unkept } from './log.ts'
+
+/** What takes long, as processes that anybody can follow (docs/decisions/0042). */
+export interface Runner {
+  readonly start: StartProcess
+  /** The same, until it has ended; what the work throws is thrown. */
+  follow<T extends Process['result']>(process: NewProcess, work: (run: Run) => Promise<T>): Promise<T>
+  /** Interrupts all that run, and waits until that is kept. */
+  close(): Promise<void>
+}
+
+interface Parts {
+  readonly processes: Pick<Processes, 'begin' | 'promote' | 'keep' | 'look' | 'end'>
+  /** How many run at once in this program, over all its event loops; null: any number. */
+  readonly atOnce?: number | null
+  /** Is told what work has thrown that is no fault of its reader. */
+  readonly report?: (id: number, fault: unknown) => void
+}
+
+/** Enough for a service: each of them reads the disk as fast as it can. */
+const defaultAtOnce = 2
+const maxWaiting = 20
+/** In ms, how often news are kept and a request to cancel is noticed. */
+const step = 1_000
+/** In ms, how often a process without news says that it runs. */
+const beat = 10_000
+/** In ms, how long the end of a process is tried to be kept. */
+const triesAgain = [100, 1_000, 5_000]
+/** In ms, for work to notice that it is to end. */
+const graceToStop = 3_000
+
+/** Why the work of a process is to end. */
+class Ends extends OperatorError {
+  readonly state: EndState | 'lost'
+
+  constructor(state: EndState | 'lost', message: string) {
+    super(message)
+    this.state = state
+  }
+}
+
+export function createProcesses({ processes, atOnce = defaultAtOnce, report = () => {} }: Parts): Runner {
+  const place: Place = { owner: ownProgram(), atOnce, waiting: maxWaiting }
+  const underWay = new Set<Followed>()
+  let isClosing = false
+
+  async function begin<T extends Process['result']>(
+    asked: NewProcess,
+    work: (run: Run) => Promise<T>,
+  ): Promise<{ process: Process; ended: Promise<T> }> {
+    if (isClosing) throw new Overloaded('The service is stopping.')
+    const process = await processes.begin(asked, place)
+    if (!process)
+      throw new Overloaded(
+        `${maxWaiting} processes are waiting already. Try again when some of them have ended.`,
+      )
+    const followed = createFollowed(process, { processes, place, report })
+    underWay.add(followed)
+    const ended = followed.run(work).finally(() => underWay.delete(followed))
+    // Some callers don't wait for it; its fault is kept.
+    ended.catch(() => {})
+    if (isClosing) followed.stop()
+    return { process, ended }
+  }
+
+  return {
+    start: async (asked, work) => (await begin(asked, work)).process,
+    follow: async (asked, work) => (await begin(asked, work)).ended,
+    close: async () => {
+      isClosing = true
+      await Promise.all([...underWay].map(one => one.close()))
+    },
+  }
+}
+
+interface Followed {
+  run<T extends Process['result']>(work: (run: Run) => Promise<T>): Promise<T>
+  stop(): void
+  close(): Promise<void>
+}
+
+function createFollowed(
+  { id, state }: Process,
+  { processes, place, report }: Required<Pick<Parts, 'processes' | 'report'>> & { readonly place: Place },
+): Followed {
+  const { owner } = place
+  const ending = new AbortController()
+  const { signal } = ending
+  const unkept = createUnkept()
+  const stop = () => ending.abort(new Ends('interrupted', 'The service stopped.'))
+  let isWaiting = state === 'scheduled'
+  let beatAt = performance.now()
+  const over = new AbortController()
+  let finished = Promise.resolve()
+  let onTurn = () => {}
+  const turn = isWaiting
+    ? new Promise<void>((resolve, reject) => {
+        onTurn = resolve
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      })
+    : Promise.resolve()
+  turn.catch(() => {})
+
+  /** Keeps what is new, and finds out whether the process is to go on. */
+  async function keepUp(): Promise<void> {
+    if (isWaiting) {
+      const standing = await processes.promote(id, place)
+      if (standing === 'gone') ending.abort(new Ends('lost', 'The process was ended by others.'))
+      else if (standing === 'runs') {
+        isWaiting = false
+        onTurn()
+      }
+    }
+    const isDue = unkept.hasNews || performance.now() - beatAt > beat
+    const standing = isDue ? await keepNews() : await processes.look(id, owner)
+    if (standing === 'cancelled') ending.abort(new Ends('cancelled', 'The process was cancelled.'))
+    if (standing === 'lost') ending.abort(new Ends('lost', 'The process was ended by others.'))
+  }
+
+  async function keepNews() {
+    const news = unkept.take()
+    try {
+      const standing = await processes.keep(id, owner, news)
+      beatAt = performance.now()
+      return standing
+    } catch (error) {
+      unkept.putBack(news)
+      throw error
+    }
+  }
+
+  async function keepUpAgainAndAgain(): Promise<void> {
+    while (!over.signal.aborted && !signal.aborted) {
+      await delay(step, undefined, { ref: false, signal: over.signal }).catch(() => {})
+      // What the store can't do now, it is asked for again.
+      if (!over.signal.aborted) await keepUp().catch(() => {})
+    }
+  }
+
+  async function work<T extends Process['result']>(does: (run: Run) => Promise<T>): Promise<T> {
+    const keeping = keepUpAgainAndAgain()
+    let how: Ending
+    let outcome: { value: T } | { fault: unknown }
+    try {
+      await turn
+      const value = await does({ id, signal, log: unkept.log, progress: unkept.progress })
+      outcome = { value }
+      how = { state: 'completed', result: value, fault: null }
+    } catch (fault) {
+      outcome = { fault }
+      how = endingOf(fault, signal)
+      if (how.state === 'failed' && !isForReader(fault)) report(id, fault)
+    }
+    // A change that is on its way would come after the end.
+    over.abort()
+    await keeping
+    await keepEnd(how, unkept)
+    if ('fault' in outcome) throw outcome.fault
+    return outcome.value
+  }
+
+  async function keepEnd(how: Ending, { take }: Unkept): Promise<void> {
+    const news = take()
+    for (const pause of [...triesAgain, null])
+      try {
+        await processes.end(id, owner, how, news)
+        return
+      } catch (error) {
+        // Nobody hears of it any more, so it will count as interrupted.
+        if (pause === null) report(id, error)
+        else await delay(pause, undefined, { ref: false })
+      }
+  }
+
+  return {
+    run: does => {
+      const ended = work(does)
+      finished = ended.then(
+        () => {},
+        () => {},
+      )
+      return ended
+    },
+    stop,
+    close: async () => {
+      stop()
+      const late = new AbortController()
+      const isInTime = await Promise.race([
+        finished.then(() => true),
+        delay(graceToStop, false, { signal: late.signal }).catch(() => false),
+      ])
+      late.abort()
+      if (isInTime) return
+      const how = { state: 'interrupted', result: null, fault: 'The service stopped.' } as const
+      // The work ends with the program.
+      await processes.end(id, owner, how, unkept.take()).catch(() => {})
+    },
+  }
+}
+
+/** What may be told to whoever reads the process. Anything else is a fault of the service. */
+const isForReader = (fault: unknown): fault is Error =>
+  fault instanceof OperatorError || fault instanceof Overloaded || fault instanceof Problem
+
+function endingOf(fault: unknown, { aborted, reason }: AbortSignal): Ending {
+  if (aborted && reason instanceof Ends && reason.state !== 'lost')
+    return { state: reason.state, result: null, fault: reason.message }
+  const why = isForReader(fault) ? fault.message : 'The service failed. Its log says why.'
+  return { state: 'failed', result: null, fault: why }
+}
+
+/** In steps of work without a number: a share from 0 to 1 in percent. */
+export const percent = (share: number): Progress => ({
+  done: Math.round(share * 100),
+  total: 100,
+  unit: 'percent',
+})

@@ -1,0 +1,49 @@
+import { differences } from '../../lib/differences.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Alert, Alerts } from '../processes.ts'
+import type { Database } from './driver.ts'
+import { recordEvent } from './events.ts'
+import type { Write } from './group-commit.ts'
+
+/** System-wide alerts: there is one at most, because that is what DSpace's interface can edit. */
+export const sqliteAlerts = ({ db, write }: { db: Database; write: Write }): Alerts => ({
+  all: () => alertsIn(db),
+  add: (alert, event) => write('addAlert', alert, event),
+  change: (alert, event) => write('changeAlert', alert, event),
+})
+
+function alertsIn(db: Database): Alert[] {
+  type AlertRow = Omit<Alert, 'active'> & { readonly active: number }
+  return db
+    .all<AlertRow & Record<string, never>>(
+      `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM alert ORDER BY id`,
+    )
+    .map(row => ({ ...row, active: row.active === 1 }))
+}
+
+export function addAlert(db: Database, alert: Omit<Alert, 'id'>, event: AuditEvent): Alert | undefined {
+  if (alertsIn(db).length > 0) return undefined
+  const added = { id: 1, ...alert }
+  put(db, added, undefined, event)
+  return added
+}
+
+export function changeAlert(db: Database, alert: Alert, event: AuditEvent): Alert | undefined {
+  const before = alertsIn(db).find(({ id }) => id === alert.id)
+  if (before) put(db, alert, before, event)
+  return before && alert
+}
+
+function put(db: Database, alert: Alert, before: Alert | undefined, event: AuditEvent): void {
+  db.run(
+    `INSERT INTO alert (id, message, allow_sessions, countdown_to, active) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET message = excluded.message, allow_sessions = excluded.allow_sessions,
+       countdown_to = excluded.countdown_to, active = excluded.active`,
+    alert.id,
+    alert.message,
+    alert.allowSessions,
+    alert.countdownTo,
+    alert.active ? 1 : 0,
+  )
+  recordEvent(db, { ...event, object: String(alert.id), changes: differences(before, alert) })
+}
