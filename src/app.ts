@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { adminRoutes } from './admin/routes.ts'
 import { eventOf } from './authn/audit.ts'
 import { authenticate } from './authn/authenticate.ts'
 import { challengeOf } from './authn/challenge.ts'
@@ -151,6 +152,14 @@ export async function buildApp(
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         authorizationRoutes(api, { accounts, addresses, config, repository })
+        await adminRoutes(api, {
+          accounts,
+          addresses,
+          config,
+          entities,
+          ...runner,
+          processes: storage.processes,
+        })
       },
       { prefix: '/api' },
     )

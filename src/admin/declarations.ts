@@ -27,7 +27,8 @@ export const declaredAfter = (wanted: Wanted, entity: Entity, all: Known): Decla
 
 function declaredWith(wanted: Wanted, before: Declared, entity: Described, all: Known): Declared {
   const { read = before.read, relations = before.relations ?? [] } = wanted
-  const { description = before.description ?? null, defaultCondition = before.defaultCondition ?? null } = wanted
+  const { description = before.description ?? null, defaultCondition = before.defaultCondition ?? null } =
+    wanted
   if (wanted.relations) checkRelations(wanted.relations, entity, all)
   return {
     read,
@@ -51,7 +52,11 @@ function checkedCondition(text: string, entity: Described): string {
   } catch (error) {
     if (!(error instanceof QueryError)) throw error
     const at = 'pointer' in error.at ? error.at.pointer : ''
-    throw refused(`/defaultCondition${at}`, `The condition can't be that of ${entity.name}. ${error.message}`, error.members)
+    throw refused(
+      `/defaultCondition${at}`,
+      `The condition can't be that of ${entity.name}. ${error.message}`,
+      error.members,
+    )
   }
 }
 
@@ -61,7 +66,10 @@ function checkRelations(relations: readonly Relation[], entity: Described, all: 
     const here = pointer('relations', at)
     const name = relation.to.entity
     if (name === entity.name)
-      throw refused(`${here}/to/entity`, `${name} can't be related to itself; queries compare its fields with "in".`)
+      throw refused(
+        `${here}/to/entity`,
+        `${name} can't be related to itself; queries compare its fields with "in".`,
+      )
     const other = all.get(name)
     if (!other) throw unknownName(`${here}/to/entity`, 'entity', name, [...all.keys()])
     if (others.has(name))

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
+import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { commaList, type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
@@ -7,15 +8,15 @@ import { Problem } from '../http/problems.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { declaredOf, entityTag } from '../model/declared.ts'
 import type { Entity } from '../model/entities.ts'
-import type { StartProcess } from '../model/processes.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
+import { collate } from './collate.ts'
 import { declaredAfter, requireGroup, requireOwn } from './declarations.ts'
 import { entityAddress, entityBody } from './entity-view.ts'
+import type { Imports } from './imports.ts'
 import { requireState, stale } from './preconditions.ts'
 import { putEntity } from './put-entity.ts'
 import { readObject } from './read-body.ts'
-import { refused } from './refused.ts'
 import { suggestedRelations } from './suggested.ts'
 import { wantedByPatch, wantedByPut } from './wanted.ts'
 
@@ -23,7 +24,8 @@ export interface EntityParts {
   readonly accounts: Pick<Accounts, 'listGroups'>
   readonly addresses: Addresses
   readonly entities: Entities
-  readonly start: StartProcess
+  readonly config: Config
+  readonly imports: Imports
 }
 
 /** Bytes of a description of an entity: it may have 1,900 fields. */
@@ -50,11 +52,9 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     return { tag: entityTag(entity), body: { ...entityBody(entity, all, addresses), suggested } }
   }
 
-  app.addContentTypeParser(
-    [json, 'application/merge-patch+json'],
-    { parseAs: 'buffer', bodyLimit },
-    (_request, body, done) => done(null, body),
-  )
+  // Each handler says which media types it takes.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
 
   app.get('/', async request => {
     const query = request.query as Query
@@ -90,12 +90,18 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     const members = readObject(request, ['application/merge-patch+json', json])
     const wanted = wantedByPatch(members, name)
     await requireGroup(wanted.read, accounts)
+    const { collations } = wanted
+    if (collations) {
+      const entity = own(request, await entities.all(), name)
+      const process = await collate(parts, request, entity, { ...wanted, collations })
+      if (process) {
+        reply.code(202).header('location', parts.imports.addressOf(process))
+        return reply.send(parts.imports.describe(process))
+      }
+    }
     await again(request, async () => {
       const all = await entities.all()
-      const entity = known(all, name)
-      requireOwn(name)
-      requireState(request, entityTag(entity))
-      if (wanted.collations) throw refused('/collations', 'Collations are changed by importing the records again.')
+      const entity = own(request, all, name)
       const declared = declaredAfter(wanted, entity, all)
       if (JSON.stringify(declared) === JSON.stringify(declaredOf(entity))) return 'declared'
       return entities.declare(name, declared, entityTag(entity), eventFor(request, 'entity.change', name))
@@ -108,9 +114,7 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
     const { name } = request.params
     singleParameters(request.query as Query, [])
     await again(request, async () => {
-      const entity = known(await entities.all(), name)
-      requireOwn(name)
-      requireState(request, entityTag(entity))
+      const entity = own(request, await entities.all(), name)
       const done = await entities.drop(name, eventFor(request, 'entity.drop', name), entityTag(entity))
       return done === false ? 'missing' : done
     })
@@ -129,6 +133,14 @@ export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
       headers: { 'retry-after': '1' },
     })
   }
+}
+
+/** @throws Problem 404; 409 for one that is built in; 412 where it isn't what the client thinks */
+function own(request: FastifyRequest, all: ReadonlyMap<string, Entity>, name: string): Entity {
+  const entity = known(all, name)
+  requireOwn(name)
+  requireState(request, entityTag(entity))
+  return entity
 }
 
 /** @throws Problem 404 */

@@ -52,7 +52,8 @@ export function requireKnown(members: Members, legal: readonly string[], ignored
 
 /** @throws Problem 422 unless the value is a text of some length that can be stored and shown */
 export function textIn(member: string, value: unknown, max: number): string {
-  if (typeof value !== 'string') throw refused(member, `${member.slice(1)} must be a text, not ${kindOf(value)}.`)
+  if (typeof value !== 'string')
+    throw refused(member, `${member.slice(1)} must be a text, not ${kindOf(value)}.`)
   if (value.length === 0 || value.length > max)
     throw refused(
       member,
@@ -60,13 +61,17 @@ export function textIn(member: string, value: unknown, max: number): string {
       { legal: { least: 1, most: max } },
     )
   if (!value.isWellFormed() || /[^\P{Cc}\n\t]/u.test(value))
-    throw refused(member, `${member.slice(1)} has a control character or half of a surrogate pair: ${quote(value)}.`)
+    throw refused(
+      member,
+      `${member.slice(1)} has a control character or half of a surrogate pair: ${quote(value)}.`,
+    )
   return value
 }
 
 /** @throws Problem 422 unless the value is an array of 1 to `max` */
 export function arrayIn(member: string, value: unknown, max: number, least = 1): readonly unknown[] {
-  if (!Array.isArray(value)) throw refused(member, `${member.slice(1)} must be an array, not ${kindOf(value)}.`)
+  if (!Array.isArray(value))
+    throw refused(member, `${member.slice(1)} must be an array, not ${kindOf(value)}.`)
   if (value.length < least || value.length > max)
     throw refused(
       member,

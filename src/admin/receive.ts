@@ -45,7 +45,7 @@ export async function receive(
   await requireRoom(folder, length)
   const descriptor = openUnnamed(join(folder, `upload-${randomUUID()}`))
   const file = createWriteStream('', { fd: descriptor, autoClose: false, highWaterMark: 1024 * 1024 })
-  allowSlowBody(request)
+  await allowSlowBody(request)
   try {
     const bytes = await copy(body, file, { folder, maxBytes, patience })
     return { descriptor, bytes, close: () => closeSync(descriptor) }
@@ -55,11 +55,15 @@ export async function receive(
     discard(request, body)
     throw error
   } finally {
-    endSlowBody(request)
+    await endSlowBody(request)
   }
 }
 
-function copy(body: Readable, file: WriteStream, { folder, maxBytes, patience }: ReceiveParts): Promise<number> {
+function copy(
+  body: Readable,
+  file: WriteStream,
+  { folder, maxBytes, patience }: ReceiveParts,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     let bytes = 0
     let looked = 0
@@ -76,7 +80,8 @@ function copy(body: Readable, file: WriteStream, { folder, maxBytes, patience }:
       stop()
       reject(error)
     }
-    const broken = () => fail(new Problem('bad-request', 'The connection broke before the whole body had come.'))
+    const broken = () =>
+      fail(new Problem('bad-request', 'The connection broke before the whole body had come.'))
     const diskFails = (cause: NodeJS.ErrnoException) =>
       fail(
         new StoreUnavailable(

@@ -3,9 +3,16 @@ import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { type EntityParts, entityRoutes } from './entity-routes.ts'
 import { type ImportParts, importRoutes } from './import-routes.ts'
+import { createImports } from './imports.ts'
+
+type Parts = Omit<EntityParts & ImportParts, 'imports'> & Parameters<typeof createImports>[0]
 
 /** `{api}/admin/entities…`: what administrators do to entities over HTTP (docs/decisions/0044). */
-export async function adminRoutes(app: FastifyInstance, parts: EntityParts & ImportParts): Promise<void> {
+export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<void> {
+  const imports = createImports(given)
+  app.addHook('onClose', imports.close)
+  const parts = { ...given, imports }
+
   // Before anything of a body is read.
   app.addHook('onRequest', requireAdministration)
   await app.register(async inside => entityRoutes(inside, parts), { prefix: '/admin/entities' })

@@ -49,7 +49,9 @@ function wantedIn(members: Members, legal: readonly string[], name: string): Wan
   requireKnown(members, legal, legal.includes('table') ? shown : [])
   const own = members.get('name')
   if (own !== undefined && own !== name)
-    throw refused('/name', `The address names the entity ${name}, and the body another one.`, { legal: [name] })
+    throw refused('/name', `The address names the entity ${name}, and the body another one.`, {
+      legal: [name],
+    })
   const wanted: Record<string, unknown> = {}
   for (const member of legal) {
     const value = members.get(member)
@@ -119,7 +121,10 @@ function namesIn(member: string, value: unknown, max = maxFields): readonly stri
 function conditionIn(value: unknown): string {
   if (typeof value === 'string') return value
   if (!Array.isArray(value))
-    throw refused('/defaultCondition', `defaultCondition must be an array such as ["=","state","active"], not ${kindOf(value)}.`)
+    throw refused(
+      '/defaultCondition',
+      `defaultCondition must be an array such as ["=","state","active"], not ${kindOf(value)}.`,
+    )
   try {
     return JSON.stringify(value)
   } catch {
@@ -133,7 +138,13 @@ function fieldsIn(value: unknown): readonly WantedField[] {
   const found = fields.map((one, at) => {
     const here = pointer('fields', at)
     if (typeof one === 'string') return { name: textIn(here, one, maxName) }
-    const { name, type, collation } = objectIn(here, one, ['name', 'type', 'collation', 'nullable', 'sortable'])
+    const { name, type, collation } = objectIn(here, one, [
+      'name',
+      'type',
+      'collation',
+      'nullable',
+      'sortable',
+    ])
     return {
       name: textIn(`${here}/name`, name, maxName),
       ...(type !== undefined && { type: typeIn(`${here}/type`, type) }),

@@ -9,8 +9,7 @@ const forCommander =
     try {
       return add(text, known)
     } catch (error) {
-      if (error instanceof options.OptionFault)
-        throw new InvalidArgumentError(error.message)
+      if (error instanceof options.OptionFault) throw new InvalidArgumentError(error.message)
       throw error
     }
   }

@@ -53,7 +53,12 @@ async function work(
   if (asked.preview) {
     const change = kind === 'import' ? {} : { kind }
     return report(
-      await preview(input, entities, { name, key: key ?? [], types, collations, ...change, signal }, progress),
+      await preview(
+        input,
+        entities,
+        { name, key: key ?? [], types, collations, ...change, signal },
+        progress,
+      ),
     )
   }
   if (kind === 'import')
@@ -87,7 +92,10 @@ async function run(job: Job): Promise<FromWorker> {
     if (interruption.signal.aborted) return { kind: 'cancelled' }
     if (error instanceof StoreUnavailable) return { kind: 'unavailable', message: error.message }
     if (error instanceof OperatorError) return { kind: 'refused', message: error.message }
-    return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+    return {
+      kind: 'failed',
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    }
   }
 }
 

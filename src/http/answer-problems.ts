@@ -99,11 +99,11 @@ interface ClientErrorParts {
  */
 export function answerClientErrors({ addresses, headers, requestTimeout }: ClientErrorParts) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeSlow(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
     }
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeSlow(socket)) return
     const current = responseOn(socket)
     if (current?.headersSent && !current.writableEnded) {
       // The answer would become a part of the response that is being sent.

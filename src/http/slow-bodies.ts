@@ -1,20 +1,21 @@
 import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 
-/** Connections whose request has a body that may take longer than others: its handler watches whether it goes on. */
-const patient = new WeakSet<Socket>()
-
 /**
- * The body of this request may take longer to arrive than CARREL_REQUEST_TIMEOUT says for a whole request. Node looks at
- * each request once, so this lasts until the request has arrived.
+ * Connections on which a body may take longer to arrive than CARREL_REQUEST_TIMEOUT, because it is a file. The
+ * reader of such a body ends it when nothing arrives any more.
  */
-export function allowSlowBody({ raw: { socket } }: FastifyRequest): void {
-  patient.add(socket)
+const slow = new WeakSet<Socket>()
+
+/** Node tells of each request once that it took too long; for these, nothing is done. */
+export const mayBeSlow = (socket: Socket): boolean => slow.has(socket)
+
+/** A hook for before the body is read. */
+export async function allowSlowBody({ raw }: FastifyRequest): Promise<void> {
+  slow.add(raw.socket)
 }
 
-/** From now on the time limit holds again for requests of this connection. */
-export function endSlowBody({ raw: { socket } }: FastifyRequest): void {
-  patient.delete(socket)
+/** A hook for when the response is sent: the next request of the connection is one like any other. */
+export async function endSlowBody({ raw }: FastifyRequest): Promise<void> {
+  slow.delete(raw.socket)
 }
-
-export const mayBeSlow = (socket: Socket): boolean => patient.has(socket)

@@ -87,7 +87,17 @@ export async function importStaged(
   options: ImportOptions & Pick<NewEntity, 'replaces' | 'declare'>,
   progress: Progress,
 ): Promise<ImportReport> {
-  const { name, key, read, replaces, declare, event, signal, types = new Map(), collations = new Map() } = options
+  const {
+    name,
+    key,
+    read,
+    replaces,
+    declare,
+    event,
+    signal,
+    types = new Map(),
+    collations = new Map(),
+  } = options
   checkName(name)
   const start = performance.now()
   const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())

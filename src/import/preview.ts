@@ -161,8 +161,7 @@ async function sampleOf(source: Source): Promise<Preview['sample']> {
 
 async function* elementsOf(source: Source): AsyncIterable<Readonly<Record<string, unknown>>> {
   const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
-  for await (const piece of pieces(source.open()))
-    for (const { record } of recordsOf(piece)) yield record
+  for await (const piece of pieces(source.open())) for (const { record } of recordsOf(piece)) yield record
 }
 
 async function* rowsOf(source: Source): AsyncIterable<Readonly<Record<string, unknown>>> {

@@ -52,7 +52,8 @@ export async function openSource(
   try {
     const { size } = await file.handle.stat()
     return {
-      format: (isGiven ? input.format : undefined) ?? formatOf(path, await firstCharacter(read(file, () => {}))),
+      format:
+        (isGiven ? input.format : undefined) ?? formatOf(path, await firstCharacter(read(file, () => {}))),
       open: (progress = () => {}) => read(file, bytes => progress(size === 0 ? 1 : bytes / size)),
       close: file.close,
     }

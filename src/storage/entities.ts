@@ -1,12 +1,12 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import type { Declared } from '../model/declared.ts'
 import type { Entity, Field, ReadRule, Relation } from '../model/entities.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { RecordFormat } from '../model/record-format.ts'
-import type { Declared } from '../model/declared.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
 
 /** Entities and their records, as every engine implements them (contract section 6). */

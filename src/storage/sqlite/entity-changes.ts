@@ -19,8 +19,7 @@ import { now, recordEvent } from './events.ts'
  */
 export function pointEntity(db: Database, entity: PublishedEntity, event: AuditEvent): ReadRule | undefined {
   const before = entityNamed(db, entity.name)
-  if (entity.replaces !== undefined && entity.replaces !== (before?.source.version ?? null))
-    return undefined
+  if (entity.replaces !== undefined && entity.replaces !== (before?.source.version ?? null)) return undefined
   retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
   db.run(
