@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, createWriteStream, openSync, rmSync, type WriteStream } from 'node:fs'
+import { closeSync, openSync, rmSync, write as writeDescriptor } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../http/problems.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
@@ -26,6 +27,8 @@ export interface ReceiveParts {
 
 /** Bytes that stay free on the disk: whatever else the service writes has to fit. */
 const reserve = 256 * 1024 * 1024
+/** Bytes that are written at once. */
+const pieceSize = 256 * 1024
 /** Bytes after which the free space is looked at again. */
 const lookAgain = 64 * 1024 * 1024
 /** In ms: so long the rest of a body that is refused is read, so that its client gets to see why. */
@@ -44,13 +47,11 @@ export async function receive(
   if (length > maxBytes) throw tooLarge(maxBytes)
   await requireRoom(folder, length)
   const descriptor = openUnnamed(join(folder, `upload-${randomUUID()}`))
-  const file = createWriteStream('', { fd: descriptor, autoClose: false, highWaterMark: 1024 * 1024 })
   await allowSlowBody(request)
   try {
-    const bytes = await copy(body, file, { folder, maxBytes, patience })
+    const bytes = await copy(request, body, descriptor, { folder, maxBytes, patience })
     return { descriptor, bytes, close: () => closeSync(descriptor) }
   } catch (error) {
-    await ended(file)
     closeSync(descriptor)
     discard(request, body)
     throw error
@@ -59,71 +60,88 @@ export async function receive(
   }
 }
 
-function copy(
+async function copy(
+  { raw }: FastifyRequest,
   body: Readable,
-  file: WriteStream,
+  descriptor: number,
   { folder, maxBytes, patience }: ReceiveParts,
 ): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let bytes = 0
-    let looked = 0
-    const timer = setTimeout(
-      () => fail(new Problem('request-timeout', `Nothing of the body came for ${patience / 1000} s.`)),
-      patience,
-    )
-    const stop = () => {
-      clearTimeout(timer)
-      body.off('data', take).off('end', end).off('error', broken).off('close', broken)
-      file.off('error', diskFails).on('error', () => {})
+  let pieces: Buffer[] = []
+  let waiting = 0
+  let bytes = 0
+  let looked = 0
+  const flush = async () => {
+    const some = Buffer.concat(pieces)
+    pieces = []
+    waiting = 0
+    await writeAll(descriptor, some, bytes - some.length)
+  }
+  for await (const chunk of piecesOf(body, patience)) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    pieces.push(chunk)
+    waiting += chunk.length
+    if (waiting >= pieceSize) await flush()
+    if (bytes - looked > lookAgain) {
+      looked = bytes
+      await requireRoom(folder, 0)
     }
-    const fail = (error: unknown) => {
-      stop()
-      reject(error)
-    }
-    const broken = () =>
-      fail(new Problem('bad-request', 'The connection broke before the whole body had come.'))
-    const diskFails = (cause: NodeJS.ErrnoException) =>
-      fail(
-        new StoreUnavailable(
-          cause.code === 'ENOSPC' || cause.code === 'EDQUOT' ? 'the disk is full' : 'the disk fails',
-          { cause },
-        ),
-      )
-    const take = (chunk: Buffer) => {
-      timer.refresh()
-      bytes += chunk.length
-      if (bytes > maxBytes) return fail(tooLarge(maxBytes))
-      if (bytes - looked > lookAgain) {
-        looked = bytes
-        requireRoom(folder, 0).catch(fail)
-      }
-      if (!file.write(chunk)) {
-        body.pause()
-        // A slow disk isn't the client's fault.
-        clearTimeout(timer)
-        file.once('drain', () => {
-          timer.refresh()
-          body.resume()
-        })
-      }
-    }
-    const end = () => {
-      stop()
-      file.once('error', reject)
-      file.end(() => resolve(bytes))
-    }
-    file.on('error', diskFails)
-    body.on('data', take).on('end', end).on('error', broken).on('close', broken)
-  })
+  }
+  if (!raw.complete) throw broken()
+  await flush()
+  return bytes
 }
 
-/** What is still being written of a body that is refused. */
-const ended = (file: WriteStream) =>
-  new Promise<void>(resolve => {
-    if (file.destroyed) return resolve()
-    file.once('close', () => resolve())
-    file.destroy()
+/** @throws Problem 408 when nothing comes for too long, 400 when the connection breaks */
+async function* piecesOf(body: Readable, patience: number): AsyncGenerator<Buffer> {
+  // It isn't destroyed when somebody stops reading: its connection is still to carry the answer.
+  const iterator = body.iterator({ destroyOnReturn: false })
+  let tooLate = (_: Problem) => {}
+  const late = new Promise<never>((_, reject) => {
+    tooLate = reject
   })
+  late.catch(() => {})
+  const timer = setTimeout(
+    () => tooLate(new Problem('request-timeout', `Nothing of the body came for ${patience / 1000} s.`)),
+    patience,
+  )
+  let isWaiting = false
+  try {
+    for (;;) {
+      isWaiting = true
+      const next = iterator.next().catch(() => {
+        throw broken()
+      })
+      const { done, value } = await Promise.race([next, late])
+      isWaiting = false
+      if (done === true) return
+      yield value as Buffer
+      // Writing may have taken a while.
+      timer.refresh()
+    }
+  } finally {
+    clearTimeout(timer)
+    // Until it has let go of the body, nobody else can read the rest.
+    if (!isWaiting) await iterator.return?.()
+  }
+}
+
+async function writeAll(descriptor: number, bytes: Buffer, position: number): Promise<void> {
+  try {
+    for (let at = 0; at < bytes.length; )
+      at += (await write(descriptor, bytes, at, bytes.length - at, position + at)).bytesWritten
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+    throw new StoreUnavailable(isFull ? 'the disk is full' : 'the folder for temporary files fails', {
+      cause,
+    })
+  }
+}
+
+const write = promisify(writeDescriptor)
+
+const broken = () => new Problem('bad-request', 'The connection broke before the whole body had come.')
 
 /** Reads on for a moment, so that a client that sends first and reads then gets the answer. */
 export function discard({ raw }: FastifyRequest, body: Readable): void {

@@ -37,10 +37,7 @@ export interface Ended {
 export const entitiesPath = '/api/admin/entities'
 
 /** An eperson who is an administrator, logged in. */
-export async function administrator(
-  service: Service,
-  email = 'root@example.org',
-): Promise<Administrator> {
+export async function administrator(service: Service, email = 'root@example.org'): Promise<Administrator> {
   const { uuid } = await service.addEperson(email, { admin: true })
   const client = service.client()
   await client.login(email)
