@@ -1,4 +1,4 @@
-import { commaList, quote } from '../http/parameters.ts'
+import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Declared } from '../model/declared.ts'
@@ -124,4 +124,17 @@ export function requireOwn(name: string): void {
       'entity-conflict',
       `The entity ${quote(name)} is built in; only imported and exposed entities can be changed. Built in are ${commaList([...reservedEntities])}.`,
     )
+}
+
+/** @throws Problem 404 */
+export function known(all: ReadonlyMap<string, Entity>, name: string): Entity {
+  const entity = all.get(name)
+  if (entity) return entity
+  const names = [...all.keys()]
+  const { hint, members } = suggestion(name, names)
+  throw new Problem(
+    'unknown-entity',
+    `There is no entity ${quote(name)}.${hint} There are ${commaList(names)}.`,
+    { members },
+  )
 }

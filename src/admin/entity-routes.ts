@@ -3,7 +3,7 @@ import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { halPage, readPage } from '../http/hal.ts'
-import { commaList, type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
+import { type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { declaredOf, entityTag } from '../model/declared.ts'
@@ -11,7 +11,7 @@ import type { Entity } from '../model/entities.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
 import { collate } from './collate.ts'
-import { declaredAfter, requireGroup, requireOwn } from './declarations.ts'
+import { declaredAfter, known, requireGroup, requireOwn } from './declarations.ts'
 import { entityAddress, entityBody } from './entity-view.ts'
 import type { Imports } from './imports.ts'
 import { requireState, stale } from './preconditions.ts'
@@ -20,7 +20,7 @@ import { readObject } from './read-body.ts'
 import { suggestedRelations } from './suggested.ts'
 import { wantedByPatch, wantedByPut } from './wanted.ts'
 
-export interface EntityParts {
+interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
   readonly addresses: Addresses
   readonly entities: Entities
@@ -37,7 +37,7 @@ const maxAttempts = 10
 const json = 'application/json'
 
 /** `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for administrators. */
-export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
+export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   type Route = { Params: { name: string } }
   const { accounts, addresses, entities } = parts
   const list = `${addresses.api}/admin/entities`
@@ -141,17 +141,4 @@ function own(request: FastifyRequest, all: ReadonlyMap<string, Entity>, name: st
   requireOwn(name)
   requireState(request, entityTag(entity))
   return entity
-}
-
-/** @throws Problem 404 */
-export function known(all: ReadonlyMap<string, Entity>, name: string): Entity {
-  const entity = all.get(name)
-  if (entity) return entity
-  const names = [...all.keys()]
-  const { hint, members } = suggestion(name, names)
-  throw new Problem(
-    'unknown-entity',
-    `There is no entity ${quote(name)}.${hint} There are ${commaList(names)}.`,
-    { members },
-  )
 }

@@ -6,14 +6,12 @@ import { badParameter, type Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { checkName } from '../import/import-entity.ts'
 import { ImportError } from '../import/import-error.ts'
-import { faultOf } from '../import/preview.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Uploads } from '../model/uploads.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
-import { requireGroup, requireOwn } from './declarations.ts'
-import { known } from './entity-routes.ts'
+import { known, requireGroup, requireOwn } from './declarations.ts'
 import { type Input, inputOf } from './import-input.ts'
 import type { Job } from './import-job.ts'
 import { type ImportQuery, importQuery } from './import-options.ts'
@@ -21,7 +19,7 @@ import { runImport } from './import-process.ts'
 import type { Imports } from './imports.ts'
 import { refused } from './refused.ts'
 
-export interface ImportParts {
+interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
   readonly config: Config
   readonly entities: Entities
@@ -34,7 +32,7 @@ export interface ImportParts {
 const maxReceiving = 4
 const maxPreviews = 2
 /** `POST {api}/admin/entities/{name}/import` (EA5 to EA8), below a scope for administrators. */
-export function importRoutes(app: FastifyInstance, parts: ImportParts): void {
+export function importRoutes(app: FastifyInstance, parts: Parts): void {
   const { accounts, config, entities, imports } = parts
   const receiving = new Set<string>()
   let previews = 0
@@ -96,7 +94,6 @@ export function importRoutes(app: FastifyInstance, parts: ImportParts): void {
       throw new Overloaded(`${maxPreviews} previews are being made already. Try again in a moment.`)
     previews++
     try {
-      const { name } = work
       const input = await inputOf(request, asked, parts.uploads, {
         folder: entities.scratchFolder,
         maxBytes: config.importSize,
@@ -106,12 +103,6 @@ export function importRoutes(app: FastifyInstance, parts: ImportParts): void {
         return await runImport(jobOf(request, input, work), input.descriptor, {
           signal: AbortSignal.any([signalOf(request), imports.stopping]),
           progress: () => {},
-        })
-      } catch (error) {
-        if (!(error instanceof ImportError)) throw error
-        const { line, message } = faultOf(error)
-        throw new Problem('import-refused', `${name}: ${error.message}.`, {
-          members: { ...(line === null ? {} : { line }), fault: message },
         })
       } finally {
         await input.close(false)

@@ -6,12 +6,15 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import { declaredOf, entityTag } from '../model/declared.ts'
 import type { Entity, Field } from '../model/entities.ts'
 import { descriptionOf } from '../model/relations.ts'
-import { EntityChanged, ExposeError } from '../storage/entities.ts'
+import { type Entities, EntityChanged, ExposeError } from '../storage/entities.ts'
 import { type Described, declaredAnew, requireOwn } from './declarations.ts'
-import type { EntityParts } from './entity-routes.ts'
 import { requireState, stale } from './preconditions.ts'
 import { refused } from './refused.ts'
 import type { Wanted } from './wanted.ts'
+
+interface Parts {
+  readonly entities: Entities
+}
 
 interface Put {
   readonly name: string
@@ -24,7 +27,7 @@ interface Put {
  * what is declared of one that is there.
  * @returns whether it is new
  */
-export async function putEntity(parts: EntityParts, request: FastifyRequest, put: Put): Promise<boolean> {
+export async function putEntity(parts: Parts, request: FastifyRequest, put: Put): Promise<boolean> {
   const { entities } = parts
   const { name, wanted } = put
   requireOwn(name)
@@ -65,7 +68,7 @@ function requireKind(before: Entity | undefined, wanted: Wanted): void {
 
 /** As `carrel expose`. */
 async function expose(
-  { entities }: EntityParts,
+  { entities }: Parts,
   request: FastifyRequest,
   { name, wanted, eventFor }: Put,
   before: Entity | undefined,
@@ -108,7 +111,7 @@ const inBodyWords = (message: string) =>
 
 /** Records stay, and so do key and fields. */
 async function replace(
-  { entities }: EntityParts,
+  { entities }: Parts,
   request: FastifyRequest,
   { name, wanted, eventFor }: Put,
   before: Entity,
@@ -149,7 +152,7 @@ const isLike = (wanted: NonNullable<Wanted['fields']>[number], field: Field | un
 
 /** An imported entity without records: they come by an import, or one by one. */
 async function create(
-  { entities }: EntityParts,
+  { entities }: Parts,
   request: FastifyRequest,
   { name, wanted, eventFor }: Put,
   all: ReadonlyMap<string, Entity>,

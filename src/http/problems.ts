@@ -1,3 +1,5 @@
+import { entityProblems } from './entity-problems.ts'
+
 /**
  * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
  * `application/problem+json` in one place (`answer-problems.ts`), and `docs/reference/problems.md` is generated from this.
@@ -135,11 +137,6 @@ export const problems = {
     title: 'The request took too long to arrive',
     help: 'The whole request must arrive within 30 seconds, or what CARREL_REQUEST_TIMEOUT says.',
   },
-  'entity-conflict': {
-    status: 409,
-    title: 'The entity does not allow this',
-    help: 'The name belongs to a built-in entity or to one of another kind, or an import of the entity is under way. The detail says which.',
-  },
   'precondition-failed': {
     status: 412,
     title: 'The precondition does not hold',
@@ -174,16 +171,6 @@ export const problems = {
     status: 422,
     title: 'The patch cannot be applied',
     help: 'The only operation that an eperson takes is `[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]`.',
-  },
-  'entity-refused': {
-    status: 422,
-    title: 'The description of the entity cannot be taken',
-    help: 'The member `member` is a JSON pointer to what is wrong in the body; `legal` and `nearest` say what would be right.',
-  },
-  'import-refused': {
-    status: 422,
-    title: 'The records cannot be imported',
-    help: 'The detail says why, and the member `line` names the line of the unpacked file where the fault begins. Nothing was changed.',
   },
   'password-refused': {
     status: 422,
@@ -230,6 +217,7 @@ export const problems = {
     title: 'The store does not answer',
     help: 'The database cannot be reached, is full, or has lost a file. Try again after the number of seconds in Retry-After.',
   },
+  ...entityProblems,
 } as const satisfies Record<string, Entry>
 
 export type ProblemCode = keyof typeof problems

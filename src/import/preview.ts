@@ -15,7 +15,8 @@ import { createStaging } from './staging.ts'
 /** What an import of a file would do, or what keeps it from being done. */
 export interface Preview {
   readonly entity: string
-  readonly format: Format
+  /** null: nothing of the file can be read. */
+  readonly format: Format | null
   readonly key: Entity['key']
   /** How many were read: all of them, unless there is a fault. */
   readonly records: number
@@ -29,7 +30,7 @@ export interface Preview {
   readonly faults: readonly Fault[]
 }
 
-export interface Fault {
+interface Fault {
   /** Of the unpacked file, from 1; null: the fault isn't in a line. */
   readonly line: number | null
   readonly message: string
@@ -52,19 +53,23 @@ export async function preview(
   options: PreviewOptions,
   progress: Progress,
 ): Promise<Preview> {
-  const source = await openSource(input, entities.scratchFolder, options.signal)
+  const { name: entity, key, signal } = options
   try {
-    const { name, key, kind, signal } = options
-    const common = { entity: name, key, format: source.format }
-    const sample = await sampleOf(source)
-    const found =
-      kind === undefined
-        ? await ofAll(source, entities, options, progress)
-        : await ofChanges(input, entities, { name, key, kind, ...(signal && { signal }) }, progress)
+    const source = await openSource(input, entities.scratchFolder, signal)
+    try {
+      const sample = await sampleOf(source)
+      const found =
+        options.kind === undefined
+          ? await ofAll(source, entities, options, progress)
+          : await ofChanges(input, entities, { ...options, kind: options.kind }, progress)
+      return { entity, key, format: source.format, sample, ...found }
+    } finally {
+      await source.close()
+    }
+  } catch (error) {
     signal?.throwIfAborted()
-    return { ...common, sample, ...found }
-  } finally {
-    await source.close()
+    // It can't be unpacked, for example.
+    return { entity, key, format: null, sample: [], records: 0, fields: [], faults: [faultOf(error)] }
   }
 }
 
@@ -134,7 +139,7 @@ async function faultsOf(signal: AbortSignal | undefined, work: () => Promise<voi
 }
 
 /** @throws the error, if nothing is wrong with the file */
-export function faultOf(error: unknown): Fault {
+function faultOf(error: unknown): Fault {
   if (!(error instanceof OperatorError) || error instanceof StoreUnavailable) throw error
   const [, line, rest] = /^line (\d+): (.*)$/s.exec(error.message) ?? []
   return line === undefined || rest === undefined

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -159,7 +160,10 @@ test('EA7 E2 a body may take longer than a request, as long as it goes on; one t
       await delay(500)
     }
   }
-  const slow = await one.send('books/import?key=id', ReadableStream.from(slowly()))
+  const slow = await one.send(
+    'books/import?key=id',
+    Readable.toWeb(Readable.from(slowly())) as ReadableStream,
+  )
   assert.equal(slow.status, 202, await slow.text())
   await until('it is imported', async () => (await one.records('books')) === 12)
 
@@ -181,11 +185,11 @@ test('EA7 E2 a body may take longer than a request, as long as it goes on; one t
 
 test('EA7 what unpacks to far more than it is ends its import, not the service', async t => {
   const one = await watched(t)
-  const bomb = gzipSync(`{"id":1,"text":"${' '.repeat(150 * megabyte)}"}`, { level: 9 })
+  const bomb = gzipSync('{"id":1}\n'.repeat(16 * megabyte), { level: 9 })
   const before = one.memory()
   const preview = await one.send('bomb/import?key=id&preview=true', bomb)
   const { faults } = (await preview.json()) as { faults: { message: string }[] }
-  assert.match(faults[0]?.message ?? '', /longer than 16 MB|unpacks to more than 150 times its size/)
+  assert.match(faults[0]?.message ?? '', /unpacks to more than 150 times its size/)
   const many = gzipSync(`{"id":1}\n${'\n'.repeat(90 * megabyte)}`, { level: 9 })
   const blank = await one.send('bomb/import?key=id&preview=true', many)
   assert.equal(((await blank.json()) as { faults: unknown[] }).faults.length, 1)

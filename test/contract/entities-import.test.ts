@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { commandEvent } from '../../src/cli/store.ts'
 import { type Administrator, administrator } from '../support/clients/administrator.ts'
 import { list } from '../support/clients/listings.ts'
 import { eventsOf } from '../support/data/events.ts'
@@ -220,6 +221,9 @@ test('EA6 a preview reads the whole file, says what it found and what is wrong, 
     ...{ name: 'x', type: 'json', nullable: false, nulls: 0 },
     mix: { line: 2, kind: 'integer', earlier: { line: 1, kind: 'json' } },
   })
+  const damaged = await root.post('/books/import?preview=true&key=id', gzipSync(lines).subarray(0, 30), csv)
+  assert.deepEqual([damaged.status, damaged.body.records, damaged.body.faults[0].line], [200, 0, null])
+  assert.match(damaged.body.faults[0].message, /the body is damaged: it can't be unpacked/)
   assert.equal((await root.send('GET', '/books')).status, 404)
 
   await service.addRecords('books', 'id', rows)
@@ -318,4 +322,16 @@ test('EA1 EA5 the command line and HTTP work on the same entities', async t => {
   })
   assert.equal(done.code, 0, done.stderr)
   assert.equal((await root.send('GET', '/books')).body.records, 3)
+})
+
+test('EA5 an import that is cancelled changes nothing', async t => {
+  const { service, root } = await started(t)
+  await service.addRecords('books', 'id', rows)
+  const many = Array.from({ length: 200_000 }, (_, id) => JSON.stringify({ id, n: `text ${id}` })).join('\n')
+  const begun = await root.post('/books/import', many, ndjson)
+  const event = { ...commandEvent('entity.import'), object: 'books' }
+  await service.storage.processes.cancel(begun.body.id, event)
+  assert.equal((await root.ended(begun)).state, 'cancelled')
+  assert.deepEqual(await list(service.client(), 'books'), rows)
+  assert.equal((await root.imports('/books/import', lines, ndjson)).state, 'completed')
 })
