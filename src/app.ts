@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { adminRoutes } from './admin/routes.ts'
 import { accessTokenRoutes } from './authn/access-token-routes.ts'
 import { eventOf } from './authn/audit.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
@@ -210,6 +211,14 @@ export async function buildApp(
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         authorizationRoutes(api, { accounts, addresses, config, people, repository })
+        await adminRoutes(api, {
+          accounts,
+          addresses,
+          config,
+          entities,
+          ...runner,
+          processes: storage.processes,
+        })
       },
       { prefix: '/api' },
     )

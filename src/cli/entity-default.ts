@@ -1,10 +1,8 @@
 import { Command } from 'commander'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity } from '../model/entities.ts'
-import { check } from '../query/check/check.ts'
+import { defaultConditionOf } from '../query/check/default-condition.ts'
 import { QueryError } from '../query/language/node.ts'
-import { printAst } from '../query/language/print-ast.ts'
-import { readAst } from '../query/language/read-ast.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayResult } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
@@ -53,24 +51,10 @@ export const defaultCommand = (): Command =>
  */
 function conditionOf(text: string, entity: Entity): string {
   try {
-    const node = readAst(text)
-    const { defaultCondition: _, ...plain } = entity
-    const declared = { ...plain, defaultCondition: printAst(node) }
-    // As a query of its own, which names the place of a mistake, and then as what is added to others.
-    check(node, alone(plain))
-    check(null, alone(declared))
-    return declared.defaultCondition
+    return defaultConditionOf(text, entity)
   } catch (error) {
     if (error instanceof QueryError)
       throw new Failure(`the condition can't be that of ${entity.name}. ${error.message}`, { cause: error })
     throw error
   }
 }
-
-/** A default condition is about its entity only. */
-const alone = (entity: Entity) => ({
-  entity,
-  entities: new Map([[entity.name, entity]]),
-  mayRead: () => true,
-  given: { total: false },
-})

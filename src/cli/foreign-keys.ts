@@ -1,4 +1,4 @@
-import { areComparable, relationsBetween } from '../model/relations.ts'
+import { suggestedRelations } from '../admin/suggested.ts'
 import type { Entities, ForeignKey } from '../storage/entities.ts'
 import { addRelation, described } from './entity-relations.ts'
 
@@ -19,21 +19,7 @@ export async function relateByForeignKeys(
   name: string,
   take: boolean,
 ): Promise<Suggested> {
-  const all = await entities.all()
-  const keys = ((await entities.foreignKeys?.(name)) ?? []).filter(key => {
-    const [from, to] = [all.get(key.entity), all.get(key.to.entity)]
-    const typeOf = (entity: typeof from, field: string | undefined) =>
-      entity?.fields.find(one => one.name === field)
-    return (
-      from &&
-      to &&
-      !relationsBetween(all, from.name, to.name) &&
-      key.fields.every((field, at) => {
-        const [one, other] = [typeOf(from, field), typeOf(to, key.to.fields[at])]
-        return one && other && areComparable(one, other)
-      })
-    )
-  })
+  const keys = await suggestedRelations(entities, name)
   const related: ForeignKey[] = []
   for (const key of keys)
     if (take && keys.filter(other => pairOf(other) === pairOf(key)).length === 1) {

@@ -1,64 +1,19 @@
 import { InvalidArgumentError } from 'commander'
-import { fieldTypes } from '../import/types.ts'
-import { canonicalCollation } from '../lib/collation.ts'
-import type { FieldType } from '../model/entities.ts'
+import * as options from '../import/options.ts'
 
-/** The options of `carrel import` that name fields. Each can be repeated; commander passes in what was parsed so far. */
+/** The options of `carrel import` that name fields. Commander passes in what was parsed so far. */
 
-/**
- * Names as in the header of a CSV file (RFC 4180): separated by commas, in double quotes where a name has a comma.
- * @throws InvalidArgumentError for a name that is empty, repeated, or badly quoted
- */
-export function addKey(text: string, known: readonly string[] = []): readonly string[] {
-  if (!/^("(""|[^"])*"|[^",][^,]*)(,("(""|[^"])*"|[^",][^,]*))*$/.test(text))
-    throw new InvalidArgumentError(
-      'It takes names of fields, separated by commas; write a name that has a comma or begins with a double quote as in a CSV header: "a, b".',
-    )
-  const names = (text.match(/"(""|[^"])*"|[^,]+/g) ?? []).map(name =>
-    name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name,
-  )
-  const all = [...known, ...names]
-  const twice = all.find((name, at) => all.indexOf(name) !== at)
-  if (twice !== undefined)
-    throw new InvalidArgumentError(`It names the field ${JSON.stringify(twice)} twice.`)
-  return all
-}
+const forCommander =
+  <T>(add: (text: string, known?: T) => T) =>
+  (text: string, known?: T): T => {
+    try {
+      return add(text, known)
+    } catch (error) {
+      if (error instanceof options.OptionFault) throw new InvalidArgumentError(error.message)
+      throw error
+    }
+  }
 
-export function addType(
-  text: string,
-  known: ReadonlyMap<string, FieldType> = new Map(),
-): ReadonlyMap<string, FieldType> {
-  const [field, word] = assignment(text, known, `<field>=${fieldTypes.join('|')}`)
-  const type = fieldTypes.find(one => one === word)
-  if (type === undefined)
-    throw new InvalidArgumentError(
-      `${JSON.stringify(word)} is not a type; the types are ${fieldTypes.join(', ')}.`,
-    )
-  return new Map([...known, [field, type]])
-}
-
-export function addCollation(
-  text: string,
-  known: ReadonlyMap<string, string> = new Map(),
-): ReadonlyMap<string, string> {
-  const [field, tag] = assignment(text, known, '<field>=<language tag>')
-  const collation = canonicalCollation(tag)
-  if (collation === undefined)
-    throw new InvalidArgumentError(
-      `There is no collation for ${JSON.stringify(tag)}; it takes a language tag such as en, sv or de-u-co-phonebk, or und for no language in particular.`,
-    )
-  return new Map([...known, [field, collation]])
-}
-
-/** The value follows the last `=`: names of fields may have one, types and language tags can't. */
-function assignment(
-  text: string,
-  known: ReadonlyMap<string, unknown>,
-  takes: string,
-): readonly [field: string, value: string] {
-  const at = text.lastIndexOf('=')
-  if (at < 0) throw new InvalidArgumentError(`It takes ${takes}.`)
-  const field = text.slice(0, at)
-  if (known.has(field)) throw new InvalidArgumentError(`It names the field ${JSON.stringify(field)} twice.`)
-  return [field, text.slice(at + 1)]
-}
+export const addKey = forCommander(options.addKey)
+export const addType = forCommander(options.addType)
+export const addCollation = forCommander(options.addCollation)

@@ -1,4 +1,5 @@
 import type { ReadRule } from '../model/entities.ts'
+import { groupOf, readRuleIn } from '../model/read-rules.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { Failure, Misuse } from './failures.ts'
 
@@ -21,20 +22,19 @@ export const entityReadOption = [
  * @throws Misuse when it is no read rule
  */
 export function parseReadRule(text: string, where = readOption[0].replace(/ .*/, '')): ReadRule {
-  if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
   if (/\s(from|until):/.test(text))
     throw new Misuse(`${where} takes who may read; put days into --from and --until`)
-  const group = /^group:(.+)/.exec(text)?.[1]?.trim()
-  if (group === undefined)
+  const rule = readRuleIn(text)
+  if (rule === undefined)
     throw new Misuse(`${where} takes anonymous, eperson, admin or group:<name>, not ${JSON.stringify(text)}`)
-  return `group:${group}`
+  return rule
 }
 
 /** @throws Misuse when it is no rule; Failure when it names a group that doesn't exist */
 export async function readRule(text: string, accounts: Pick<Accounts, 'listGroups'>): Promise<ReadRule> {
   const rule = parseReadRule(text)
-  if (!rule.startsWith('group:')) return rule
-  const group = rule.slice('group:'.length)
+  const group = groupOf(rule)
+  if (group === undefined) return rule
   const known = await accounts.listGroups()
   if (!known.some(one => one.name === group))
     throw new Failure(`there is no group ${group}; add it with \`carrel group add ${group}\``)

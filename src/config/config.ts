@@ -61,6 +61,8 @@ export type Config = Readonly<{
   workers: number
   /** How long a whole request may take to arrive, in seconds. */
   requestTimeout: number
+  /** Bytes of records that are sent to be imported. */
+  importSize: number
   passwordConcurrency: number
   passwordQueue: number
   /** Bytes of orders and records that are kept in memory. */
@@ -176,6 +178,7 @@ export function toConfig(env: Environment): Config {
     metricsSecret: value('CARREL_METRICS_SECRET'),
     workers: workersFor(required('CARREL_WORKERS'), database),
     requestTimeout: required('CARREL_REQUEST_TIMEOUT'),
+    importSize: required('CARREL_IMPORT_SIZE') * 1024 * 1024,
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
     maxListings: required('CARREL_LISTINGS'),

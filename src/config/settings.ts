@@ -158,6 +158,11 @@ export const settings = {
     '30',
     wholeNumber(1, 3_600),
   ),
+  CARREL_IMPORT_SIZE: setting(
+    'the maximum size of records that are sent to be imported, as they are sent, in megabytes, 1 to 1000000',
+    '4096',
+    wholeNumber(1, 1_000_000),
+  ),
   CARREL_PASSWORD_CONCURRENCY: setting(
     'the maximum number of passwords hashed at once, 1 to 64, or automatic (one less than the processors, 1 to 4)',
     'automatic',

@@ -1,4 +1,5 @@
 import { accessTokenProblems } from './access-token-problems.ts'
+import { entityProblems } from './entity-problems.ts'
 import { itemProblems } from './item-problems.ts'
 import { mailProblems } from './mail-problems.ts'
 import { recordProblems } from './record-problems.ts'
@@ -121,17 +122,17 @@ export const problems = {
   'precondition-failed': {
     status: 412,
     title: 'The precondition does not hold',
-    help: 'The file or the record has changed since the client got the ETag that it sent in If-Match: get it again, and start from what it is now. With `If-None-Match: *`, it is there already.',
+    help: 'What is at this address has changed since the client got the ETag that it sent in If-Match, or there is something already where If-None-Match asked for nothing. Get it again; download a file again from the start.',
   },
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    help: 'The maximum is 16 kB, 256 kB for messages of identity providers, and 1 MiB for queries and for records.',
+    help: 'The maximum is 16 kB, 256 kB for messages of identity providers and descriptions of entities, 1 MiB for queries and for single records, and CARREL_IMPORT_SIZE for the records of an import.',
   },
   'unsupported-media-type': {
     status: 415,
     title: 'The media type of the body is not supported',
-    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries and records take `application/json`. Patches of records take `application/json-patch+json` or `application/merge-patch+json`. An empty body, or `{}`, may also be JSON.',
+    help: 'Login takes `application/x-www-form-urlencoded`. Changing a password takes `application/json-patch+json` or `application/json`. Queries, records and descriptions of entities take `application/json`. Patches of records take `application/json-patch+json` or `application/merge-patch+json`. An empty body, or `{}`, may also be JSON.',
   },
   'range-not-satisfiable': {
     status: 416,
@@ -203,6 +204,7 @@ export const problems = {
   ...itemProblems,
   ...recordProblems,
   ...uploadProblems,
+  ...entityProblems,
 } as const satisfies Record<string, Entry>
 
 export type ProblemCode = keyof typeof problems

@@ -5,7 +5,7 @@ import { missingKey } from './check-key.ts'
 import { csvColumns, readCsv } from './csv.ts'
 import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
-import { openSource, type Source } from './source.ts'
+import { type GivenFile, openSource, type Source } from './source.ts'
 import { fits, kindOf } from './types.ts'
 
 /** A record to insert, to replace or to delete, with the sort keys of its key. */
@@ -22,7 +22,7 @@ const maxBytes = 64 * 1024 * 1024
  * @throws ImportError naming the line that is wrong
  */
 export async function readChanges(
-  path: string,
+  input: string | GivenFile,
   entity: RecordEntity,
   { scratchFolder, signal }: { readonly scratchFolder: string; readonly signal: AbortSignal | undefined },
   progress: (share: number) => void,
@@ -31,7 +31,7 @@ export async function readChanges(
     new ImportError(
       `these are more than ${maxChanges.toLocaleString('en')} records, or more than 64 MB; import all records of ${entity.name} instead`,
     )
-  const source = shortSource(await openSource(path, scratchFolder, signal), tooMany)
+  const source = shortSource(await openSource(input, scratchFolder, signal), tooMany)
   const changes: ReadRecord[] = []
   const add = (records: Iterable<ReadRecord>) => {
     signal?.throwIfAborted()

@@ -1,13 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
-import type { Entities } from '../storage/entities.ts'
+import type { Entities, NewEntity } from '../storage/entities.ts'
 import { csvColumns, readCsv } from './csv.ts'
 import type { Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord } from './json-lines.ts'
-import { openSource, type Source } from './source.ts'
+import { type GivenFile, openSource, type Source } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
 
 export interface ImportOptions {
@@ -44,24 +45,20 @@ export type Progress = (step: 'reading' | 'sorting' | 'writing', share: number) 
 
 /**
  * Replaces the records of an entity with those of a file, whole or not at all (D2).
- * @param path NDJSON, a JSON array or CSV, gzip or not; `-`: standard input
+ * @param input NDJSON, a JSON array or CSV, gzip or not; `-`: standard input
  * @throws ImportError naming the line that is wrong; then nothing has changed
  */
 export async function importFile(
-  path: string,
+  input: string | GivenFile,
   entities: Entities,
   options: ImportOptions,
   progress: Progress,
 ): Promise<ImportReport> {
   checkName(options.name)
-  const source = await openSource(path, entities.scratchFolder, options.signal)
+  const source = await openSource(input, entities.scratchFolder, options.signal)
   try {
-    const declared = source.format === 'csv' ? await csvColumns(source, [options.key].flat()) : []
     return await importStaged(
-      staging => {
-        staging.declare(declared)
-        return readInto(staging, source, options, progress)
-      },
+      staging => readInto(staging, source, options, progress),
       entities,
       options,
       progress,
@@ -87,20 +84,23 @@ export const importRecords = (
 export async function importStaged(
   fill: (staging: Staging) => Promise<void>,
   entities: Entities,
-  options: ImportOptions & { readonly replaces?: string },
+  options: ImportOptions & Pick<NewEntity, 'replaces' | 'declare'>,
   progress: Progress,
 ): Promise<ImportReport> {
-  const { name, key, read, replaces, event, signal, types = new Map(), collations = new Map() } = options
+  const {
+    name,
+    key,
+    read,
+    replaces,
+    declare,
+    event,
+    signal,
+    types = new Map(),
+    collations = new Map(),
+  } = options
   checkName(name)
   const start = performance.now()
-  const staging = createStaging(
-    join(entities.scratchFolder, `import-${process.pid}-${Math.trunc(start)}`),
-    {
-      types,
-      collations,
-    },
-    [key].flat(),
-  )
+  const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
   let isWritten = false
   try {
     await fill(staging)
@@ -121,6 +121,7 @@ export async function importStaged(
       {
         ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
         ...(replaces !== undefined && { replaces }),
+        ...(declare && { declare }),
       },
       recordsWith(written, staged),
       event,
@@ -143,10 +144,14 @@ export async function importStaged(
   }
 }
 
+/** Begins the names of temporary files. Threads of one process may import at the same time. */
+export const temporaryName = ({ scratchFolder }: Pick<Entities, 'scratchFolder'>): string =>
+  join(scratchFolder, `import-${process.pid}-${randomUUID()}`)
+
 async function addAll(
   staging: Staging,
   batches: AsyncIterable<readonly ReadRecord[]>,
-  { signal }: ImportOptions,
+  { signal }: Pick<ImportOptions, 'signal'>,
 ): Promise<void> {
   for await (const records of batches) {
     signal?.throwIfAborted()
@@ -175,12 +180,14 @@ const ranksWith =
     return found
   }
 
-async function readInto(
+/** Adds the records of a file. @throws ImportError naming the line that is wrong */
+export async function readInto(
   staging: Staging,
   source: Source,
-  options: ImportOptions,
+  options: Pick<ImportOptions, 'key' | 'types' | 'signal'>,
   progress: Progress,
 ): Promise<void> {
+  if (source.format === 'csv') staging.declare(await csvColumns(source, [options.key].flat()))
   const { signal, types = new Map() } = options
   const read = (share: number) => progress('reading', share)
   if (source.format === 'csv') await addAll(staging, readCsv(source, types, read), options)

@@ -8,6 +8,7 @@ import { type Progress, VersionReplaced } from './import-entity.ts'
 import { ImportError } from './import-error.ts'
 import { reviseFields } from './revised-fields.ts'
 import { rewrite } from './rewrite.ts'
+import type { GivenFile } from './source.ts'
 import { openSpool } from './spool.ts'
 
 export interface ReviseOptions {
@@ -38,7 +39,7 @@ const maxAttempts = 20
  * @throws ImportError naming the line that is wrong; then nothing has changed
  */
 export async function reviseFile(
-  path: string,
+  input: string | GivenFile,
   entities: Entities,
   options: ReviseOptions,
   progress: Progress,
@@ -48,7 +49,7 @@ export async function reviseFile(
   const start = performance.now()
   const read = (share: number) => progress('reading', share)
   const records = await readChanges(
-    path,
+    input,
     await importedEntity(entities, options),
     { scratchFolder, signal },
     read,
@@ -83,7 +84,10 @@ export async function reviseFile(
   throw new ImportError(`${options.name} is being changed by others all the time; try again later`)
 }
 
-async function importedEntity(entities: Entities, { name, key }: ReviseOptions): Promise<RecordEntity> {
+export async function importedEntity(
+  entities: Entities,
+  { name, key }: Pick<ReviseOptions, 'name' | 'key'>,
+): Promise<RecordEntity> {
   const entity = (await entities.all()).get(name)
   if (entity?.source.kind !== 'records')
     throw new ImportError(

@@ -1,7 +1,8 @@
-import { createReadStream, rmSync } from 'node:fs'
+import { createReadStream, fstat, read as readDescriptor, rmSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import { createGunzip } from 'node:zlib'
 import { lineAt, refuseBlank, refuseExpansion } from './bounded-input.ts'
 import { ImportError } from './import-error.ts'
@@ -16,28 +17,43 @@ export interface Source {
   close(): Promise<void>
 }
 
+/** A file that somebody has opened and closes. */
+export interface GivenFile {
+  /** For messages; its ending may tell the format. */
+  readonly name: string
+  readonly descriptor: number
+  /** undefined: as its name and its first character tell. */
+  readonly format?: Format
+}
+
 /** An open file: even if another file takes its name, the same bytes are read each time. */
 interface OpenFile {
   readonly name: string
-  readonly handle: FileHandle
+  readonly handle: Reading
   close(): Promise<void>
 }
 
+/** What is needed of a file to read it. */
+type Reading = Pick<FileHandle, 'read' | 'stat'>
+
 /**
- * @param path a file, or `-` for standard input
+ * @param input an open file, the path of one, or `-` for standard input
  * @param signal stops waiting for an input that is still being written
  * @throws ImportError if it can't be read
  */
 export async function openSource(
-  path: string,
+  input: string | GivenFile,
   scratchFolder: string,
   signal: AbortSignal | undefined,
 ): Promise<Source> {
-  const file = await openInput(path, scratchFolder, signal)
+  const isGiven = typeof input !== 'string'
+  const file = isGiven ? opened(input) : await openInput(input, scratchFolder, signal)
+  const path = isGiven ? input.name : input
   try {
     const { size } = await file.handle.stat()
     return {
-      format: formatOf(path, await firstCharacter(read(file, () => {}))),
+      format:
+        (isGiven ? input.format : undefined) ?? formatOf(path, await firstCharacter(read(file, () => {}))),
       open: (progress = () => {}) => read(file, bytes => progress(size === 0 ? 1 : bytes / size)),
       close: file.close,
     }
@@ -45,6 +61,17 @@ export async function openSource(
     await file.close()
     throw error
   }
+}
+
+/** Read by its descriptor, at positions of its own. */
+function opened({ name, descriptor }: GivenFile): OpenFile {
+  const readAt = promisify(readDescriptor)
+  const handle = {
+    read: (buffer: Buffer, offset: number, length: number, position: number) =>
+      readAt(descriptor, buffer, offset, length, position),
+    stat: () => promisify(fstat)(descriptor),
+  } as unknown as Reading
+  return { name, handle, close: async () => {} }
 }
 
 async function openInput(
@@ -164,7 +191,7 @@ async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
 }
 
 /** Every gzip file begins with these two bytes (RFC 1952 §2.3.1). */
-async function isGzip(handle: FileHandle): Promise<boolean> {
+async function isGzip(handle: Reading): Promise<boolean> {
   const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0)
   return buffer[0] === 0x1f && buffer[1] === 0x8b
 }

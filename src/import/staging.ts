@@ -35,6 +35,8 @@ export interface Staging {
    * @throws ImportError if the key is missing, null, of a wrong type or not unique, or if a declaration doesn't fit
    */
   finish(progress: (share: number) => void): Promise<Staged>
+  /** What is known of the records that were added so far. */
+  found(): Pick<Staged, 'count' | 'fields' | 'findings'>
   close(): Promise<void>
 }
 
@@ -179,6 +181,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
       for (const name of names) list.declare(name, 1)
     },
     finish,
+    found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
     close: crew.close,
   }
 }

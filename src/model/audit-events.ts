@@ -38,6 +38,7 @@ export const eventNames = [
   'record.put',
   'record.change',
   'record.delete',
+  'entity.change',
   'item.add',
   'item.change',
   'item.access',

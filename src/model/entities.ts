@@ -25,6 +25,8 @@ export interface Entity {
   readonly defaultCondition?: string
   /** Who may write single records (docs/decisions/0041); without it, nobody. */
   readonly write?: WriteRule
+  /** What it is, in words for a person. */
+  readonly description?: string
 }
 
 /** Records belong together if they are equal in these fields. */
@@ -47,6 +49,8 @@ export type Source =
        * in no use any more. Without it, the number of a record is its slot.
        */
       readonly slots?: number
+      /** RFC 3339: when its records changed last. Versions of older releases don't say. */
+      readonly imported?: string
     }
   | {
       readonly kind: 'exposed'

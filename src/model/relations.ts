@@ -52,7 +52,7 @@ export function areComparable(one: Pick<Field, 'type'>, other: Pick<Field, 'type
 }
 
 /** What an operator declares of an entity, besides its records. Importing and exposing again keep it. */
-export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'write'>
+export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'description' | 'write'>
 
 export type DescriptionChange =
   /** Replaces the one to the same entity. */
@@ -65,18 +65,24 @@ export type DescriptionChange =
   | { readonly write: WriteRule | null }
 
 /** Without the members that say nothing. */
-export const descriptionOf = ({ relations, defaultCondition, write }: Partial<Description>): Description => ({
+export const descriptionOf = ({
+  relations,
+  defaultCondition,
+  description,
+  write,
+}: Partial<Description>): Description => ({
   ...(relations !== undefined && relations.length > 0 && { relations }),
   ...(defaultCondition !== undefined && { defaultCondition }),
+  ...(description !== undefined && { description }),
   ...(write !== undefined && { write }),
 })
 
 /** The description after a change. Engines call it in the transaction that stores it, so that no other change is lost. */
 export function changedDescription(before: Description, change: DescriptionChange): Description {
   if ('defaultCondition' in change) {
-    const { defaultCondition: _, ...rest } = before
+    const { defaultCondition: _, ...others } = before
     return descriptionOf({
-      ...rest,
+      ...others,
       ...(change.defaultCondition !== null && { defaultCondition: change.defaultCondition }),
     })
   }

@@ -1,13 +1,14 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import type { Declared } from '../model/declared.ts'
 import type { Entity, Field, ReadRule, Relation, WriteRule } from '../model/entities.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
-import type { DescriptionChange } from '../model/relations.ts'
+import type { Description, DescriptionChange } from '../model/relations.ts'
 
 /** Entities and their records, as every engine implements them (contract section 6). */
 export interface Entities {
@@ -66,7 +67,22 @@ export interface Entities {
    * @returns false where there is no such entity
    */
   describe(name: string, change: DescriptionChange, event: AuditEvent): Promise<boolean>
-  drop(name: string, event: AuditEvent): Promise<boolean>
+  /**
+   * Replaces all that is declared of an imported or exposed entity, in one step and on all nodes at once.
+   * @param of the tag (`entityTag`) of the entity that it was made for
+   * @returns `changed` where the entity has another tag by now
+   */
+  declare(
+    name: string,
+    declared: Declared,
+    of: string,
+    event: AuditEvent,
+  ): Promise<'declared' | 'changed' | 'missing'>
+  /**
+   * @param of the tag of the entity that is meant; undefined: whatever it is now
+   * @returns false where there is no such entity, `changed` where it has another tag by now
+   */
+  drop(name: string, event: AuditEvent, of?: string): Promise<boolean | 'changed'>
   /** Makes one of the operator's tables an entity; undefined if the engine can't. */
   readonly expose: Expose | undefined
   /**
@@ -111,7 +127,17 @@ export interface ExposeRequest {
   readonly read: ReadRule | null
   /** null: all columns. */
   readonly fields: readonly string[] | null
+  /**
+   * What is declared of the entity from now on; without it, what is declared already. It is asked before anything changes,
+   * and may throw to stop.
+   */
+  readonly declare?: (entity: Omit<Entity, 'read'>) => Description
+  /** As in `Entities.declare`; null: there must be none of this name. */
+  readonly of?: string | null
 }
+
+/** The entity isn't any more the one that a change was made for. */
+export class EntityChanged extends Error {}
 
 /** A table can't be exposed as requested. The message says why, and what would help. */
 export class ExposeError extends OperatorError {}
@@ -126,10 +152,12 @@ export interface NewEntity {
   readonly fields: readonly Field[]
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
-  /** The version that it replaces; undefined: whichever there is. */
-  readonly replaces?: string
+  /** The version that it replaces; null: there must be no entity of this name; undefined: whichever there is. */
+  readonly replaces?: string | null
   /** The records are those of the version that it replaces, so single records that were written since stay. */
   readonly keepsNewer?: boolean
+  /** What is declared of it from now on; without it, what is declared already. */
+  readonly declare?: Description
   /**
    * For each record, by number, the rank of its value among the field's distinct values; nulls last. The array may be used
    * again for the next field.
@@ -153,7 +181,7 @@ export interface OpenVersion {
 }
 
 /** A version that shares its other records with the one that it is made from. */
-export interface Revision extends Omit<NewEntity, 'replaces'> {
+export interface Revision extends Omit<NewEntity, 'replaces' | 'declare'> {
   readonly of: RecordEntity
   /** The slot of each record, in the order of the key. */
   readonly slots: Uint32Array

@@ -165,6 +165,20 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     await service.client().get(await aFile(service), { 'if-match': '"another"' }),
     { code: 'precondition-failed', path: await aFile(service) },
   ],
+  'entity-conflict': async service => {
+    const root = await loggedIn(service, admin)
+    const { value } = await root.csrfPair()
+    const path = '/api/admin/entities/items'
+    const response = await root.request(path, { method: 'DELETE', headers: { 'x-xsrf-token': value } })
+    return [response, { code: 'entity-conflict', path }]
+  },
+  'entity-refused': async service => {
+    const path = '/api/admin/entities/letters'
+    const body = '{"read":"all"}'
+    const headers = { 'content-type': 'application/json' }
+    const response = await (await loggedIn(service, admin)).patch(path, body, headers)
+    return [response, { code: 'entity-refused', path }]
+  },
   'range-not-satisfiable': async service => [
     await service.client().get(await aFile(service), { range: 'bytes=100-' }),
     { code: 'range-not-satisfiable', path: await aFile(service) },

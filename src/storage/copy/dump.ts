@@ -41,6 +41,8 @@ export interface DumpedEntity {
   readonly description: Description
   readonly version: string
   readonly count: number
+  /** RFC 3339. */
+  readonly imported: string
   records(): Iterable<string>
   ranks(field: number): Uint32Array
   close(): void

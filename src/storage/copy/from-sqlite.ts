@@ -67,9 +67,9 @@ function dump(db: Database, dataFolder: string): Dump {
     })),
     entities: db
       .all<EntityRow>(
-        'SELECT name, key, read, fields, version, count, relations, default_condition, write FROM entity ORDER BY name',
+        'SELECT name, key, read, fields, version, count, imported, relations, default_condition, description, write FROM entity ORDER BY name',
       )
-      .map(({ key, fields, relations, default_condition, write, ...row }) => {
+      .map(({ key, fields, relations, default_condition, description, write, ...row }) => {
         let records: Database | undefined
         const open = () => {
           records ??= openRecords(version => join(dataFolder, 'entities', `${version}.db`), row.version, {})
@@ -79,7 +79,7 @@ function dump(db: Database, dataFolder: string): Dump {
           ...row,
           key: JSON.parse(key) as Entity['key'],
           fields: JSON.parse(fields) as Field[],
-          description: toDescription({ relations, default_condition, write }),
+          description: toDescription({ relations, default_condition, description, write }),
           records: () => recordsInOrder(open()),
           ranks: field => ranksIn(open(), field),
           close: () => {
@@ -103,4 +103,5 @@ type EntityRow = DescriptionRow & {
   readonly fields: string
   readonly version: string
   readonly count: number
+  readonly imported: string
 }

@@ -137,8 +137,8 @@ function addEntity(copy: Database, entity: RecordEntity, changed: string): void 
   const { count, bytes, largest } = entity.source
   copy.run(
     `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported, relations, default_condition,
-       write)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       description, write)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     entity.name,
     JSON.stringify(entity.key),
     entity.read,
@@ -147,9 +147,10 @@ function addEntity(copy: Database, entity: RecordEntity, changed: string): void 
     count,
     bytes,
     largest,
-    changed,
+    entity.source.imported ?? changed,
     entity.relations ? JSON.stringify(entity.relations) : null,
     entity.defaultCondition ?? null,
+    entity.description ?? null,
     entity.write ?? null,
   )
 }

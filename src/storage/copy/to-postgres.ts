@@ -135,7 +135,7 @@ async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgr
 }
 
 async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadProgress): Promise<Loaded> {
-  const { name, key, read, fields, description, count } = entity
+  const { name, key, read, fields, description, count, imported } = entity
   const version = randomBytes(16).toString('hex')
   const sent = createHash('sha256')
   function* records() {
@@ -153,7 +153,8 @@ async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadPr
   }
   try {
     const written = await writeVersion(db, { version, fields: fields.length, ranks, records: records() })
-    const definition = { key, read, fields, source: { kind: 'records', version, ...written }, ...description }
+    const source = { kind: 'records', version, ...written, imported }
+    const definition = { key, read, fields, source, ...description }
     await db.run(
       'INSERT INTO carrel.entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)',
       name,

@@ -25,6 +25,7 @@ import type { RowSelection, TableOf, TableShape } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import {
   changeReadRule,
+  declareEntity,
   describeEntity,
   dropEntity,
   exposeEntity,
@@ -199,8 +200,9 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     changeWriteRule: (name, write, event) => describeEntity(pool, name, { write }, event),
     changeReadRule: (name, read, event) => changeReadRule(pool, name, read, event),
     describe: (name, change, event) => describeEntity(pool, name, change, event),
-    drop: async (name, event) => {
-      const dropped = await dropEntity(pool, name, event)
+    declare: (...args) => declareEntity(pool, ...args),
+    drop: async (name, event, of) => {
+      const dropped = await dropEntity(pool, name, event, of)
       await sweep().catch(() => {})
       return dropped
     },

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
 import {
+  type Entities,
+  EntityChanged,
   ExposeError,
   type ExposeRequest,
   type NewEntity,
@@ -44,13 +47,14 @@ export async function publishEntity(
       throw new StoreUnavailable(
         'the imported records were removed before they were published; import them again',
       )
-    const { replaces: _, keepsNewer: __, ...entity } = definition
+    const { replaces: _, keepsNewer: __, declare: description, ...entity } = definition
     const before = await findEntity(changes, entity.name)
     if (!(await takeChanges(changes, definition, versionOf(before)))) {
       await changes.run('INSERT INTO carrel.retired (version, at) VALUES ($1, to_timestamp(0))', version)
       return undefined
     }
-    return replace(changes, before, { ...entity, source: { kind: 'records', version, ...written } }, event)
+    const source = { kind: 'records', version, ...written, imported: now() } as const
+    return replace(changes, before, { ...entity, source, ...(description ?? declared(before)) }, event)
   })
 }
 
@@ -66,9 +70,10 @@ async function replace(
 ): Promise<ReadRule> {
   await retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
-  await pointEntity(db, { ...entity, read, ...declared(before) })
+  const after = { ...entity, read }
+  await pointEntity(db, after)
   await revokeUnused(db, before)
-  if (event) await recordEvent(db, { ...event, object: entity.name })
+  if (event) await recordEvent(db, { ...event, object: entity.name, changes: entityChanges(before, after) })
   return read
 }
 
@@ -95,54 +100,70 @@ export async function reviseEntity(
   await lockList(db)
   const before = await findEntity(db, name)
   if (!(await takeChanges(db, { name, replaces, keepsNewer }, versionOf(before)))) return undefined
-  const source = { kind: 'records', version, ...written } as const
-  const read = await replace(db, before, { name, key, fields, read: revision.read, source }, event)
+  const source = { kind: 'records', version, ...written, imported: now() } as const
+  const stays = declared(before)
+  const read = await replace(db, before, { name, key, fields, read: revision.read, source, ...stays }, event)
   await db.exec('COMMIT')
   return read
 }
 
-export const dropEntity = (pool: Pool, name: string, event: AuditEvent): Promise<boolean> =>
-  pool.transaction(async db => {
-    await lockList(db)
-    await retireEntity(db, name)
-    await dropChanges(db, name)
-    const deleted = 'DELETE FROM carrel.entity WHERE name = $1 RETURNING name, definition'
-    const [row] = await db.rows<EntityRow>(deleted, name)
-    if (!row) return false
-    await revokeUnused(db, toEntity(row))
-    await recordEvent(db, { ...event, object: name })
-    return true
-  })
-
-export const changeReadRule = (
+export const dropEntity = (
   pool: Pool,
   name: string,
-  read: ReadRule,
   event: AuditEvent,
-): Promise<boolean> =>
+  of: string | undefined,
+): Promise<boolean | 'changed'> =>
   pool.transaction(async db => {
     await lockList(db)
     const before = await findEntity(db, name)
-    if (before === undefined) return false
-    await pointEntity(db, { ...before, read })
-    await recordEvent(db, { ...event, object: name })
+    if (!before) return false
+    if (of !== undefined && entityTag(before) !== of) return 'changed'
+    await retireEntity(db, name)
+    await dropChanges(db, name)
+    await db.run('DELETE FROM carrel.entity WHERE name = $1', name)
+    await revokeUnused(db, before)
+    await recordEvent(db, { ...event, object: name, changes: entityChanges(before, undefined) })
     return true
   })
 
-export const describeEntity = (
+export const changeReadRule = async (pool: Pool, name: string, read: ReadRule, event: AuditEvent) =>
+  (await declare(pool, name, before => ({ ...declaredOf(before), read }), event)) === 'declared'
+
+export async function describeEntity(
   pool: Pool,
   name: string,
   change: DescriptionChange,
   event: AuditEvent,
-): Promise<boolean> =>
+): Promise<boolean> {
+  const described = (before: Entity) =>
+    'write' in change && before.source.kind !== 'records'
+      ? undefined
+      : { ...changedDescription(before, change), read: before.read }
+  return (await declare(pool, name, described, event)) === 'declared'
+}
+
+export const declareEntity: Curried = (pool, name, declared, of, event) =>
+  declare(pool, name, before => (entityTag(before) === of ? declared : undefined), event)
+
+type Curried = (pool: Pool, ...args: Parameters<Entities['declare']>) => ReturnType<Entities['declare']>
+
+/** @param change undefined: the entity isn't the one that is meant */
+const declare = (
+  pool: Pool,
+  name: string,
+  change: (before: Entity) => Declared | undefined,
+  event: AuditEvent,
+): ReturnType<Entities['declare']> =>
   pool.transaction(async db => {
     await lockList(db)
     const before = await findEntity(db, name)
-    if (before === undefined || ('write' in change && before.source.kind !== 'records')) return false
-    const { relations: _, defaultCondition: __, write: ___, ...rest } = before
-    await pointEntity(db, { ...rest, ...changedDescription(before, change) })
-    await recordEvent(db, { ...event, object: name })
-    return true
+    if (before === undefined) return 'missing'
+    const declared = change(before)
+    if (declared === undefined) return 'changed'
+    const after = withDeclared(before, declared)
+    await pointEntity(db, after)
+    await recordEvent(db, { ...event, object: name, changes: entityChanges(before, after) })
+    return 'declared'
   })
 
 /** What stays when an entity is imported or exposed again (Q21, Q25). */
@@ -160,17 +181,19 @@ export async function exposeEntity(
     const before = await findEntity(db, table.name)
     if (before?.source.kind === 'records')
       throw new ExposeError(`${table.name} holds imported records; drop it first`)
+    if (request.of !== undefined && request.of !== (before === undefined ? null : entityTag(before)))
+      throw new EntityChanged(table.name)
     const read = request.read ?? before?.read ?? newEntityRule
-    const exposed = { ...table, read, ...declared(before) }
+    const exposed = { ...table, read, ...(request.declare?.(table) ?? declared(before)) }
     await pointEntity(db, exposed)
     await revokeUnused(db, before)
     await grantReader(db, request, await exposedColumns(db, request))
-    await recordEvent(db, { ...event, object: exposed.name })
+    await recordEvent(db, { ...event, object: exposed.name, changes: entityChanges(before, exposed) })
     return exposed
   })
 }
 
-/** Locks the list, so that only one transaction at a time changes it. */
+/** So that only one transaction at a time changes the list. */
 const lockList = (db: Queries) => db.run('UPDATE carrel.state SET entities = entities + 1')
 const retireEntity = (db: Queries, name: string) =>
   db.run(
@@ -186,8 +209,10 @@ const pointEntity = (db: Queries, { name, ...definition }: Entity) =>
     name,
     JSON.stringify(definition),
     definition.source.kind === 'records' ? definition.source.version : null,
-    new Date().toISOString(),
+    now(),
   )
+
+const now = () => new Date().toISOString()
 
 async function findEntity(db: Queries, name: string): Promise<Entity | undefined> {
   const [row] = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE name = $1', name)

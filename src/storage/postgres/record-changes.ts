@@ -119,6 +119,7 @@ export async function takeChanges(
     await dropChanges(db, name)
     return true
   }
+  if (replaces === null) return version === undefined
   const { stored, seq } = versionParts(replaces)
   if (stored !== version) return false
   const [last] = await db.rows<{ seq: number | null }>(

@@ -16,7 +16,14 @@ import {
 import { addAlert, changeAlert } from './alert-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
-import { changeReadRule, describeEntity, dropEntity, forgetRetired, pointEntity } from './entity-changes.ts'
+import {
+  changeReadRule,
+  declareEntity,
+  describeEntity,
+  dropEntity,
+  forgetRetired,
+  pointEntity,
+} from './entity-changes.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, join, leave } from './group-changes.ts'
 import {
@@ -85,6 +92,7 @@ export const changes = {
   pointEntity,
   changeReadRule,
   describeEntity,
+  declareEntity,
   dropEntity,
   forgetRetired,
   recognize,

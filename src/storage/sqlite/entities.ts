@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
-import type { Entity, Field, ReadRule, TableSource } from '../../model/entities.ts'
+import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
@@ -19,7 +19,7 @@ import { hasPlans, resolvePlans } from '../shared/resolve-plans.ts'
 import { visibleRows } from '../shared/row-visibility.ts'
 import { sortRecords } from '../shared/sort-records.ts'
 import type { Database } from './driver.ts'
-import { type DescriptionRow, type PublishedEntity, toDescription } from './entity-changes.ts'
+import { importedEntities, type PublishedEntity } from './entity-changes.ts'
 import type { Write } from './group-commit.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 import { changesIn } from './record-changes.ts'
@@ -199,8 +199,9 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     changeWriteRule: (name, rule, event) => write('describeEntity', name, { write: rule }, event),
     changeReadRule: (name, read, event) => write('changeReadRule', name, read, event),
     describe: (name, change, event) => write('describeEntity', name, change, event),
-    drop: async (name, event) => {
-      const dropped = await write('dropEntity', name, event)
+    declare: (name, declared, of, event) => write('declareEntity', name, declared, of, event),
+    drop: async (name, event, of) => {
+      const dropped = await write('dropEntity', name, event, of)
       await sweep()
       return dropped
     },
@@ -213,30 +214,4 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       files.close()
     },
   }
-}
-
-function importedEntities(db: Database): readonly RecordEntity[] {
-  type EntityRow = { name: string; key: string; read: ReadRule; fields: string } & Omit<
-    RecordEntity['source'],
-    'kind' | 'slots'
-  > & { slots: number | null } & DescriptionRow
-  return db
-    .all<EntityRow & Record<string, unknown>>(
-      'SELECT name, key, read, fields, version, count, bytes, largest, slots, relations, default_condition, write FROM entity ORDER BY name',
-    )
-    .map(({ name, key, read, fields, ...source }) => ({
-      name,
-      key: JSON.parse(key) as Entity['key'],
-      read,
-      fields: JSON.parse(fields) as Field[],
-      source: {
-        kind: 'records',
-        version: source.version,
-        count: source.count,
-        bytes: source.bytes,
-        largest: source.largest,
-        ...(source.slots !== null && { slots: source.slots }),
-      },
-      ...toDescription(source),
-    }))
 }

@@ -1,12 +1,20 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { newEntityRule, type ReadRule, type Relation, type WriteRule } from '../../model/entities.ts'
+import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } from '../../model/declared.ts'
+import {
+  type Entity,
+  type Field,
+  newEntityRule,
+  type ReadRule,
+  type Relation,
+  type WriteRule,
+} from '../../model/entities.ts'
 import {
   changedDescription,
   type Description,
   type DescriptionChange,
   descriptionOf,
 } from '../../model/relations.ts'
-import type { NewEntity } from '../entities.ts'
+import type { Entities, NewEntity, RecordEntity } from '../entities.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { dropChanges, takeChanges } from './record-changes.ts'
@@ -22,11 +30,8 @@ export function pointEntity(
   entity: PublishedEntity,
   event: AuditEvent | null,
 ): ReadRule | undefined {
-  const before = db.get<{ read: ReadRule; version: string }>(
-    'SELECT read, version FROM entity WHERE name = ?',
-    entity.name,
-  )
-  if (!takeChanges(db, entity, before?.version)) return undefined
+  const before = entityNamed(db, entity.name)
+  if (!takeChanges(db, entity, before?.source.version)) return undefined
   retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
   db.run(
@@ -47,15 +52,18 @@ export function pointEntity(
     entity.slots ?? null,
     now(),
   )
+  if (entity.declare) setDeclared(db, entity.name, { read, ...entity.declare })
   db.run('UPDATE state SET entities = entities + 1')
-  if (event) recordEvent(db, { ...event, object: entity.name })
+  if (!event) return read
+  const changes = entityChanges(before, entityNamed(db, entity.name))
+  recordEvent(db, { ...event, object: entity.name, changes })
   return read
 }
 
 export function changeReadRule(db: Database, name: string, read: ReadRule, event: AuditEvent): boolean {
-  if (db.run('UPDATE entity SET read = ? WHERE name = ?', read, name) === 0) return false
-  db.run('UPDATE state SET entities = entities + 1')
-  recordEvent(db, { ...event, object: name })
+  const before = entityNamed(db, name)
+  if (!before) return false
+  declare(db, before, { ...declaredOf(before), read }, event)
   return true
 }
 
@@ -65,44 +73,121 @@ export function describeEntity(
   change: DescriptionChange,
   event: AuditEvent,
 ): boolean {
-  const row = db.get<DescriptionRow>(
-    'SELECT relations, default_condition, write FROM entity WHERE name = ?',
-    name,
-  )
-  if (!row) return false
-  const { relations, defaultCondition, write } = changedDescription(toDescription(row), change)
+  const before = entityNamed(db, name)
+  if (!before) return false
+  declare(db, before, { ...changedDescription(before, change), read: before.read }, event)
+  return true
+}
+
+export function declareEntity(
+  db: Database,
+  name: string,
+  declared: Declared,
+  of: string,
+  event: AuditEvent,
+): Awaited<ReturnType<Entities['declare']>> {
+  const before = entityNamed(db, name)
+  if (!before) return 'missing'
+  if (entityTag(before) !== of) return 'changed'
+  declare(db, before, declared, event)
+  return 'declared'
+}
+
+function declare(db: Database, before: RecordEntity, declared: Declared, event: AuditEvent): void {
+  setDeclared(db, before.name, declared)
+  db.run('UPDATE state SET entities = entities + 1')
+  const changes = entityChanges(before, withDeclared(before, declared))
+  recordEvent(db, { ...event, object: before.name, changes })
+}
+
+const setDeclared = (
+  db: Database,
+  name: string,
+  { read, relations, defaultCondition, description, write }: Declared,
+) =>
   db.run(
-    'UPDATE entity SET relations = ?, default_condition = ?, write = ? WHERE name = ?',
+    'UPDATE entity SET read = ?, relations = ?, default_condition = ?, description = ?, write = ? WHERE name = ?',
+    read,
     relations ? JSON.stringify(relations) : null,
     defaultCondition ?? null,
+    description ?? null,
     write ?? null,
     name,
   )
-  db.run('UPDATE state SET entities = entities + 1')
-  recordEvent(db, { ...event, object: name })
-  return true
-}
 
 /** The columns that hold what is declared of an entity. */
 export type DescriptionRow = {
   readonly relations: string | null
   readonly default_condition: string | null
+  readonly description: string | null
   readonly write: WriteRule | null
 }
 
-export const toDescription = ({ relations, default_condition, write }: DescriptionRow): Description =>
+export const toDescription = ({
+  relations,
+  default_condition,
+  description,
+  write,
+}: DescriptionRow): Description =>
   descriptionOf({
     ...(relations !== null && { relations: JSON.parse(relations) as readonly Relation[] }),
     ...(default_condition !== null && { defaultCondition: default_condition }),
+    ...(description !== null && { description }),
     ...(write !== null && { write }),
   })
 
-export function dropEntity(db: Database, name: string, event: AuditEvent): boolean {
+type EntityRow = { name: string; key: string; read: ReadRule; fields: string; imported: string } & Omit<
+  RecordEntity['source'],
+  'kind' | 'slots'
+> & { slots: number | null } & DescriptionRow
+
+const entityColumns =
+  'name, key, read, fields, version, count, bytes, largest, slots, imported, relations, default_condition, description, write'
+
+export const importedEntities = (db: Database): readonly RecordEntity[] =>
+  db
+    .all<EntityRow & Record<string, unknown>>(`SELECT ${entityColumns} FROM entity ORDER BY name`)
+    .map(toEntity)
+
+function entityNamed(db: Database, name: string): RecordEntity | undefined {
+  const row = db.get<EntityRow & Record<string, unknown>>(
+    `SELECT ${entityColumns} FROM entity WHERE name = ?`,
+    name,
+  )
+  return row && toEntity(row)
+}
+
+const toEntity = ({ name, key, read, fields, ...source }: EntityRow): RecordEntity => ({
+  name,
+  key: JSON.parse(key) as Entity['key'],
+  read,
+  fields: JSON.parse(fields) as Field[],
+  source: {
+    kind: 'records',
+    version: source.version,
+    count: source.count,
+    bytes: source.bytes,
+    largest: source.largest,
+    ...(source.slots !== null && { slots: source.slots }),
+    imported: source.imported,
+  },
+  ...toDescription(source),
+})
+
+export function dropEntity(
+  db: Database,
+  name: string,
+  event: AuditEvent,
+  of: string | undefined,
+): boolean | 'changed' {
+  const before = entityNamed(db, name)
+  if (!before) return false
+  if (of !== undefined && entityTag(before) !== of) return 'changed'
   retireEntity(db, name)
   dropChanges(db, name)
-  if (db.run('DELETE FROM entity WHERE name = ?', name) === 0) return false
+  db.run('DELETE FROM entity WHERE name = ?', name)
   db.run('UPDATE state SET entities = entities + 1')
-  recordEvent(db, { ...event, object: name })
+  recordEvent(db, { ...event, object: name, changes: entityChanges(before, undefined) })
   return true
 }
 

@@ -46,6 +46,7 @@ export function takeChanges(
     dropChanges(db, name)
     return true
   }
+  if (replaces === null) return version === undefined
   const { stored, seq } = versionParts(replaces)
   if (stored !== version) return false
   const last = db.get<{ seq: number | null }>(

@@ -16,4 +16,6 @@ export const recordTables = `
   CREATE INDEX record_change_of_record ON record_change (key, seq);
   -- The last seq that was given.
   ALTER TABLE state ADD COLUMN records INTEGER NOT NULL DEFAULT 0;
+  -- What an entity is, in words for a person.
+  ALTER TABLE entity ADD COLUMN description TEXT;
   `

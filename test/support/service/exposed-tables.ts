@@ -68,8 +68,8 @@ export function exposeIn(
 }
 
 /** @returns whether there was such an entity */
-export const drop = ({ storage }: Service, name: string): Promise<boolean> =>
-  storage.entities.drop(name, commandEvent('entity.drop'))
+export const drop = async ({ storage }: Service, name: string): Promise<boolean> =>
+  (await storage.entities.drop(name, commandEvent('entity.drop'))) === true
 
 /** What the reader role of this database does; the rest is taken back. */
 export async function asReader(url: string, sql: string): Promise<Record<string, unknown>[]> {

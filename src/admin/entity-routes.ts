@@ -1,0 +1,146 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eventOf } from '../authn/audit.ts'
+import type { Config } from '../config/config.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import { type Query, singleParameters } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { declaredOf, entityTag } from '../model/declared.ts'
+import type { Entity } from '../model/entities.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import type { Entities } from '../storage/entities.ts'
+import { collate } from './collate.ts'
+import { declaredAfter, known, requireGroup, requireOwn } from './declarations.ts'
+import { entityAddress, entityBody } from './entity-view.ts'
+import type { Imports } from './imports.ts'
+import { requireState, stale } from './preconditions.ts'
+import { putEntity } from './put-entity.ts'
+import { readObject } from './read-body.ts'
+import { suggestedRelations } from './suggested.ts'
+import { wantedByPatch, wantedByPut } from './wanted.ts'
+
+interface Parts {
+  readonly accounts: Pick<Accounts, 'listGroups'>
+  readonly addresses: Addresses
+  readonly entities: Entities
+  readonly config: Config
+  readonly imports: Imports
+}
+
+/** Bytes of a description of an entity: it may have 1,900 fields. */
+const bodyLimit = 256 * 1024
+
+/** How often a change is tried again that somebody else was faster with. */
+const maxAttempts = 10
+
+const json = 'application/json'
+
+/** `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for administrators. */
+export function entityRoutes(app: FastifyInstance, parts: Parts): void {
+  type Route = { Params: { name: string } }
+  const { accounts, addresses, entities } = parts
+  const list = `${addresses.api}/admin/entities`
+  const eventFor = (request: FastifyRequest, event: AuditEvent['event'], name: string) =>
+    eventOf(request.caller, request, { event, outcome: 'success', object: name })
+
+  /** As it is now, with what is suggested for it. */
+  async function answer(name: string) {
+    const all = await entities.all()
+    const entity = known(all, name)
+    const suggested = entity.source.kind === 'exposed' ? await suggestedRelations(entities, name) : []
+    return { tag: entityTag(entity), body: { ...entityBody(entity, all, addresses), suggested } }
+  }
+
+  // Each handler says which media types it takes.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
+
+  app.get('/', async request => {
+    const query = request.query as Query
+    singleParameters(query, ['page', 'size'])
+    const all = await entities.all()
+    const sorted = [...all.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    // Only those of the page are described: each may have 1,900 fields.
+    const page = halPage('entities', sorted, readPage(query), list)
+    const bodies = page._embedded.entities?.map(entity => entityBody(entity, all, addresses)) ?? []
+    return { ...page, _embedded: { entities: bodies } }
+  })
+
+  app.get<Route>('/:name', async (request, reply) => {
+    singleParameters(request.query as Query, [])
+    const { tag, body } = await answer(request.params.name)
+    return reply.header('etag', tag).send(body)
+  })
+
+  app.put<Route>('/:name', async (request, reply) => {
+    const { name } = request.params
+    singleParameters(request.query as Query, [])
+    const wanted = wantedByPut(readObject(request, [json]), name)
+    await requireGroup(wanted.read, accounts)
+    await requireGroup(wanted.write, accounts, '/write')
+    const isNew = await putEntity(parts, request, { name, wanted, eventFor })
+    const { tag, body } = await answer(name)
+    if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
+    return reply.header('etag', tag).send(body)
+  })
+
+  app.patch<Route>('/:name', async (request, reply) => {
+    const { name } = request.params
+    singleParameters(request.query as Query, [])
+    const members = readObject(request, ['application/merge-patch+json', json])
+    const wanted = wantedByPatch(members, name)
+    await requireGroup(wanted.read, accounts)
+    await requireGroup(wanted.write, accounts, '/write')
+    const { collations } = wanted
+    if (collations) {
+      const entity = own(request, await entities.all(), name)
+      const process = await collate(parts, request, entity, { ...wanted, collations })
+      if (process) {
+        reply.code(202).header('location', parts.imports.addressOf(process))
+        return reply.send(parts.imports.describe(process))
+      }
+    }
+    await again(request, async () => {
+      const all = await entities.all()
+      const entity = own(request, all, name)
+      const declared = declaredAfter(wanted, entity, all)
+      if (JSON.stringify(declared) === JSON.stringify(declaredOf(entity))) return 'declared'
+      return entities.declare(name, declared, entityTag(entity), eventFor(request, 'entity.change', name))
+    })
+    const { tag, body } = await answer(name)
+    return reply.header('etag', tag).send(body)
+  })
+
+  app.delete<Route>('/:name', async (request, reply) => {
+    const { name } = request.params
+    singleParameters(request.query as Query, [])
+    await again(request, async () => {
+      const entity = own(request, await entities.all(), name)
+      const done = await entities.drop(name, eventFor(request, 'entity.drop', name), entityTag(entity))
+      return done === false ? 'missing' : done
+    })
+    return reply.code(204).send()
+  })
+
+  /** Tries a change until nobody was faster. @throws Problem 412 where the client said what it is for */
+  async function again(request: FastifyRequest, change: () => Promise<unknown>): Promise<void> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const done = await change()
+      // The next look says that it is missing.
+      if (done !== 'changed' && done !== 'missing') return
+      if (request.headers['if-match'] !== undefined) throw stale()
+    }
+    throw new Problem('busy', 'The entity is being changed by others all the time. Try again.', {
+      headers: { 'retry-after': '1' },
+    })
+  }
+}
+
+/** @throws Problem 404; 409 for one that is built in; 412 where it isn't what the client thinks */
+function own(request: FastifyRequest, all: ReadonlyMap<string, Entity>, name: string): Entity {
+  const entity = known(all, name)
+  requireOwn(name)
+  requireState(request, entityTag(entity))
+  return entity
+}

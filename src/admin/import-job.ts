@@ -1,0 +1,51 @@
+import type { Config } from '../config/config.ts'
+import type { ChangeKind } from '../import/change-plan.ts'
+import type { Format } from '../import/source.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Entity, FieldType, ReadRule } from '../model/entities.ts'
+
+/** What a process of its own is asked to do with the records of an entity, and what it answers (docs/decisions/0044). */
+export interface Job {
+  readonly config: Config
+  /** For messages; its ending may tell the format. */
+  readonly file: string
+  readonly format: Format | null
+  readonly work: Work
+  readonly event: AuditEvent
+}
+
+/** `collate`: there is no file, and the records stay. */
+export type Work = ImportWork | CollateWork
+
+export interface ImportWork {
+  readonly kind: 'import' | ChangeKind
+  /** Nothing is changed. */
+  readonly preview: boolean
+  readonly name: string
+  readonly key: Entity['key'] | null
+  readonly read: ReadRule | null
+  readonly types: ReadonlyMap<string, FieldType>
+  readonly collations: ReadonlyMap<string, string>
+}
+
+export interface CollateWork {
+  readonly kind: 'collate'
+  readonly name: string
+  readonly collations: ReadonlyMap<string, string | null>
+}
+
+/** From the service to the process that works. */
+export type ToWorker = { readonly job: Job } | { readonly cancel: true }
+
+/** And back. */
+export type FromWorker =
+  | { readonly kind: 'progress'; readonly step: string; readonly share: number }
+  | { readonly kind: 'done'; readonly report: Readonly<Record<string, unknown>> }
+  /** Somebody can put it right: the message says how. */
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'unavailable'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'cancelled' }
+
+/** The descriptor that the process finds its file at. */
+export const fileDescriptor = 3

@@ -1,0 +1,134 @@
+import type { FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { Problem } from '../http/problems.ts'
+import { requireEperson } from '../http/require-eperson.ts'
+import { Overloaded } from '../lib/fair-queue.ts'
+import type { Process, Run, StartProcess } from '../model/processes.ts'
+import type { Processes } from '../storage/processes.ts'
+import { createHeldFiles } from './held-files.ts'
+import type { Input } from './import-input.ts'
+import type { Job } from './import-job.ts'
+import { runImport } from './import-process.ts'
+
+/** Imports as processes that anybody can follow (docs/decisions/0042, 0044). */
+export interface Imports {
+  /** @throws Problem 409 while an import of the entity runs or waits, on whichever node */
+  requireFree(name: string): Promise<void>
+  /**
+   * Takes the file, also if it throws.
+   * @param input null: the records that are there
+   * @throws Problem 409 as `requireFree`; Overloaded where as many processes wait as may
+   */
+  begin(
+    request: FastifyRequest,
+    job: Job,
+    input: Input | null,
+    parameters: Process['parameters'],
+  ): Promise<Process>
+  addressOf(process: Process): string
+  /** As its own address shows it. */
+  describe(process: Process): object
+  /** Aborts when the service stops. */
+  readonly stopping: AbortSignal
+  close(): Promise<void>
+}
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly start: StartProcess
+  readonly processes: Pick<Processes, 'find' | 'one'>
+  readonly describe?: (process: Process) => object
+}
+
+/** Of imports that run or wait: more than a store has. */
+const maxFound = 1_000
+
+/** The shares of an import that are done when each of its steps begins and ends. */
+const steps: Readonly<Record<string, readonly [from: number, to: number]>> = {
+  reading: [0, 0.4],
+  sorting: [0.4, 0.6],
+  writing: [0.6, 1],
+}
+
+export function createImports({
+  addresses,
+  start,
+  processes,
+  describe = process => process,
+}: Parts): Imports {
+  const held = createHeldFiles(processes)
+  const stopping = new AbortController()
+  const addressOf = ({ id }: Process) => `${addresses.api}/system/processes/${id}`
+
+  async function requireFree(name: string): Promise<void> {
+    const { rows } = await processes.find(
+      { kind: 'import', states: ['scheduled', 'running'], order: { by: 'id', falling: false } },
+      { offset: 0, limit: maxFound },
+    )
+    const other = rows.find(({ parameters }) => parameters.entity === name)
+    if (other)
+      throw new Problem(
+        'entity-conflict',
+        `An import of ${name} is under way: ${addressOf(other)}. Wait for its end, or cancel it.`,
+        { members: { process: other.id } },
+      )
+  }
+
+  async function work(run: Run, job: Job, input: Input | null) {
+    if (input) held.hold(run.id, input)
+    let isDone = false
+    try {
+      const report = await runImport(job, input?.descriptor ?? null, {
+        signal: run.signal,
+        progress: telling(run),
+      })
+      isDone = true
+      return report
+    } finally {
+      await held.close(run.id, isDone)
+    }
+  }
+
+  return {
+    requireFree,
+    begin: async (request, job, input, parameters) => {
+      let hasBegun = false
+      const { uuid } = requireEperson(request.caller).session.eperson
+      const { name } = job.work
+      try {
+        await requireFree(name)
+        const process = await start(
+          { kind: 'import', eperson: uuid, parameters: { entity: name, ...parameters } },
+          run => {
+            hasBegun = true
+            return work(run, job, input)
+          },
+        )
+        // It waits, and may be cancelled before its turn.
+        if (!hasBegun && input) held.hold(process.id, input)
+        return process
+      } catch (error) {
+        if (!hasBegun) await input?.close(false)
+        throw error
+      }
+    },
+    addressOf,
+    describe,
+    stopping: stopping.signal,
+    close: async () => {
+      stopping.abort(new Overloaded('The service is stopping.'))
+      await held.closeAll()
+    },
+  }
+}
+
+/** Steps become lines of the log, and one number together. */
+function telling(run: Run) {
+  let last = ''
+  return (step: string, share: number) => {
+    if (step !== last) run.log(step)
+    last = step
+    const [from, to] = steps[step] ?? [0, 1]
+    run.progress({ done: Math.round((from + share * (to - from)) * 100), total: 100, unit: 'percent' })
+  }
+}

@@ -1,0 +1,203 @@
+import type { FastifyRequest } from 'fastify'
+import { Problem } from '../http/problems.ts'
+import { checkName, importStaged, VersionReplaced } from '../import/import-entity.ts'
+import { ImportError } from '../import/import-error.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { declaredOf, entityTag } from '../model/declared.ts'
+import type { Entity, Field } from '../model/entities.ts'
+import { descriptionOf } from '../model/relations.ts'
+import { type Entities, EntityChanged, ExposeError } from '../storage/entities.ts'
+import { type Described, declaredAnew, requireOwn } from './declarations.ts'
+import { requireState, stale } from './preconditions.ts'
+import { refused } from './refused.ts'
+import type { Wanted } from './wanted.ts'
+
+interface Parts {
+  readonly entities: Entities
+}
+
+interface Put {
+  readonly name: string
+  readonly wanted: Wanted
+  readonly eventFor: (request: FastifyRequest, event: AuditEvent['event'], name: string) => AuditEvent
+}
+
+/**
+ * `PUT {api}/admin/entities/<name>`: shows a table of the operator's, makes an imported entity without records, or replaces
+ * what is declared of one that is there.
+ * @returns whether it is new
+ */
+export async function putEntity(parts: Parts, request: FastifyRequest, put: Put): Promise<boolean> {
+  const { entities } = parts
+  const { name, wanted } = put
+  requireOwn(name)
+  requireName(name)
+  const all = await entities.all()
+  const before = all.get(name)
+  requireState(request, before && entityTag(before))
+  requireKind(before, wanted)
+  if (wanted.table) await expose(parts, request, put, before, wanted.table)
+  else if (before?.source.kind === 'records') await replace(parts, request, put, before, all)
+  else await create(parts, request, put, all)
+  return before === undefined
+}
+
+/** @throws Problem 422 */
+function requireName(name: string): void {
+  try {
+    checkName(name)
+  } catch (error) {
+    if (error instanceof ImportError) throw refused('', `${error.message}.`)
+    throw error
+  }
+}
+
+/** @throws Problem 409 for a name that belongs to the other kind of entity, 422 for a body that could be neither */
+function requireKind(before: Entity | undefined, wanted: Wanted): void {
+  if (before?.source.kind === 'records' && wanted.table)
+    throw new Problem(
+      'entity-conflict',
+      `${before.name} holds imported records. Delete it first, or choose another name.`,
+    )
+  if (before?.source.kind === 'exposed' && !wanted.table)
+    throw refused(
+      '/table',
+      `${before.name} shows the table ${before.source.schema}.${before.source.table}; table must name it or another one. Delete the entity first to give its name to imported records.`,
+    )
+}
+
+/** As `carrel expose`. */
+async function expose(
+  { entities }: Parts,
+  request: FastifyRequest,
+  { name, wanted, eventFor }: Put,
+  before: Entity | undefined,
+  table: { readonly schema: string; readonly name: string },
+): Promise<void> {
+  if (entities.expose === undefined)
+    throw refused(
+      '/table',
+      'The embedded store has no tables to expose; a service on a PostgreSQL database has. Leave table out for imported records.',
+    )
+  for (const [at, field] of (wanted.fields ?? []).entries())
+    if (field.collation !== undefined)
+      throw refused(`/fields/${at}/collation`, 'Text of tables sorts by code point; leave collation out.')
+  const all = await entities.all()
+  const declare = (described: Described) => descriptionOf(declaredAnew(wanted, described, all))
+  try {
+    await entities.expose(
+      {
+        name,
+        schema: table.schema,
+        table: table.name,
+        key: wanted.key ?? null,
+        fields: wanted.fields?.map(field => field.name) ?? null,
+        read: wanted.read ?? 'admin',
+        declare,
+        of: before === undefined ? null : entityTag(before),
+      },
+      eventFor(request, 'entity.expose', name),
+    )
+  } catch (error) {
+    if (error instanceof EntityChanged) throw stale()
+    if (error instanceof ExposeError) throw refused('/table', inBodyWords(error.message))
+    throw error
+  }
+}
+
+/** The messages are those of the command. */
+const inBodyWords = (message: string) =>
+  `${message.replaceAll(/--(fields|key)\b/g, '$1').replace('run this command again', 'send this request again')}.`
+
+/** Records stay, and so do key and fields. */
+async function replace(
+  { entities }: Parts,
+  request: FastifyRequest,
+  { name, wanted, eventFor }: Put,
+  before: Entity,
+  all: ReadonlyMap<string, Entity>,
+): Promise<void> {
+  requireSame(before, wanted)
+  const declared = declaredAnew(wanted, before, all)
+  if (JSON.stringify(declared) === JSON.stringify(declaredOf(before))) return
+  const done = await entities.declare(
+    name,
+    declared,
+    entityTag(before),
+    eventFor(request, 'entity.change', name),
+  )
+  if (done !== 'declared') throw stale()
+}
+
+/** @throws Problem 422 where key or fields differ from those of the records */
+function requireSame({ name, key, fields }: Entity, wanted: Wanted): void {
+  const again = 'import all records again to change that'
+  if (wanted.key && JSON.stringify(wanted.key) !== JSON.stringify([key].flat()))
+    throw refused('/key', `The key of ${name} is ${[key].flat().join(', ')}; ${again}.`, {
+      legal: [key].flat(),
+    })
+  if (!wanted.fields) return
+  const differs = wanted.fields.findIndex((field, at) => !isLike(field, fields[at]))
+  if (differs >= 0 || wanted.fields.length !== fields.length)
+    throw refused(
+      `/fields/${differs >= 0 ? differs : Math.min(wanted.fields.length, fields.length)}`,
+      `${name} has other fields than these; ${again}, or leave fields out.`,
+    )
+}
+
+const isLike = (wanted: NonNullable<Wanted['fields']>[number], field: Field | undefined) =>
+  wanted.name === field?.name &&
+  (wanted.type ?? field.type) === field.type &&
+  (wanted.collation ?? field.collation) === field.collation
+
+/** An imported entity without records: they come by an import, or one by one. */
+async function create(
+  { entities }: Parts,
+  request: FastifyRequest,
+  { name, wanted, eventFor }: Put,
+  all: ReadonlyMap<string, Entity>,
+): Promise<void> {
+  const { key, fields } = wanted
+  if (!key || !fields)
+    throw refused(
+      key ? '/fields' : '/key',
+      'An entity that is new needs key and fields, or a table that it is to show. To make one from a file, import that.',
+    )
+  const described: Described = {
+    name,
+    key: key.length === 1 && key[0] !== undefined ? key[0] : key,
+    fields: fields.map(({ name: field, type = 'text', collation }) => ({
+      ...{ name: field, type, nullable: false },
+      ...(collation !== undefined && { collation }),
+    })),
+    source: { kind: 'records', version: '', count: 0, bytes: 0, largest: 0 },
+  }
+  const declared = declaredAnew(wanted, described, all)
+  try {
+    await importStaged(
+      async staging => staging.declare(described.fields.map(field => field.name)),
+      entities,
+      {
+        name,
+        key: described.key,
+        read: declared.read,
+        types: new Map(described.fields.map(field => [field.name, field.type])),
+        collations: new Map(
+          described.fields.flatMap(field =>
+            field.collation === undefined ? [] : [[field.name, field.collation] as const],
+          ),
+        ),
+        declare: descriptionOf(declared),
+        // Nobody's records are replaced by none.
+        replaces: null,
+        event: eventFor(request, 'entity.import', name),
+      },
+      () => {},
+    )
+  } catch (error) {
+    if (error instanceof VersionReplaced) throw stale()
+    if (error instanceof ImportError)
+      throw refused('/key', `${error.message.replaceAll(/--type\b/g, 'type')}.`)
+    throw error
+  }
+}

@@ -1,0 +1,32 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import { entityRoutes } from './entity-routes.ts'
+import { importRoutes } from './import-routes.ts'
+import { createImports } from './imports.ts'
+
+type Parts = Omit<Parameters<typeof entityRoutes>[1] & Parameters<typeof importRoutes>[1], 'imports'> &
+  Parameters<typeof createImports>[0]
+
+/** `{api}/admin/entities…`: what administrators do to entities over HTTP (docs/decisions/0044). */
+export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<void> {
+  const imports = createImports(given)
+  const parts = { ...given, imports }
+  app.addHook('onClose', imports.close)
+  // A scope of its own: its hook is for nothing else.
+  await app.register(
+    async scope => {
+      // Before anything of a body is read.
+      scope.addHook('onRequest', requireAdministration)
+      // Each reads bodies in its way.
+      await scope.register(async inside => entityRoutes(inside, parts))
+      await scope.register(async inside => importRoutes(inside, parts))
+    },
+    { prefix: '/admin/entities' },
+  )
+}
+
+async function requireAdministration(request: FastifyRequest): Promise<void> {
+  requireAdministrator(request.caller)
+  if (request.method !== 'GET' && request.method !== 'HEAD') await refuseShortLivedToken(request)
+}

@@ -1,0 +1,179 @@
+import type { Entity, Field } from '../model/entities.ts'
+import { OperatorError, StoreUnavailable } from '../model/errors.ts'
+import type { Entities } from '../storage/entities.ts'
+import { type ChangeKind, type Counts, planOf } from './change-plan.ts'
+import { checkChanges, readChanges } from './changes.ts'
+import { csvRows } from './csv-rows.ts'
+import type { Findings } from './field-list.ts'
+import { type ImportOptions, type Progress, readInto, temporaryName } from './import-entity.ts'
+import { arrayPieces, ndjsonPieces, recordsOf } from './json-lines.ts'
+import { readLines } from './lines.ts'
+import { importedEntity } from './revise-entity.ts'
+import { type Format, type GivenFile, openSource, type Source } from './source.ts'
+import { createStaging } from './staging.ts'
+
+/** What an import of a file would do, or what keeps it from being done. */
+export interface Preview {
+  readonly entity: string
+  /** null: nothing of the file can be read. */
+  readonly format: Format | null
+  readonly key: Entity['key']
+  /** How many were read: all of them, unless there is a fault. */
+  readonly records: number
+  /** As far as the file was read. */
+  readonly fields: readonly (Field & Partial<Findings>)[]
+  /** The first records as they stand in the file; cells of CSV are texts. */
+  readonly sample: readonly Readonly<Record<string, unknown>>[]
+  /** What an update or deletion would do. */
+  readonly changes?: Counts
+  /** The first thing that is wrong ends the reading. */
+  readonly faults: readonly Fault[]
+}
+
+interface Fault {
+  /** Of the unpacked file, from 1; null: the fault isn't in a line. */
+  readonly line: number | null
+  readonly message: string
+}
+
+export interface PreviewOptions
+  extends Pick<ImportOptions, 'name' | 'key' | 'types' | 'collations' | 'signal'> {
+  /** undefined: the file has all records. */
+  readonly kind?: ChangeKind
+}
+
+/** Records that a preview shows, and how many characters of them. */
+const maxSample = 10
+const maxShown = 100_000
+
+/** Reads and checks the whole file as an import does, and changes nothing. */
+export async function preview(
+  input: string | GivenFile,
+  entities: Entities,
+  options: PreviewOptions,
+  progress: Progress,
+): Promise<Preview> {
+  const { name: entity, key, signal } = options
+  try {
+    const source = await openSource(input, entities.scratchFolder, signal)
+    try {
+      const sample = await sampleOf(source)
+      const found =
+        options.kind === undefined
+          ? await ofAll(source, entities, options, progress)
+          : await ofChanges(input, entities, { ...options, kind: options.kind }, progress)
+      return { entity, key, format: source.format, sample, ...found }
+    } finally {
+      await source.close()
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    // It can't be unpacked, for example.
+    return { entity, key, format: null, sample: [], records: 0, fields: [], faults: [faultOf(error)] }
+  }
+}
+
+type Found = Pick<Preview, 'records' | 'fields' | 'changes' | 'faults'>
+
+async function ofAll(
+  source: Source,
+  entities: Entities,
+  options: PreviewOptions,
+  progress: Progress,
+): Promise<Found> {
+  const { key, types = new Map(), collations = new Map(), signal } = options
+  const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
+  try {
+    const faults = await faultsOf(signal, async () => {
+      await readInto(staging, source, options, progress)
+      await staging.finish(share => {
+        progress('sorting', share)
+        signal?.throwIfAborted()
+      })
+    })
+    const { count, fields, findings } = staging.found()
+    return {
+      records: count,
+      fields: fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
+      faults,
+    }
+  } finally {
+    await staging.close()
+  }
+}
+
+async function ofChanges(
+  input: string | GivenFile,
+  entities: Entities,
+  { name, key, kind, signal }: PreviewOptions & { readonly kind: ChangeKind },
+  progress: Progress,
+): Promise<Found> {
+  const entity = await importedEntity(entities, { name, key })
+  let records = 0
+  let changes: Counts | undefined
+  const faults = await faultsOf(signal, async () => {
+    const { scratchFolder } = entities
+    const read = await readChanges(input, entity, { scratchFolder, signal }, share =>
+      progress('reading', share),
+    )
+    records = read.length
+    const checked = checkChanges(read, entity, kind === 'delete')
+    const version = await entities.openVersion(entity)
+    try {
+      changes = (await planOf(entity, version, checked, kind)).counts
+    } finally {
+      await version.close()
+    }
+  })
+  return { records, fields: entity.fields, faults, ...(changes && { changes }) }
+}
+
+async function faultsOf(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<Fault[]> {
+  try {
+    await work()
+    return []
+  } catch (error) {
+    signal?.throwIfAborted()
+    return [faultOf(error)]
+  }
+}
+
+/** @throws the error, if nothing is wrong with the file */
+function faultOf(error: unknown): Fault {
+  if (!(error instanceof OperatorError) || error instanceof StoreUnavailable) throw error
+  const [, line, rest] = /^line (\d+): (.*)$/s.exec(error.message) ?? []
+  return line === undefined || rest === undefined
+    ? { line: null, message: error.message }
+    : { line: Number(line), message: rest }
+}
+
+/** Nothing, if already the first records are wrong: the fault is told once. */
+async function sampleOf(source: Source): Promise<Preview['sample']> {
+  const sample: Readonly<Record<string, unknown>>[] = []
+  let shown = 0
+  try {
+    for await (const record of source.format === 'csv' ? rowsOf(source) : elementsOf(source)) {
+      shown += JSON.stringify(record).length
+      if (shown > maxShown) break
+      sample.push(record)
+      if (sample.length === maxSample) break
+    }
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+  }
+  return sample
+}
+
+async function* elementsOf(source: Source): AsyncIterable<Readonly<Record<string, unknown>>> {
+  const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
+  for await (const piece of pieces(source.open())) for (const { record } of recordsOf(piece)) yield record
+}
+
+async function* rowsOf(source: Source): AsyncIterable<Readonly<Record<string, unknown>>> {
+  let names: readonly string[] | undefined
+  for await (const rows of csvRows(readLines(source.open())))
+    for (const { cells } of rows) {
+      if (names) yield Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']))
+      names ??= cells
+    }
+}

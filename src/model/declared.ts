@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import type { Changes } from './audit-events.ts'
+import type { Entity } from './entities.ts'
+import { type Description, descriptionOf } from './relations.ts'
+
+/** What an administrator declares of an entity, besides its records or its table (docs/decisions/0044). */
+export type Declared = Pick<Entity, 'read'> & Description
+
+export const declaredOf = (entity: Entity): Declared => ({ read: entity.read, ...descriptionOf(entity) })
+
+/** The entity, with this declared of it and nothing else. */
+export function withDeclared<E extends Entity>(entity: E, { read, ...description }: Declared): E {
+  const { relations: _, defaultCondition: __, description: ___, write: ____, ...rest } = entity
+  return { ...rest, read, ...descriptionOf(description) } as E
+}
+
+/**
+ * Tells two states of the description of an entity apart. Records that come and go, and the nulls among them, don't change
+ * it: a client that reads a description and changes it isn't refused because somebody writes records meanwhile.
+ */
+export function entityTag(entity: Entity): string {
+  const { key, fields, source } = entity
+  const {
+    read,
+    relations = [],
+    defaultCondition = null,
+    description = null,
+    write = null,
+  } = declaredOf(entity)
+  const text = JSON.stringify([
+    key,
+    fields.map(({ name, type, collation = null }) => [name, type, collation]),
+    source.kind === 'exposed' ? [source.schema, source.table] : source.kind,
+    read,
+    relations.map(({ fields: own, to }) => [own, to.entity, to.fields]),
+    defaultCondition,
+    description,
+    write,
+  ])
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+}
+
+/** What a change of an entity was, for the audit trail. undefined: there was or is none. */
+export function entityChanges(before: Entity | undefined, after: Entity | undefined): Changes {
+  const [was, is] = [before && membersOf(before), after && membersOf(after)]
+  const names = [...new Set([...Object.keys(was ?? {}), ...Object.keys(is ?? {})])].filter(
+    name => JSON.stringify(was?.[name]) !== JSON.stringify(is?.[name]),
+  )
+  const pick = (from: Readonly<Record<string, unknown>> | undefined) =>
+    from ? Object.fromEntries(names.map(name => [name, from[name] ?? null])) : null
+  return { before: pick(was), after: pick(is) }
+}
+
+/** Names of fields that an event lists. */
+const maxNames = 50
+
+function membersOf(entity: Entity): Readonly<Record<string, unknown>> {
+  const { key, fields, source } = entity
+  const {
+    read,
+    relations = [],
+    defaultCondition = null,
+    description = null,
+    write = null,
+  } = declaredOf(entity)
+  const names = fields.slice(0, maxNames).map(({ name }) => name)
+  return {
+    read,
+    key,
+    fields: fields.length > maxNames ? [...names, `and ${fields.length - maxNames} more`] : names,
+    records: source.kind === 'records' ? source.count : null,
+    table: source.kind === 'exposed' ? `${source.schema}.${source.table}` : null,
+    collations: Object.fromEntries(
+      fields.flatMap(({ name, collation }) => (collation === undefined ? [] : [[name, collation]])),
+    ),
+    relations,
+    defaultCondition,
+    description,
+    write,
+  }
+}

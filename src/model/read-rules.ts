@@ -1,0 +1,15 @@
+import type { ReadRule } from './entities.ts'
+
+/** What a read rule may be, for messages. */
+export const readRuleForms = ['anonymous', 'eperson', 'admin', 'group:<name>'] as const
+
+/** @returns undefined where the text is no read rule (Q11) */
+export function readRuleIn(text: string): ReadRule | undefined {
+  if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
+  const group = /^group:(.+)/.exec(text)?.[1]?.trim()
+  return group === undefined || group === '' ? undefined : `group:${group}`
+}
+
+/** The group that a rule names. */
+export const groupOf = (rule: ReadRule): string | undefined =>
+  rule.startsWith('group:') ? rule.slice('group:'.length) : undefined

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { Client } from '../support/clients/client.ts'
+import { openSocket } from '../support/clients/raw.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { carrel, type Served, serve } from '../support/service/process.ts'
+import { passwordOf, temporaryFolder } from '../support/service/service.ts'
+
+/** What arrives over HTTP to be imported: large, slow, broken off or made to harm. The service itself is watched. */
+
+const megabyte = 1024 * 1024
+const email = 'root@example.org'
+const path = '/api/admin/entities'
+
+interface Watched {
+  readonly served: Served
+  readonly client: Client
+  readonly dataFolder: string
+  readonly temporary: string
+  /** Of the service, in MB, the most so far. */
+  memory(): number
+  /** Files without a name that the service holds. */
+  held(): string[]
+  send(name: string, body: BodyInit, headers?: Readonly<Record<string, string>>): Promise<Response>
+  /** How many records the entity has; undefined: there is none. */
+  records(name: string): Promise<number | undefined>
+}
+
+async function watched(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Watched> {
+  const dataFolder = temporaryFolder(t)
+  const temporary = temporaryFolder(t, 'sqlite')
+  const added = await carrel(dataFolder, ['eperson', 'add', email, '--admin', '--password-stdin'], {
+    input: passwordOf(email),
+  })
+  assert.equal(added.code, 0, added.stderr)
+  const served = await serve(t, dataFolder, { env: { CARREL_WORKERS: '1', TMPDIR: temporary, ...env } })
+  const client = new Client(served.address)
+  await client.login(email)
+  return {
+    ...{ served, client, dataFolder, temporary },
+    memory: () =>
+      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${served.pid}/status`, 'utf8'))?.[1]) / 1024,
+    held: () => heldBy(served.pid),
+    send: async (name, body, headers = {}) =>
+      client.request(`${path}/${name}`, {
+        ...{ method: 'POST', body, duplex: 'half' },
+        headers: {
+          ...{ 'content-type': 'application/x-ndjson', 'x-xsrf-token': (await client.csrfPair()).value },
+          ...headers,
+        },
+      } as RequestInit),
+    records: async name => {
+      const response = await client.get(`${path}/${name}`)
+      const body = (await response.json()) as { records: number }
+      return response.status === 200 ? body.records : undefined
+    },
+  }
+}
+
+const heldBy = (pid: number): string[] => {
+  const folder = `/proc/${pid}/fd`
+  return readdirSync(folder).flatMap(name => {
+    try {
+      const file = readlinkSync(join(folder, name))
+      return /\/upload-[\w-]+ \(deleted\)$/.test(file) ? [file] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+/** The processes that this one has started. */
+const childrenOf = (pid: number): number[] =>
+  readdirSync(`/proc/${pid}/task`).flatMap(task =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
+  )
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 1_200; n++) {
+    if (await holds()) return
+    await delay(50)
+  }
+  assert.fail(`it never came to this: ${what}`)
+}
+
+const leftovers = ({ dataFolder, temporary }: Watched) =>
+  [dataFolder, temporary].flatMap(folder =>
+    readdirSync(folder, { recursive: true })
+      .map(String)
+      .filter(name => /upload-|staging|\.input|\.tmp/.test(name)),
+  )
+
+/** Records of a megabyte each. */
+function large(megabytes: number): ReadableStream {
+  const text = Buffer.from(`","text":"${'x'.repeat(megabyte - 30)}"}\n`)
+  let n = 0
+  return new ReadableStream({
+    pull: controller => {
+      if (n === megabytes) return controller.close()
+      controller.enqueue(Buffer.concat([Buffer.from(`{"id":"${n++}`), text]))
+    },
+  })
+}
+
+test('EA7 an import of 300 MB takes no more of the memory of the service than a small one', async t => {
+  const one = await watched(t)
+  const small = await one.send('small/import?key=id', large(3))
+  assert.equal(small.status, 202, await small.text())
+  await until('the small one is imported', async () => (await one.records('small')) === 3)
+  const before = one.memory()
+  const response = await one.send('large/import?key=id', large(300))
+  assert.equal(response.status, 202, await response.text())
+  await until('all is imported', async () => (await one.records('large')) === 300)
+  const grown = one.memory() - before
+  assert.ok(grown < 64, `${grown} MB more than the ${before} MB before`)
+  await until('nothing is held', () => one.held().length === 0)
+  assert.deepEqual(leftovers(one), [])
+})
+
+/** The beginning of a request whose body has so many bytes. */
+async function beginning({ served, client }: Watched, name: string, length: number): Promise<string> {
+  const { cookie, value } = await client.csrfPair()
+  return [
+    `POST ${path}/${name}/import?key=id HTTP/1.1`,
+    `Host: ${new URL(served.address).host}`,
+    `Authorization: Bearer ${client.token}`,
+    `X-XSRF-TOKEN: ${value}`,
+    `Cookie: ${cookie}`,
+    'Content-Type: application/x-ndjson',
+    `Content-Length: ${length}`,
+    '\r\n',
+  ].join('\r\n')
+}
+
+test('EA7 a connection that breaks in the middle leaves nothing, and the entity is free at once', async t => {
+  const one = await watched(t)
+  const socket = openSocket(one.served.address)
+  socket.write(await beginning(one, 'books', 10 * megabyte))
+  socket.write(`{"id":1,"text":"${'x'.repeat(3 * megabyte)}"}\n`)
+  await until('the service holds what has come', () => one.held().length === 1)
+  assert.equal((await one.send('books/import?key=id', '{"id":1}')).status, 409)
+  socket.resetAndDestroy()
+  await until('the service holds nothing', () => one.held().length === 0)
+  assert.deepEqual(leftovers(one), [])
+  assert.equal(await one.records('books'), undefined)
+  assert.equal((await one.send('books/import?key=id', '{"id":1}')).status, 202)
+  await until('it is imported', async () => (await one.records('books')) === 1)
+})
+
+test('EA7 E2 a body may take longer than a request, as long as it goes on; one that stops gets 408', async t => {
+  const one = await watched(t, { CARREL_REQUEST_TIMEOUT: '2' })
+  async function* slowly() {
+    for (let id = 0; id < 12; id++) {
+      yield Buffer.from(`{"id":${id}}\n`)
+      await delay(500)
+    }
+  }
+  const slow = await one.send(
+    'books/import?key=id',
+    Readable.toWeb(Readable.from(slowly())) as ReadableStream,
+  )
+  assert.equal(slow.status, 202, await slow.text())
+  await until('it is imported', async () => (await one.records('books')) === 12)
+
+  const socket = openSocket(one.served.address)
+  let answer = ''
+  socket.on('data', chunk => {
+    answer += chunk
+  })
+  socket.on('error', () => {})
+  const closed = new Promise(resolve => {
+    socket.once('close', resolve)
+  })
+  socket.write(await beginning(one, 'stopped', 1_000))
+  socket.write('{"id":1}')
+  await closed
+  assert.match(answer, /^HTTP\/1\.1 408 [^{]+\{.*"code":"request-timeout"/s)
+  assert.deepEqual(one.held(), [])
+})
+
+test('EA7 what unpacks to far more than it is ends its import, not the service', async t => {
+  const one = await watched(t)
+  const bomb = gzipSync('{"id":1}\n'.repeat(16 * megabyte), { level: 9 })
+  const before = one.memory()
+  const preview = await one.send('bomb/import?key=id&preview=true', bomb)
+  const { faults } = (await preview.json()) as { faults: { message: string }[] }
+  assert.match(faults[0]?.message ?? '', /unpacks to more than 150 times its size/)
+  const many = gzipSync(`{"id":1}\n${'\n'.repeat(90 * megabyte)}`, { level: 9 })
+  const blank = await one.send('bomb/import?key=id&preview=true', many)
+  assert.equal(((await blank.json()) as { faults: unknown[] }).faults.length, 1)
+  assert.equal((await one.send('bomb/import?key=id', bomb)).status, 202)
+  await until('its file is gone', () => one.held().length === 0)
+  assert.equal(await one.records('bomb'), undefined)
+  assert.ok(one.memory() - before < 64, `${one.memory() - before} MB`)
+  assert.deepEqual(leftovers(one), [])
+})
+
+for (const signal of ['SIGKILL', 'SIGTERM'] as const)
+  test(`EA7 when the service gets ${signal} in the middle of an import, the import ends, and nothing is left`, async t => {
+    const one = await watched(t)
+    const response = await one.send('large/import?key=id', large(200))
+    assert.equal(response.status, 202, await response.text())
+    await until('a process imports', () => childrenOf(one.served.pid).length > 0)
+    const children = childrenOf(one.served.pid)
+    one.served.signal(signal)
+    await one.served.ended
+    await until('it has ended', () => children.every(pid => !isRunning(pid)))
+    const listed = await carrel(one.dataFolder, ['entity', 'list', '--json'])
+    assert.ok(!listed.stdout.includes('"large"'), 'nothing was published')
+    assert.deepEqual(leftovers(one), [])
+  })
+
+function isRunning(pid: number): boolean {
+  try {
+    // One that nobody waits for any more has no command line.
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+  } catch {
+    return false
+  }
+}
+
+testOn('sqlite', 'EA7 a preview ends with the connection that asked for it', async t => {
+  const one = await watched(t)
+  const ending = new AbortController()
+  const asked = one.client.request(`${path}/large/import?key=id&preview=true`, {
+    ...{ method: 'POST', body: large(150), duplex: 'half', signal: ending.signal },
+    headers: {
+      'content-type': 'application/x-ndjson',
+      'x-xsrf-token': (await one.client.csrfPair()).value,
+    },
+  } as RequestInit)
+  asked.catch(() => {})
+  await until('a process reads it', () => childrenOf(one.served.pid).length > 0)
+  const children = childrenOf(one.served.pid)
+  ending.abort()
+  await until('it has ended', () => children.every(pid => !isRunning(pid)))
+  await until('nothing is held', () => one.held().length === 0)
+})

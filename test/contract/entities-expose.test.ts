@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test as nodeTest } from 'node:test'
+import { administrator } from '../support/clients/administrator.ts'
+import { list } from '../support/clients/listings.ts'
+import { eventsOf } from '../support/data/events.ts'
+import { testOn } from '../support/service/engines.ts'
+import { withTables } from '../support/service/exposed-tables.ts'
+import { startService } from '../support/service/service.ts'
+
+/** Tables of the operator's own as entities, over HTTP. */
+
+const tables = `
+  CREATE TABLE artists (id integer PRIMARY KEY, name text, secret text);
+  CREATE TABLE artworks (id integer PRIMARY KEY, artist integer REFERENCES artists, title text, at timestamptz);
+  CREATE VIEW titles AS SELECT id, title FROM artworks;
+  INSERT INTO artists VALUES (1, 'Ruth', 'x');
+  INSERT INTO artworks VALUES (7, 1, 'Blue', now()), (8, 1, 'Blue', now())`
+
+nodeTest(
+  'EA2 a table is shown as an entity, with all that belongs to it, in one step and one event',
+  async t => {
+    const { service, client } = await withTables(t, tables)
+    const root = await administrator(service)
+    const artists = await root.send('PUT', '/artists', {
+      table: { name: 'artists' },
+      fields: ['id', 'name'],
+      read: 'anonymous',
+    })
+    assert.equal(artists.status, 201, JSON.stringify(artists.body))
+    assert.deepEqual(artists.body.table, { schema: 'public', name: 'artists' })
+    assert.deepEqual([artists.body.source, artists.body.key, artists.body.records], ['exposed', 'id', null])
+    assert.deepEqual(await list(client, 'artists'), [{ id: 1, name: 'Ruth' }])
+
+    const artworks = await root.send('PUT', '/artworks', {
+      table: { schema: 'public', name: 'artworks' },
+      read: 'anonymous',
+      defaultCondition: ['=', 'title', 'Blue'],
+      description: 'Works',
+    })
+    assert.equal(artworks.status, 201, JSON.stringify(artworks.body))
+    const [suggested] = artworks.body.suggested
+    assert.deepEqual(suggested, {
+      entity: 'artworks',
+      fields: ['artist'],
+      to: { entity: 'artists', fields: ['id'] },
+    })
+    const { fields, to } = suggested
+    const related = await root.send('PATCH', '/artworks', { relations: [{ fields, to }] })
+    assert.equal(related.status, 200, JSON.stringify(related.body))
+    assert.deepEqual([related.body.suggested, related.body.relations.length], [[], 1])
+    assert.equal((await eventsOf(root.client, 'entity.expose')).length, 2)
+
+    // Sent back as it was shown, it is the same; another table may take its place.
+    const same = await root.send('PUT', '/artworks', related.body, {
+      'if-match': related.headers.get('etag') ?? '',
+    })
+    assert.equal(same.status, 200, JSON.stringify(same.body))
+    assert.deepEqual(same.body, related.body)
+    const other = await root.send('PUT', '/artworks', { table: { name: 'titles' }, key: 'id' })
+    assert.equal(other.status, 200, JSON.stringify(other.body))
+    assert.deepEqual([other.body.read, other.body.description, other.body.relations], ['admin', null, []])
+    assert.equal((await root.send('DELETE', '/artworks')).status, 204)
+    assert.equal((await root.send('GET', '/artworks')).status, 404)
+  },
+)
+
+nodeTest(
+  'EA2 EA3 EA5 what a table can’t be is refused, and nothing becomes an entity or stops being one',
+  async t => {
+    const { service } = await withTables(t, tables)
+    const root = await administrator(service)
+    await service.addRecords('letters', 'id', [{ id: 1 }])
+    await root.send('PUT', '/artists', { table: { name: 'artists' } })
+    const table = { name: 'artworks' }
+    const wrong: readonly (readonly [name: string, body: object, status: number, member?: string])[] = [
+      ['works', { table: { name: 'artwork' } }, 422, '/table'],
+      ['works', { table: { schema: 'carrel', name: 'eperson' } }, 422, '/table'],
+      ['works', { table: { schema: 'pg_catalog', name: 'pg_authid' } }, 422, '/table'],
+      ['works', { table: { name: 'titles' } }, 422, '/table'],
+      ['works', { table: { name: 'artworks"; DROP TABLE artists; --' } }, 422, '/table'],
+      ['works', { table, fields: ['id', 'nope'] }, 422, '/table'],
+      ['works', { table, key: ['title'] }, 422, '/table'],
+      [
+        'works',
+        { table, fields: [{ name: 'id' }, { name: 'title', collation: 'sv' }] },
+        422,
+        '/fields/1/collation',
+      ],
+      ['works', { table, defaultCondition: ['=', 'secret', 1] }, 422, '/defaultCondition/1'],
+      [
+        'works',
+        { table, relations: [{ fields: ['title'], to: { entity: 'artists', fields: ['id'] } }] },
+        422,
+        '/relations/0/fields/0',
+      ],
+      ['artists', { key: 'id', fields: ['id'] }, 422, '/table'],
+      ['letters', { table }, 409],
+    ]
+    for (const [name, body, status, member] of wrong) {
+      const answer = await root.send('PUT', `/${name}`, body)
+      const said = JSON.stringify([body, answer.body])
+      assert.equal(answer.status, status, said)
+      assert.equal(answer.body.member, member, said)
+      assert.doesNotMatch(answer.body.detail, / --[a-z]|this command/, said)
+    }
+    assert.equal((await root.send('GET', '/works')).status, 404)
+    const collated = await root.send('PATCH', '/artists', { collations: { name: 'sv' } })
+    assert.deepEqual([collated.status, collated.body.member], [422, '/collations'])
+    for (const mode of ['replace', 'update'])
+      assert.equal((await root.post(`/artists/import?key=id&mode=${mode}`, '[]')).status, 409)
+    assert.equal((await root.send('GET', '/artists')).body.source, 'exposed')
+    assert.equal((await root.send('GET', '/letters')).body.records, 1)
+  },
+)
+
+testOn('sqlite', 'EA2 the embedded store has no tables to show, and says so', async t => {
+  const root = await administrator(await startService(t))
+  const answer = await root.send('PUT', '/works', { table: { name: 'artworks' } })
+  assert.deepEqual([answer.status, answer.body.member], [422, '/table'])
+  assert.match(answer.body.detail, /embedded store/)
+})
