@@ -15,7 +15,7 @@ import { isObject, type Members, maxRecord, requireFlat } from './read-body.ts'
 export function checkedJson(entity: Entity, record: unknown, key: string): string {
   if (!isObject(record)) throw new Problem('record-refused', 'A record is a JSON object.')
   const json = printed(record)
-  requireFlat(json)
+  requireFlat(json, 'record-refused')
   const known = new Map(entity.fields.map(field => [field.name, field]))
   for (const [name, value] of Object.entries(record)) {
     const field = known.get(name)

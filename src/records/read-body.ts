@@ -21,7 +21,7 @@ export function readJson({ body }: FastifyRequest): unknown {
   } catch {
     throw new Problem('bad-request', 'The body is not well-formed UTF-8.')
   }
-  requireFlat(text)
+  requireFlat(text, 'bad-request')
   try {
     return parseExact(text)
   } catch (error) {
@@ -29,11 +29,14 @@ export function readJson({ body }: FastifyRequest): unknown {
   }
 }
 
-/** @throws Problem 400 for JSON that would take very much memory to read, or couldn't be written again */
-export function requireFlat(json: string): void {
+/**
+ * @param code of the problem
+ * @throws Problem for JSON that would take very much memory to read, or couldn't be written again
+ */
+export function requireFlat(json: string, code: 'bad-request' | 'record-refused'): void {
   if (depthOf(json) > maxDepth)
     throw new Problem(
-      'bad-request',
+      code,
       `Arrays and objects are nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them.`,
     )
 }

@@ -41,6 +41,7 @@ test('EA1 an administrator reads all there is to know of every entity, page by p
       { name: 'state', type: 'text', nullable: false },
     ],
     records: 1,
+    write: null,
     table: null,
     relations: [relation],
     related: [relation],

@@ -327,7 +327,7 @@ test('EA1 EA5 the command line and HTTP work on the same entities', async t => {
 test('EA5 an import that is cancelled changes nothing', async t => {
   const { service, root } = await started(t)
   await service.addRecords('books', 'id', rows)
-  const many = Array.from({ length: 200_000 }, (_, id) => JSON.stringify({ id, n: `text ${id}` })).join('\n')
+  const many = Array.from({ length: 600_000 }, (_, id) => JSON.stringify({ id, n: `text ${id}` })).join('\n')
   const begun = await root.post('/books/import', many, ndjson)
   const event = { ...commandEvent('entity.import'), object: 'books' }
   await service.storage.processes.cancel(begun.body.id, event)

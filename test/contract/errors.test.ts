@@ -233,6 +233,11 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'expectation-failed',
   'request-timeout',
   'files-full',
+  'no-room',
+  'process-state',
+  'tus-version',
+  'upload-in-use',
+  'upload-offset',
   'mail-token-refused',
   'registration-refused',
 ]

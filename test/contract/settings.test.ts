@@ -120,11 +120,29 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_REQUEST_TIMEOUT', ['0', '3601', '1.5', 'none']],
   ['CARREL_PASSWORD_QUEUE', ['-1', '100001', '1.5']],
   ['CARREL_CACHE_SIZE', ['0', 'all', '100001']],
+  ['CARREL_END_USER_AGREEMENT', ['yes', '1']],
+  [
+    'CARREL_SMTP_URL',
+    ['mail.example.edu', 'http://carrel:verysecret@mail', 'smtp://carrel:verysecret@mail?x=1'],
+  ],
+  ['CARREL_SMTP_TLS', ['no', 'true']],
+  ['CARREL_MAIL_FROM', ['nobody', 'a@b <c', 'Archive <nobody>', 'a@example.edu, b@example.edu']],
+  ['CARREL_UI_URL', ['ui.example.edu', 'ftp://ui.example.edu']],
+  ['CARREL_REGISTRATION', ['yes', '1']],
+  ['CARREL_REGISTRATION_DOMAINS', ['*', 'example', 'ruth@example.edu']],
+  ['CARREL_FILE_SIZE', ['0', '1.5', 'all']],
+  ['CARREL_FILES_QUOTA', ['0', '1.5', 'all']],
+  ['CARREL_IMPORT_SIZE', ['0', '1.5', 'all']],
+  ['CARREL_UPLOAD_SIZE', ['0', '1.5', '10000001']],
+  ['CARREL_UPLOAD_QUOTA', ['0', '1.5', '10000001']],
+  ['CARREL_UPLOAD_COUNT', ['0', '1.5', '10001']],
+  ['CARREL_UPLOAD_FREE', ['-1', '1.5', '10000001']],
+  ['CARREL_UPLOAD_LIFETIME', ['0', '1.5', '8761']],
   ['CARREL_LOG_LEVEL', ['debug', 'INFO']],
 ]
 
 test('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
-  const anything = ['CARREL_DATA', 'CARREL_FILES', 'CARREL_HOST', 'CARREL_CONFIG']
+  const anything = ['CARREL_DATA', 'CARREL_FILES', 'CARREL_HOST', 'CARREL_CONFIG', 'CARREL_BACKUPS']
   assert.deepEqual(
     [...wrongValues.map(([key]) => key), ...anything].toSorted(),
     Object.keys(settings).toSorted(),
