@@ -29,6 +29,9 @@ import type { Config } from './config/config.ts'
 import { createHandOver } from './downloads/hand-over.ts'
 import { createLeases } from './downloads/leases.ts'
 import { contentRoutes } from './downloads/route.ts'
+import { actuatorRoutes } from './dspace/actuator.ts'
+import { alertRoutes } from './dspace/alerts.ts'
+import { auditEventRoutes } from './dspace/audit-events.ts'
 import { authorizationRoutes } from './dspace/authorizations.ts'
 import { bitstreamRoutes } from './dspace/bitstreams.ts'
 import { changeEpersonRoutes, createPatchEperson } from './dspace/change-epersons.ts'
@@ -38,6 +41,7 @@ import { epersonRoutes } from './dspace/epersons.ts'
 import { findRoutes } from './dspace/find.ts'
 import { groupRoutes } from './dspace/groups.ts'
 import { itemRoutes } from './dspace/items.ts'
+import { metadataFieldRoutes } from './dspace/metadata-fields.ts'
 import { rootRoutes } from './dspace/root.ts'
 import { siteRoutes } from './dspace/sites.ts'
 import { editingRoutes } from './editing/routes.ts'
@@ -69,6 +73,7 @@ import { createThreads, type Threads } from './threads/threads.ts'
 import { uploadsIn } from './uploads/folder.ts'
 import { ingestRoutes } from './uploads/ingest-route.ts'
 import { uploadRoutes } from './uploads/routes.ts'
+import { createUploads } from './uploads/uploads.ts'
 
 /**
  * The wiring, all of it and in order. A request walks: headers → host → CORS → CSRF → caller → route.
@@ -130,11 +135,12 @@ export async function buildApp(
   const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   const registrations = await loadRegistrations(config, { app, accounts, people, passwords, tickets })
-  healthRoutes(app, {
+  const health = {
     ping: storage.ping,
     requireFolder: () => requireFolder(config.filesFolder, repository),
     loops: limits.loops,
-  })
+  }
+  healthRoutes(app, health)
   limits.passwords.measure(measures.queue('passwords'))
   if (directory) limits.directory.measure(measures.queue('directory'))
   storage.metrics.countQueues(measures.queue)
@@ -189,6 +195,7 @@ export async function buildApp(
           scripts: knownScripts({ config, storage }),
         })
         const uploading = { addresses, config, folder: uploadsIn(config.dataFolder) }
+        const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
         processRoutes(api, {
           accounts,
@@ -200,7 +207,7 @@ export async function buildApp(
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
         findRoutes(api, { addresses, config, repository })
-        await editingRoutes(api, { accounts, addresses, config, files, repository, uploads: undefined })
+        await editingRoutes(api, { accounts, addresses, config, files, repository, uploads })
         contentRoutes(api, {
           repository,
           files,
@@ -218,10 +225,15 @@ export async function buildApp(
           entities,
           ...runner,
           processes: storage.processes,
+          uploads,
         })
+        alertRoutes(api, { addresses, alerts: storage.processes.alerts, eventOf })
+        auditEventRoutes(api, { accounts, addresses, asksAgreement, entities })
+        metadataFieldRoutes(api, addresses)
       },
       { prefix: '/api' },
     )
+    actuatorRoutes(inside, { ...health, addresses, engine: config.database.kind })
     puppetDbServiceRoutes(inside, { entities, ping: storage.ping, config })
     await inside.register(
       async query => {

@@ -17,8 +17,6 @@ const emptyLists: Readonly<Record<string, string>> = {
   '/core/collections': 'collections',
   '/discover/browses': 'browses',
   '/config/properties': 'properties',
-  '/system/systemwidealerts': 'systemwidealerts',
-  '/system/systemwidealerts/search/active': 'systemwidealerts',
   '/eperson/profiles': 'profiles',
   // The page for subscriptions (subscriptions-data.service.ts).
   '/core/subscriptions': 'subscriptions',

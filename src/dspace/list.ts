@@ -36,7 +36,7 @@ export async function listPage<Row>(
 }
 
 /** @param body records with commas between them, whole or in pieces */
-async function recordsIn<Row>(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Row[]> {
+export async function recordsIn<Row>(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Row[]> {
   const pieces: string[] = []
   for await (const piece of body instanceof Uint8Array ? [body] : body)
     pieces.push(Buffer.from(piece).toString())

@@ -15,6 +15,7 @@ export function rootRoutes(
     _links: {
       ...emptyAnswerLinks(addresses),
       ...findLinks(addresses),
+      auditevents: link(`${addresses.api}/system/auditevents`),
       authn: link(addresses.authn),
       authorizations: link(`${addresses.api}/authz/authorizations`),
       bitstreamformats: link(`${addresses.api}/core/bitstreamformats`),
@@ -24,6 +25,8 @@ export function rootRoutes(
       features: link(`${addresses.api}/authz/features`),
       groups: link(`${addresses.api}/eperson/groups`),
       items: link(`${addresses.api}/core/items`),
+      metadatafields: link(`${addresses.api}/core/metadatafields`),
+      metadataschemas: link(`${addresses.api}/core/metadataschemas`),
       problems: link(`${addresses.api}/problems`),
       query: link(addresses.query),
       sites: link(`${addresses.api}/core/sites`),

@@ -20,7 +20,8 @@ export interface Process {
   readonly fault: string | null
 }
 
-export type ProcessKind = 'import' | 'ingest' | 'verify' | 'backup'
+/** The last is the name that DSpace's interface knows for deleting an item. */
+export type ProcessKind = 'import' | 'ingest' | 'verify' | 'backup' | 'dspace-object-deletion'
 
 /** `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before it did. */
 export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'

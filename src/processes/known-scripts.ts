@@ -1,5 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { Problem } from '../http/problems.ts'
+import { readUuid } from '../lib/uuids.ts'
+import { OperatorError } from '../model/errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Script } from './scripts.ts'
 
@@ -21,7 +23,26 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
     parameters: [],
     work: () => async run => (await import('./works.ts')).verifyWork(filesFolder, repository)(run),
   }
-  if (backups === null) return [verify]
+  const deletion: Script = {
+    name: 'dspace-object-deletion',
+    description: 'Deletes an item with its files.',
+    parameters: [
+      { name: '-i', nameLong: '--uuid', description: 'the UUID of the item', type: 'string' },
+      { name: '-c', nameLong: '--copy', description: 'relations; there are none in Carrel', type: 'string' },
+    ],
+    work: (given, event) => {
+      const uuid = readUuid(given.get('-i') ?? '')
+      if (uuid === undefined) throw new Problem('bad-request', 'The parameter --uuid must be a UUID.')
+      return async ({ log }) => {
+        const item = await repository.item(uuid)
+        const isDeleted = item && (await repository.deleteItem(item.identifier, event('item.delete')))
+        if (!isDeleted) throw new OperatorError(`There is no item ${uuid}.`)
+        log(`deleted ${item.identifier} (${uuid})`)
+        return { deleted: uuid }
+      }
+    },
+  }
+  if (backups === null) return [deletion, verify]
   const backup: Script = {
     name: 'backup',
     description: 'Backs up the whole store into the folder that the operator has chosen.',
@@ -42,7 +63,7 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
       }
     },
   }
-  return [backup, verify]
+  return [backup, deletion, verify]
 }
 
 function keepOf(text: string | undefined): number {

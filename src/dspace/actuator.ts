@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import { version } from '../lib/version.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  /** Rejects when the store does not answer. */
+  readonly ping: () => Promise<void> | void
+  /** Rejects when the folder of files is lost. */
+  readonly requireFolder: () => Promise<void>
+  readonly loops: () => { readonly running: number; readonly wanted: number; readonly replaced: number }
+  /** Where items are kept, in words for a person. */
+  readonly engine: string
+}
+
+type Status = { readonly status: 'UP' | 'DOWN'; readonly details: Readonly<Record<string, string | number>> }
+
+/**
+ * `/actuator/health` and `/actuator/info`, which the page for health of DSpace's interface reads, for administrators. A part that
+ * is down is told in the body, as the interface expects it; `/health/ready` has the status for monitors.
+ */
+export function actuatorRoutes(
+  app: FastifyInstance,
+  { addresses, ping, requireFolder, loops, engine }: Parts,
+): void {
+  const here = addresses.api.replace(/\/api$/, '/actuator')
+  const statusOf = async (check: () => Promise<void> | void, details: Status['details']): Promise<Status> => {
+    try {
+      await check()
+      return { status: 'UP', details }
+    } catch {
+      return { status: 'DOWN', details: { ...details, error: 'It does not answer. The log says why.' } }
+    }
+  }
+
+  app.get('/actuator', async () => ({
+    type: 'actuator',
+    _links: {
+      self: { href: here },
+      health: { href: `${here}/health` },
+      info: { href: `${here}/info` },
+    },
+  }))
+  app.get('/actuator/health', async request => {
+    requireAdministrator(request.caller)
+    const { running, wanted, replaced } = loops()
+    const components = {
+      store: await statusOf(ping, { engine }),
+      files: await statusOf(requireFolder, {}),
+      workers: {
+        status: running < wanted ? 'UP_WITH_ISSUES' : 'UP',
+        details: { running, wanted, replaced },
+      },
+    }
+    const states = Object.values(components).map(({ status }) => status)
+    const status = states.includes('DOWN')
+      ? 'DOWN'
+      : states.includes('UP_WITH_ISSUES')
+        ? 'UP_WITH_ISSUES'
+        : 'UP'
+    return { status, components }
+  })
+  app.get('/actuator/info', async request => {
+    requireAdministrator(request.caller)
+    return {
+      app: { name: 'Carrel', version, address: addresses.api.replace(/\/api$/, '') },
+      node: { name: 'Node.js', version: process.version, platform: process.platform, arch: process.arch },
+      store: { engine },
+    }
+  })
+}

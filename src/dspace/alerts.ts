@@ -1,0 +1,101 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import { jsonObject } from '../http/json-body.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import { isAdministrator } from '../model/caller.ts'
+import type { Alert, Alerts } from '../storage/processes.ts'
+import type { EventOf } from './change-epersons.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly alerts: Alerts
+  readonly eventOf: EventOf
+}
+
+/** Characters of a message. */
+const maxMessage = 2_000
+const sessions = ['all', 'current', 'admin']
+
+/**
+ * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at most, which is
+ * what the interface can edit. Whose sessions it allows is kept for the interface and restricts nobody, as in DSpace.
+ */
+export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }: Parts): void {
+  type Route = { Params: { id: string } }
+  const path = '/system/systemwidealerts'
+  const all = `${addresses.api}${path}`
+  const mayChange = async ({ caller }: FastifyRequest) => {
+    requireAdministrator(caller, 'change the alert')
+  }
+
+  const bodyOf = ({ id, ...alert }: Alert) => ({
+    alertId: id,
+    ...alert,
+    type: 'systemwidealert',
+    _links: { self: { href: `${all}/${id}` } },
+  })
+  const page = (request: FastifyRequest, found: readonly Alert[], self: string) =>
+    halPage('systemwidealerts', found.map(bodyOf), readPage(request.query as Query), self)
+
+  app.get(path, async request => {
+    requireAdministrator(request.caller)
+    return page(request, await alerts.all(), all)
+  })
+  app.get(`${path}/search/active`, async request =>
+    page(
+      request,
+      (await alerts.all()).filter(({ active }) => active),
+      `${all}/search/active`,
+    ),
+  )
+  app.get<Route>(`${path}/:id`, async ({ caller, params }) => {
+    const found = (await alerts.all()).find(({ id }) => String(id) === params.id)
+    if (!found || (!found.active && !isAdministrator(caller))) throw none()
+    return bodyOf(found)
+  })
+  app.post(path, { preParsing: mayChange }, async (request, reply) => {
+    const caller = requireAdministrator(request.caller)
+    const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
+    const added = await alerts.add(alertIn(request), event)
+    if (!added)
+      throw new Problem(
+        'change-refused',
+        'There is an alert already; change that one, by PUT to its address.',
+      )
+    return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
+  })
+  app.put<Route>(`${path}/:id`, { preParsing: mayChange }, async request => {
+    const caller = requireAdministrator(request.caller)
+    const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
+    const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1
+    const changed = await alerts.change({ id, ...alertIn(request) }, event)
+    if (!changed) throw none()
+    return bodyOf(changed)
+  })
+}
+
+const none = () => new Problem('not-found', 'There is no alert with this id.')
+
+/** @throws Problem 422 */
+function alertIn(request: FastifyRequest): Omit<Alert, 'id'> {
+  const { message, allowSessions = 'all', countdownTo = null, active = false } = jsonObject(request)
+  const refused = (why: string) => new Problem('change-refused', why)
+  if (typeof message !== 'string' || !message.isWellFormed() || [...message].length > maxMessage)
+    throw refused(`message must be a text of at most ${maxMessage.toLocaleString('en')} characters.`)
+  if (typeof allowSessions !== 'string' || !sessions.includes(allowSessions))
+    throw refused(`allowSessions must be ${sessions.join(', ')}.`)
+  if (typeof active !== 'boolean') throw refused('active must be true or false.')
+  return { message, allowSessions, active, countdownTo: countdown(countdownTo) }
+}
+
+/** @returns RFC 3339 in UTC */
+function countdown(given: unknown): string | null {
+  if (given === null || given === '') return null
+  const time = typeof given === 'string' && given.length <= 40 ? Date.parse(given) : Number.NaN
+  if (Number.isNaN(time) || Math.abs(time) > 253_402_300_799_999)
+    throw new Problem('change-refused', 'countdownTo must be a time, such as 2026-12-24T18:00:00Z.')
+  return new Date(time).toISOString()
+}

@@ -1,0 +1,150 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { clientOf } from '../http/client.ts'
+import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { type Query, single } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import { type Condition, listOf } from '../model/plan.ts'
+import { viewerOf } from '../model/viewer.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import type { Entities } from '../storage/entities.ts'
+import { epersonBody } from './epersons.ts'
+import { recordsIn } from './list.ts'
+
+interface Parts {
+  readonly accounts: Pick<Accounts, 'eperson'>
+  readonly addresses: Addresses
+  readonly asksAgreement: boolean
+  readonly entities: Entities
+}
+
+/** What it reads of an event of the trail. */
+interface Row {
+  readonly id: number
+  readonly time: string
+  readonly event: string
+  readonly outcome: string
+  readonly eperson: string | null
+  readonly actor: string | null
+  readonly object: string | null
+  readonly reason: string | null
+  readonly changes: unknown
+}
+
+const maxRecords = 100
+
+/**
+ * `/api/system/auditevents`, for the page of DSpace's interface with that name: the audit trail, newest first. Each event is
+ * the same as in the entity `audit-events`, in DSpace's words: who did it, and to whom or what.
+ */
+export function auditEventRoutes(
+  app: FastifyInstance,
+  { accounts, addresses, asksAgreement, entities }: Parts,
+): void {
+  type Route = { Params: { id: string } }
+  const path = '/system/auditevents'
+  const all = `${addresses.api}${path}`
+
+  const bodyOf = ({ id, time, event, outcome, eperson, actor, object, reason, changes }: Row) => {
+    const self = `${all}/${id}`
+    const detail = [...(outcome === 'success' ? [] : [outcome]), ...(reason === null ? [] : [reason])]
+    if (changes !== null) detail.push(JSON.stringify(changes))
+    return {
+      id: String(id),
+      epersonUUID: actor,
+      subjectUUID: object ?? eperson,
+      subjectType: object === null ? (eperson === null ? null : 'EPERSON') : null,
+      objectUUID: null,
+      objectType: null,
+      eventType: event,
+      timeStamp: time,
+      detail: detail.length === 0 ? null : detail.join('; '),
+      metadataField: null,
+      value: null,
+      authority: null,
+      confidence: -1,
+      place: -1,
+      action: null,
+      checksum: null,
+      type: 'auditevent',
+      _links: {
+        eperson: { href: `${self}/eperson` },
+        object: { href: `${self}/object` },
+        subject: { href: `${self}/subject` },
+        self: { href: self },
+      },
+    }
+  }
+
+  async function find(request: FastifyRequest, where: Condition | null, window: Window) {
+    const entity = (await entities.all()).get('audit-events')
+    if (!entity) throw new Error('there is no entity audit-events')
+    const descending = single(request.query as Query, 'sort')?.toLowerCase() !== 'timestamp,asc'
+    const plan = listOf(entity, { order: [{ field: 'id', descending }], ...window, total: true })
+    const listing = await entities.list(
+      { ...plan, where },
+      viewerOf(request.caller),
+      'json',
+      clientOf(request),
+    )
+    const rows = await recordsIn<Row>(listing.body)
+    return { rows, total: listing.total ?? rows.length }
+  }
+
+  async function page(request: FastifyRequest, where: Condition | null, self: string) {
+    const asked = readPage(request.query as Query, maxRecords)
+    const { rows, total } = await find(request, where, windowOf(asked))
+    return halPart('auditevents', rows.map(bodyOf), total, asked, self)
+  }
+
+  /** @throws Problem 401, 403 or 404 */
+  async function one(request: FastifyRequest): Promise<Row> {
+    requireAdministrator(request.caller)
+    const { id } = request.params as Route['Params']
+    const where = /^\d{1,15}$/.test(id) ? equals('id', { kind: 'number', text: String(Number(id)) }) : none
+    const [row] = (await find(request, where, { offset: 0, limit: 1 })).rows
+    if (!row) throw new Problem('not-found', 'There is no event with this id.')
+    return row
+  }
+
+  app.get(path, async request => {
+    requireAdministrator(request.caller)
+    return page(request, null, withParameters(all, request.query as Query, ['sort']))
+  })
+  app.get(`${path}/search/findByObject`, async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    const text = (single(query, 'object') ?? '').toLowerCase()
+    const where: Condition = {
+      kind: 'or',
+      of: ['object', 'eperson'].map(name => equals(name, { kind: 'text', text })),
+    }
+    return page(request, where, withParameters(`${all}/search/findByObject`, query, ['object', 'sort']))
+  })
+  app.get<Route>(`${path}/:id`, async request => bodyOf(await one(request)))
+  app.get<Route>(`${path}/:id/eperson`, async (request, reply) => {
+    const { actor } = await one(request)
+    const eperson = actor === null ? undefined : await accounts.eperson(actor)
+    return eperson ? epersonBody(eperson, addresses, asksAgreement) : reply.code(204).send()
+  })
+  // What an event is about may be gone, or no object of DSpace's; the event names it.
+  for (const part of ['object', 'subject'])
+    app.get<Route>(`${path}/:id/${part}`, async (request, reply) => {
+      await one(request)
+      return reply.code(204).send()
+    })
+}
+
+type Window = ReturnType<typeof windowOf>
+type Compare = Extract<Condition, { kind: 'compare' }>
+
+const equals = (name: string, value: Compare['value']): Condition => ({
+  kind: 'compare',
+  field: { name, path: [], type: name === 'id' ? 'integer' : 'text' },
+  operator: '=',
+  value,
+  negated: false,
+})
+
+const none: Condition = { kind: 'none' }
