@@ -40,9 +40,10 @@ export function epersonCommand(): Command {
           throw new Failure(
             `an eperson ${email} already exists; \`carrel eperson password ${email}\` sets their password`,
           )
+        const { profile: _, ...shown } = added
         sayResult(
           options.json,
-          { ...added, administrator: options.admin === true, ...withPassword(generated) },
+          { ...shown, administrator: options.admin === true, ...withPassword(generated) },
           `Added ${options.admin ? 'administrator' : 'eperson'} ${email} (${added.uuid}).${inWords(generated)}`,
         )
       })

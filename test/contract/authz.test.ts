@@ -313,7 +313,7 @@ testOn(
       'communities',
       'collections',
     ]
-    const more = ['browses', 'properties', 'systemwidealerts', 'discover', 'statistics', 'scripts']
+    const more = ['browses', 'properties', 'discover', 'statistics', 'scripts']
     const pages = ['processes', 'subscriptions', 'edititems', 'correctiontypes', 'notifyrequests']
     const content = ['items', 'bitstreams', 'bitstreamformats', 'profiles']
     for (const name of [...wanted, ...more, ...pages, 'qualityassurancesources', ...content]) {

@@ -233,7 +233,7 @@ test('C5 the check comes before the password, 404, 405, 413 and 415', async t =>
     ['/api/nothing', 404],
     ['/nothing', 404],
     ['/api/authn/status', 405],
-    ['/api/eperson/groups', 405],
+    ['/api/core/sites', 405],
     ['/api/authn/login', 413, large],
     ['/api/authn/login', 415, text],
     ['/api/authn/login?authentication-token=x', 403],

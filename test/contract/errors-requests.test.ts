@@ -47,7 +47,7 @@ const routes = [
   ['/api/security/csrf', 'GET, HEAD'],
   ['/api/problems', 'GET, HEAD'],
   ['/api/problems/not-found', 'GET, HEAD'],
-  [`/api/eperson/epersons/${nobody}`, 'GET, HEAD, PATCH'],
+  [`/api/eperson/epersons/${nobody}`, 'GET, HEAD, PATCH, DELETE'],
   ['/api/query/v4', 'GET, HEAD, POST'],
   ['/api/query/v4/letters', 'GET, HEAD, POST'],
   ['/health/live', 'GET, HEAD'],

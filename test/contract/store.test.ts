@@ -63,6 +63,7 @@ function callOf(command: Command, folder: string): string[] {
     '--before': '2026-01-01',
     shell: 'bash',
     rule: 'eperson',
+    id: 'x',
     condition: '["null?","x",true]',
     '--to': 'postgres://nobody@nowhere.invalid/none',
   }

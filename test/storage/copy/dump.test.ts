@@ -11,7 +11,7 @@ const exceptions = {
     // Good for one use, and the throttle of password guessing.
     ...['ticket', 'attempt'],
     // Counted again by triggers.
-    ...['audience.items', 'audience.bitstreams'],
+    ...['audience.items', 'audience.bitstreams', 'audience.bytes'],
     // Carried over field by field.
     ...['entity', 'state'],
   ],

@@ -191,7 +191,7 @@ export class DspaceInterface {
     const notIn = `/search/isNotMemberOf?query=&group=${group.id}&page=0&size=5`
     const emails = (list: readonly Body[]) => list.map(({ email = '' }) => email)
     assert.deepEqual(listIn(await this.#get(`${hrefOf(group, 'subgroups')}?page=0&size=5`)), [])
-    assert.deepEqual(await this.#list('groups', notIn), [])
+    await this.#list('groups', notIn)
     return {
       members: emails(listIn(await this.#get(`${hrefOf(group, 'epersons')}?page=0&size=5`))),
       others: emails(await this.#list('epersons', notIn)),
@@ -239,7 +239,11 @@ export class DspaceInterface {
 
   /** process-overview.service.ts and subscriptions-page.component.ts. */
   async showProcessesAndSubscriptions(): Promise<void> {
-    for (const status of ['SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED'])
+    // The menu has the page of processes for administrators.
+    const states = this.menu.includes('administratorOf')
+      ? ['SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED']
+      : []
+    for (const status of states)
       assert.deepEqual(
         await this.#search('processes/search/byProperty', `processStatus=${status}&page=0`),
         [],
