@@ -88,9 +88,11 @@ export function scriptRoutes(
     requireAdministrator(request.caller)
     return halPage('scripts', scripts.map(bodyOf), readPage(request.query as Query), all)
   })
+  // The interface looks for some scripts before anybody logs in, and takes a 401 for the end of a session.
   app.get<Route>(`${path}/:name`, async ({ caller, params }) => {
+    const script = find(params.name)
     requireAdministrator(caller)
-    return bodyOf(find(params.name))
+    return bodyOf(script)
   })
   void app.register(async scope => {
     scope.addContentTypeParser(
