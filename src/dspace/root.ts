@@ -15,6 +15,7 @@ export function rootRoutes(
     _links: {
       ...emptyAnswerLinks(addresses),
       ...findLinks(addresses),
+      actuator: link(addresses.api.replace(/\/api$/, '/actuator')),
       auditevents: link(`${addresses.api}/system/auditevents`),
       authn: link(addresses.authn),
       authorizations: link(`${addresses.api}/authz/authorizations`),

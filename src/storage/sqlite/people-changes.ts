@@ -184,6 +184,8 @@ export function setSubgroup(
 
 /** Takes a change back that leaves nobody who could administer the service over HTTP. */
 function keepingAdministrator<T>(db: Database, change: () => T): T | 'last-administrator' {
+  // Where there is none, nothing can take them away.
+  if (!hasAdministrator(db)) return change()
   db.exec('SAVEPOINT keeping')
   const result = change()
   const isKept = hasAdministrator(db)

@@ -231,10 +231,21 @@ function plainRow(
   exact: boolean,
 ): Made {
   return {
-    cells: new Map(sources.map(([name, { node }]) => [name, scalar(node, record, entity, exact)])),
-    value: by => scalar(by, record, entity, exact),
+    cells: new Map(sources.map(([name, { node }]) => [name, cellOf(node, record, entity, exact)])),
+    value: by => cellOf(by, record, entity, exact),
     last: keyOf(record, entity),
   }
+}
+
+/** Of values that are equal, the one whose JSON comes first among those of the whole entity stands for all of them. */
+function cellOf(node: Json, record: Ranked, entity: KnownEntity, exact: boolean): Cell {
+  const own = scalar(node, record, entity, exact)
+  if (exact || own.type !== 'json') return own
+  const id = identity(own.type, own.json)
+  return entity.records
+    .map(({ members }) => scalar(node, new Ranked(members, record.relevance), entity, exact))
+    .filter(({ type, json }) => identity(type, json) === id)
+    .reduce(firstOf, own)
 }
 
 /** @param isOne whether there is one row for all records, and also for none */
@@ -251,7 +262,7 @@ function groupedRows(
   const found = new Map<string, { readonly cells: readonly Cell[]; readonly records: Ranked[] }>()
   if (isOne) found.set('', { cells: [], records: [] })
   for (const record of records) {
-    const cells = nodes.map(node => scalar(node, record, entity, false))
+    const cells = nodes.map(node => cellOf(node, record, entity, false))
     const id = cells.map(({ type, json }) => identity(type, json)).join('\n')
     const group = found.get(id) ?? { cells, records: [] }
     group.records.push(record)
@@ -259,7 +270,7 @@ function groupedRows(
   }
   return [...found.values()].map(group => {
     const groupCell = (by: Json) => group.cells[nodes.findIndex(node => node.raw === by.raw)]
-    const cellOf = ({ node, isAggregate }: Source): Cell => {
+    const sourceCell = ({ node, isAggregate }: Source): Cell => {
       if (!isAggregate) return groupCell(node) as Cell
       const [, name, field] = partsOf(node)
       const place: Place | undefined = field && placeOf(textOf(field), entity.fields)
@@ -267,10 +278,10 @@ function groupedRows(
     }
     const byNode = new Map(sources.map(([, source]) => [source.node.raw, source]))
     return {
-      cells: new Map(sources.map(([name, source]) => [name, cellOf(source)])),
+      cells: new Map(sources.map(([name, source]) => [name, sourceCell(source)])),
       value: by => {
         const source = byNode.get(by.raw)
-        return source ? cellOf(source) : groupCell(by)
+        return source ? sourceCell(source) : groupCell(by)
       },
       last: group.cells,
     }

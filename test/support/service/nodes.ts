@@ -207,7 +207,7 @@ export async function addEvents(url: string, count: number, bytes: number): Prom
 }
 
 const eventColumns = `id, time, event, outcome, eperson, actor,
-  (SELECT email FROM carrel.eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count`
+  (SELECT email FROM carrel.eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, CAST(changes AS JSON) AS changes`
 
 /** From now on each event takes so long to be read. */
 export async function slowEvents(url: string, seconds: number): Promise<void> {
