@@ -81,7 +81,12 @@ const none = () => new Problem('not-found', 'There is no alert with this id.')
 
 /** @throws Problem 422 */
 function alertIn(request: FastifyRequest): Omit<Alert, 'id'> {
-  const { message, allowSessions = 'all', countdownTo = null, active = false } = jsonObject(request)
+  const { message, countdownTo = null, ...given } = jsonObject(request)
+  // The interface's form sends null for what nobody has touched.
+  const { allowSessions, active } = {
+    allowSessions: given.allowSessions ?? 'all',
+    active: given.active ?? false,
+  }
   const refused = (why: string) => new Problem('change-refused', why)
   if (typeof message !== 'string' || !message.isWellFormed() || [...message].length > maxMessage)
     throw refused(`message must be a text of at most ${maxMessage.toLocaleString('en')} characters.`)
