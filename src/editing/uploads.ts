@@ -117,7 +117,9 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
         throw toStoreUnavailable(error)
       })
       const properties = Buffer.isBuffer(request.body) ? request.body.toString() : undefined
-      const file = { name: upload.name ?? undefined, mediaType: undefined, ...content }
+      // As of a file in a form, the name is what follows the path.
+      const name = upload.name?.split(/[/\\]/).at(-1) || undefined
+      const file = { name, mediaType: undefined, ...content }
       const bitstream = await add(request, bundle, file, properties || undefined)
       used = true
       return bitstream
