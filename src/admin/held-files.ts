@@ -12,7 +12,7 @@ export interface HeldFiles {
 }
 
 /** In ms. */
-const interval = 30_000
+const interval = 5_000
 
 const isOver = (process: Process | undefined) =>
   process === undefined || (process.state !== 'scheduled' && process.state !== 'running')

@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
+import { eventOf } from '../authn/audit.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import type { Process, Run, StartProcess } from '../model/processes.ts'
+import { processAddress, processBody } from '../processes/bodies.ts'
 import type { Processes } from '../storage/processes.ts'
 import { createHeldFiles } from './held-files.ts'
 import type { Input } from './import-input.ts'
@@ -37,7 +39,6 @@ interface Parts {
   readonly addresses: Addresses
   readonly start: StartProcess
   readonly processes: Pick<Processes, 'find' | 'one'>
-  readonly describe?: (process: Process) => object
 }
 
 /** Of imports that run or wait: more than a store has. */
@@ -50,15 +51,10 @@ const steps: Readonly<Record<string, readonly [from: number, to: number]>> = {
   writing: [0.6, 1],
 }
 
-export function createImports({
-  addresses,
-  start,
-  processes,
-  describe = process => process,
-}: Parts): Imports {
+export function createImports({ addresses, start, processes }: Parts): Imports {
   const held = createHeldFiles(processes)
   const stopping = new AbortController()
-  const addressOf = ({ id }: Process) => `${addresses.api}/system/processes/${id}`
+  const addressOf = ({ id }: Pick<Process, 'id'>) => processAddress(addresses, id)
 
   async function requireFree(name: string): Promise<void> {
     const { rows } = await processes.find(
@@ -98,7 +94,12 @@ export function createImports({
       try {
         await requireFree(name)
         const process = await start(
-          { kind: 'import', eperson: uuid, parameters: { entity: name, ...parameters } },
+          {
+            kind: 'import',
+            eperson: uuid,
+            parameters: { entity: name, ...parameters },
+            event: eventOf(request.caller, request, { event: 'process.start', outcome: 'success' }),
+          },
           run => {
             hasBegun = true
             return work(run, job, input)
@@ -113,7 +114,7 @@ export function createImports({
       }
     },
     addressOf,
-    describe,
+    describe: process => processBody(process, addresses),
     stopping: stopping.signal,
     close: async () => {
       stopping.abort(new Overloaded('The service is stopping.'))

@@ -84,7 +84,7 @@ export const importRecords = (
 export async function importStaged(
   fill: (staging: Staging) => Promise<void>,
   entities: Entities,
-  options: ImportOptions & Pick<NewEntity, 'replaces' | 'declare'>,
+  options: ImportOptions & Pick<NewEntity, 'replaces' | 'keepsNewer' | 'declare'>,
   progress: Progress,
 ): Promise<ImportReport> {
   const {
@@ -92,6 +92,7 @@ export async function importStaged(
     key,
     read,
     replaces,
+    keepsNewer = false,
     declare,
     event,
     signal,
@@ -121,6 +122,7 @@ export async function importStaged(
       {
         ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
         ...(replaces !== undefined && { replaces }),
+        ...(keepsNewer && { keepsNewer }),
         ...(declare && { declare }),
       },
       recordsWith(written, staged),

@@ -37,6 +37,8 @@ export async function recollate(
         entities,
         {
           ...{ name, key: entity.key, read: null, event, replaces: entity.source.version },
+          // Records that are written one by one meanwhile stay: the values are the same.
+          keepsNewer: true,
           types: new Map(entity.fields.map(field => [field.name, field.type])),
           collations: collationsOf(entity, options),
           ...(signal && { signal }),

@@ -3,7 +3,8 @@ import type { TestContext } from 'node:test'
 import { type Administrator, administrator } from '../support/clients/administrator.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import { list, listPath } from '../support/clients/listings.ts'
-import { eventsOf } from '../support/data/events.ts'
+import { changesOf, eventsOf } from '../support/data/events.ts'
+import { putRecord } from '../support/data/record-writes.ts'
 import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -323,9 +324,47 @@ test('EA8 what changed is in the audit trail, before and after', async t => {
   const { root } = await started(t)
   await root.send('PATCH', '/artists', { read: 'eperson', description: 'People' })
   await root.send('DELETE', '/artists')
-  for (const [name, count] of [
-    ['entity.change', 1],
-    ['entity.drop', 1],
-  ] as const)
-    assert.equal((await eventsOf(root.client, name)).length, count)
+  assert.deepEqual(await changesOf(root.client, 'entity.change'), [
+    {
+      before: { read: 'anonymous', description: null },
+      after: { read: 'eperson', description: 'People' },
+    },
+  ])
+  const [dropped] = await changesOf(root.client, 'entity.drop')
+  assert.equal(dropped?.after, null)
+  assert.deepEqual(dropped?.before, {
+    ...{
+      read: 'eperson',
+      key: 'id',
+      fields: ['id', 'name', 'born'],
+      records: 1,
+      table: null,
+      collations: {},
+    },
+    ...{ relations: [], defaultCondition: null, description: 'People', write: null },
+  })
+})
+
+test('EA3 other collations keep records that were written one by one, before and meanwhile', async t => {
+  const { service, root } = await started(t)
+  await service.addRecords('names', 'name', [{ name: 'Zorn' }, { name: 'Anna' }])
+  await root.send('PATCH', '/names', { write: 'admin' })
+  await putRecord(root.client, 'names', 'Ängel', { name: 'Ängel' })
+  const begun = await root.send('PATCH', '/names', { collations: { name: 'de' } })
+  let written = 0
+  const process = root.ended(begun)
+  const writing = (async () => {
+    for (; written < 20; written++)
+      await putRecord(root.client, 'names', `Ä${written}`, { name: `Ä${written}` })
+  })()
+  assert.equal((await process).state, 'completed')
+  await writing
+  await putRecord(root.client, 'names', 'Öl', { name: 'Öl' })
+  const order = '%5B%7B%22field%22:%22name%22%7D%5D'
+  const names = (await list<{ name: string }>(root.client, `names?order_by=${order}`)).map(({ name }) => name)
+  const all = ['Zorn', 'Anna', 'Ängel', 'Öl', ...Array.from({ length: 20 }, (_, n) => `Ä${n}`)]
+  assert.deepEqual(
+    names,
+    all.toSorted((one, other) => new Intl.Collator('de').compare(one, other)),
+  )
 })

@@ -63,7 +63,10 @@ test('EA5 an import answers 202 with its process, which says what was made, and 
     answer.headers.get('location') ?? '',
     /^http:\/\/repo\.example\.edu\/api\/system\/processes\/\d+$/,
   )
-  assert.equal(answer.body.kind, 'import')
+  assert.deepEqual(
+    [answer.body.scriptName, answer.body.type, answer.body._links.self.href],
+    ['import', 'process', answer.headers.get('location')],
+  )
   const process = await root.ended(answer)
   const { milliseconds, ...result } = process.result ?? {}
   assert.equal(typeof milliseconds, 'number')
@@ -257,7 +260,10 @@ test('EA7 of two imports of one entity at once, one is refused, also on another 
       headers: { ...ndjson, 'x-xsrf-token': (await client.csrfPair()).value },
     })
     const problem = (await late.json()) as { code: string; process: number }
-    assert.deepEqual([late.status, problem.code, problem.process], [409, 'entity-conflict', begun.body.id])
+    assert.deepEqual(
+      [late.status, problem.code, problem.process],
+      [409, 'entity-conflict', Number(begun.body.processId)],
+    )
   }
   // Previews and other entities go on.
   assert.equal((await root.post('/books/import?key=id&preview=true', lines, ndjson)).status, 200)
@@ -330,7 +336,7 @@ test('EA5 an import that is cancelled changes nothing', async t => {
   const many = Array.from({ length: 600_000 }, (_, id) => JSON.stringify({ id, n: `text ${id}` })).join('\n')
   const begun = await root.post('/books/import', many, ndjson)
   const event = { ...commandEvent('entity.import'), object: 'books' }
-  await service.storage.processes.cancel(begun.body.id, event)
+  await service.storage.processes.cancel(Number(begun.body.processId), event)
   assert.equal((await root.ended(begun)).state, 'cancelled')
   assert.deepEqual(await list(service.client(), 'books'), rows)
   assert.equal((await root.imports('/books/import', lines, ndjson)).state, 'completed')

@@ -85,6 +85,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'query/language',
     'authn/audit.ts',
     'authn/authenticate.ts',
+    'processes/bodies.ts',
   ],
   backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
   metrics: ['config', 'http', 'storage'],
