@@ -5,41 +5,31 @@ import { ignoreBody } from '../http/ignore-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
+import { emptyLists } from './empty-lists.ts'
 
 /**
  * What DSpace's user interface asks for and Carrel doesn't have: lists that are empty, a search that finds nothing, views
  * that are not counted. Without these answers the interface doesn't start, its pages load forever, or the browser's
  * console fills with errors.
  */
-const emptyLists: Readonly<Record<string, string>> = {
-  '/core/communities': 'communities',
-  '/core/communities/search/top': 'communities',
-  '/core/collections': 'collections',
-  '/discover/browses': 'browses',
-  '/config/properties': 'properties',
-  '/eperson/profiles': 'profiles',
-  // The page for subscriptions (subscriptions-data.service.ts).
-  '/core/subscriptions': 'subscriptions',
-  '/core/subscriptions/search/findByEPerson': 'subscriptions',
-  '/core/subscriptions/search/findByEPersonAndDso': 'subscriptions',
-  // The page of an item: edititem-data, correctiontype-data, quality-assurance-source-data and
-  // notify-services-status-data.service.ts.
-  '/core/edititems': 'edititems',
-  '/core/edititems/search/findModesById': 'edititemmodes',
-  '/config/correctiontypes': 'correctiontypes',
-  '/config/correctiontypes/search/findByItem': 'correctiontypes',
-  '/config/correctiontypes/search/findByTopic': 'correctiontypes',
-  '/integration/qualityassurancesources': 'qualityassurancesources',
-  '/integration/qualityassurancesources/search/byTarget': 'qualityassurancesources',
-  '/ldn/notifyrequests': 'notifyrequests',
-}
-
 export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
   const link = (path: string) => ({ href: `${api}${path}` })
 
-  for (const [url, name] of Object.entries(emptyLists)) {
+  const empty = (url: string, name: string) =>
     app.get(url, async request => halPage(name, [], readPage(request.query as Query), `${api}${url}`))
+  for (const [name, { path, searches = [] }] of Object.entries(emptyLists)) {
+    empty(path, name)
+    for (const search of searches) empty(`${path}/search/${search}`, name)
   }
+  empty('/core/edititems/search/findModesById', 'edititemmodes')
+  // No field has levels of its own that somebody could choose.
+  app.get<{ Params: { type: string } }>('/core/securitysettings/:type', async ({ params }) => ({
+    id: params.type.slice(0, 100),
+    metadataSecurityDefault: [],
+    metadataCustomSecurity: {},
+    type: 'securitysetting',
+    _links: { self: link(`/core/securitysettings/${encodeURIComponent(params.type.slice(0, 100))}`) },
+  }))
 
   app.get('/discover', async () => ({
     type: 'discover',
@@ -96,6 +86,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     type: 'statistics',
     _links: {
       searchevents: link('/statistics/searchevents'),
+      usagereports: link('/statistics/usagereports'),
       viewevents: link('/statistics/viewevents'),
       self: link('/statistics'),
     },
@@ -117,22 +108,8 @@ export function signpostingRoutes(app: FastifyInstance): void {
 export const emptyAnswerLinks = ({
   api,
 }: Pick<Addresses, 'api'>): Readonly<Record<string, { href: string }>> =>
-  Object.fromEntries(
-    Object.entries({
-      browses: '/discover/browses',
-      collections: '/core/collections',
-      communities: '/core/communities',
-      correctiontypes: '/config/correctiontypes',
-      discover: '/discover',
-      edititems: '/core/edititems',
-      notifyrequests: '/ldn/notifyrequests',
-      processes: '/system/processes',
-      profiles: '/eperson/profiles',
-      properties: '/config/properties',
-      qualityassurancesources: '/integration/qualityassurancesources',
-      scripts: '/system/scripts',
-      statistics: '/statistics',
-      subscriptions: '/core/subscriptions',
-      systemwidealerts: '/system/systemwidealerts',
-    }).map(([name, path]) => [name, { href: `${api}${path}` }]),
-  )
+  Object.fromEntries([
+    ...Object.entries(emptyLists).map(([name, { path }]) => [name, { href: `${api}${path}` }]),
+    ['discover', { href: `${api}/discover` }],
+    ['statistics', { href: `${api}/statistics` }],
+  ])

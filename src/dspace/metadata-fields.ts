@@ -62,6 +62,13 @@ export function metadataFieldRoutes(app: FastifyInstance, { api }: Pick<Addresse
     if (!isField(params.name)) throw new Problem('not-found', 'No field has such a name.')
     return fieldBody(params.name)
   })
+  // The page of a schema in the interface's registry.
+  app.get(`${fields}/search/bySchema`, async request => {
+    const query = request.query as Query
+    const schema = single(query, 'schema') ?? ''
+    const names = offered.filter(name => name.startsWith(`${schema}.`))
+    return page(request, names, withParameters(`${api}${fields}/search/bySchema`, query, ['schema']))
+  })
   app.get(`${fields}/search/byFieldName`, async request => {
     const query = request.query as Query
     const names = ['schema', 'element', 'qualifier', 'query', 'exactName']
@@ -71,10 +78,12 @@ export function metadataFieldRoutes(app: FastifyInstance, { api }: Pick<Addresse
 }
 
 function found(query: Query): readonly string[] {
-  const exact = single(query, 'exactName')
+  // The interface sends all five, and those that it doesn't mean are empty.
+  const given = (name: string) => single(query, name) || undefined
+  const exact = given('exactName')
   if (exact !== undefined) return isField(exact) ? [exact] : []
-  const text = (single(query, 'query') ?? '').toLowerCase()
-  const parts = ['schema', 'element', 'qualifier'].map(name => single(query, name))
+  const text = (given('query') ?? '').toLowerCase()
+  const parts = ['schema', 'element', 'qualifier'].map(given)
   const names = offered.filter(name => {
     const own = name.split('.')
     return name.includes(text) && parts.every((part, at) => part === undefined || own[at] === part)

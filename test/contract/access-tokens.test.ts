@@ -242,9 +242,9 @@ test('K2 every route is in the table of what access tokens reach, or is refused'
     if (!(answer.status === 403 && text.includes('access-token-refused'))) reached.push(`${method} ${url}`)
   }
   const open =
-    /^GET \/(api\/?|api\/(problems|security\/csrf|authn\/status|core|dso|pid|eperson|admin|system|query|meta|authz\/resourcepolicies)(\/.*)?|(status|metrics)\/v\d.*)$/
+    /^GET \/(api\/?|api\/(problems|security\/csrf|authn\/status|core|dso|pid|eperson|admin|system|uploads|query|meta|authz\/resourcepolicies)(\/.*)?|(status|metrics)\/v\d.*)$/
   const changing =
-    /^(POST|PUT|PATCH|DELETE) \/api\/(core|authz\/resourcepolicies|admin|system|query\/v4)(\/.*)?$/
+    /^(POST|PUT|PATCH|DELETE) \/api\/(core|authz\/resourcepolicies|admin|system|uploads|query\/v4)(\/.*)?$/
   const others = reached.filter(route => !open.test(route) && !changing.test(route))
   // Beside the query endpoints' questions, and what isn't below the scope that knows who is asking.
   assert.deepEqual(others.filter(route => !/^POST \/api\/query\/v4/.test(route)).toSorted(), [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { emptyLists } from '../../src/dspace/empty-lists.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { addItem } from '../support/data/repository.ts'
@@ -77,6 +78,12 @@ testOn(
     assert.deepEqual(await fields('query=local.shelf'), ['local.shelf'])
     assert.deepEqual(await fields('exactName=nothing'), [])
     assert.deepEqual(await fields('schema=dc&element=subject&qualifier=ddc'), ['dc.subject.ddc'])
+    // As the interface sends it: with what it doesn't mean.
+    const rest = 'schema=&element=&qualifier='
+    assert.deepEqual(await fields(`${rest}&query=dc.title&exactName=`), ['dc.title', 'dc.title.alternative'])
+    assert.deepEqual(await fields(`${rest}&query=&exactName=dc.title`), ['dc.title'])
+    const ofSchema = await nobody.get('/api/core/metadatafields/search/bySchema?schema=dc&size=1')
+    assert.ok(((await ofSchema.json()) as { page: { totalElements: number } }).page.totalElements > 40)
     assert.equal((await nobody.get('/api/core/metadatafields/dc.title')).status, 200)
     await assertProblem(await nobody.get('/api/core/metadatafields/a'), 404, 'not-found')
     assert.equal((await nobody.get('/api/core/metadataschemas/dc')).status, 200)
@@ -140,4 +147,30 @@ test('S8 administrators read how the parts of the service are', async t => {
     await assertProblem(await ruth.get(path), 403, 'access-denied')
     await assertProblem(await nobody.get(path), 401, 'authentication-required')
   }
+})
+
+test('P4 every link of the root leads somewhere: no page of the interface waits for ever', async t => {
+  const { nobody } = await started(t)
+  const { _links } = (await (await nobody.get('/api')).json()) as { _links: Record<string, { href: string }> }
+  const linked = new Map(Object.entries(_links).map(([name, { href }]) => [name, href]))
+  // By these names the interface looks for them (`super('…')` of its data services).
+  for (const name of [
+    ...['auditevents', 'bitstreams', 'bundles', 'claimedtasks', 'ldnservices', 'metadatafields'],
+    ...['metadataschemas', 'orcidhistories', 'orcidqueues', 'pooltasks', 'processes', 'registrations'],
+    ...['resourcepolicies', 'scripts', 'subscriptions', 'suggestionsources', 'suggestiontargets'],
+    ...['supervisionorders', 'systemwidealerts', 'usagereports', 'versionhistories', 'vocabularies'],
+    ...['workflowitems', 'workspaceitems'],
+  ])
+    assert.ok(linked.has(name), name)
+  for (const [name, { path, searches = [] }] of Object.entries(emptyLists))
+    for (const url of [path, ...searches.map(search => `${path}/search/${search}`)]) {
+      assert.equal(linked.get(name), `${baseUrl}/api${path}`)
+      const body = (await (await nobody.get(`/api${url}?size=5`)).json()) as {
+        _embedded: Record<string, unknown>
+        page: { totalElements: number }
+      }
+      assert.deepEqual([body._embedded, body.page.totalElements], [{ [name]: [] }, 0], url)
+    }
+  const settings = await (await nobody.get('/api/core/securitysettings/none')).json()
+  assert.deepEqual(settings.metadataCustomSecurity, {})
 })

@@ -1,0 +1,64 @@
+/**
+ * Lists that DSpace's interface looks for in the root and Carrel doesn't have: submissions and their workflow, versions,
+ * relations, vocabularies, notifications, ORCID, statistics. A page that looks for a link that is not there shows a spinner
+ * for ever; one that finds an empty list says that there is nothing.
+ */
+interface EmptyList {
+  readonly path: string
+  /** What is below `search/`. */
+  readonly searches?: readonly string[]
+}
+
+/** By the name of the link, which is that of the key in `_embedded` too. */
+export const emptyLists: Readonly<Record<string, EmptyList>> = {
+  browses: { path: '/discover/browses' },
+  bulkaccessconditionoptions: { path: '/config/bulkaccessconditionoptions' },
+  claimedtasks: { path: '/workflow/claimedtasks', searches: ['findByUser'] },
+  collections: { path: '/core/collections' },
+  communities: { path: '/core/communities', searches: ['top'] },
+  // The page of an item: edititem-data, correctiontype-data, quality-assurance-source-data and
+  // notify-services-status-data.service.ts.
+  correctiontypes: { path: '/config/correctiontypes', searches: ['findByItem', 'findByTopic'] },
+  duplicates: { path: '/submission/duplicates', searches: ['findByItem'] },
+  edititems: { path: '/core/edititems' },
+  entitytypes: { path: '/core/entitytypes' },
+  externalsources: { path: '/integration/externalsources' },
+  itemfilters: { path: '/config/itemfilters' },
+  ldnservices: { path: '/ldn/ldnservices' },
+  messages: { path: '/ldn/messages' },
+  notifyrequests: { path: '/ldn/notifyrequests' },
+  orcidhistories: { path: '/eperson/orcidhistories' },
+  orcidqueues: { path: '/eperson/orcidqueues', searches: ['findByProfileItem'] },
+  pooltasks: { path: '/workflow/pooltasks', searches: ['findByUser'] },
+  profiles: { path: '/eperson/profiles' },
+  properties: { path: '/config/properties' },
+  qualityassuranceevents: { path: '/integration/qualityassuranceevents', searches: ['findByTopic'] },
+  qualityassurancesources: { path: '/integration/qualityassurancesources', searches: ['byTarget'] },
+  qualityassurancetopics: {
+    path: '/integration/qualityassurancetopics',
+    searches: ['byTarget', 'bySource'],
+  },
+  relationships: { path: '/core/relationships', searches: ['byLabel'] },
+  relationshiptypes: { path: '/core/relationshiptypes' },
+  securitysettings: { path: '/core/securitysettings' },
+  submissionaccessoptions: { path: '/config/submissionaccessoptions' },
+  submissioncclicenses: { path: '/config/submissioncclicenses' },
+  submissioncoarnotifyconfigs: { path: '/config/submissioncoarnotifyconfigs' },
+  submissiondefinitions: { path: '/config/submissiondefinitions' },
+  submissionforms: { path: '/config/submissionforms' },
+  submissionuploads: { path: '/config/submissionuploads' },
+  // The page for subscriptions (subscriptions-data.service.ts).
+  subscriptions: { path: '/core/subscriptions', searches: ['findByEPerson', 'findByEPersonAndDso'] },
+  suggestions: { path: '/integration/suggestions' },
+  suggestionsources: { path: '/integration/suggestionsources' },
+  suggestiontargets: { path: '/integration/suggestiontargets' },
+  supervisionorders: { path: '/core/supervisionorders', searches: ['group', 'byItem'] },
+  usagereports: { path: '/statistics/usagereports', searches: ['object'] },
+  versionhistories: { path: '/versioning/versionhistories' },
+  versions: { path: '/versioning/versions' },
+  vocabularies: { path: '/submission/vocabularies', searches: ['byMetadataAndCollection'] },
+  vocabularyEntryDetails: { path: '/submission/vocabularyEntryDetails' },
+  workflowactions: { path: '/config/workflowactions' },
+  workflowitems: { path: '/workflow/workflowitems' },
+  workspaceitems: { path: '/submission/workspaceitems' },
+}
