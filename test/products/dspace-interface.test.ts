@@ -1,27 +1,16 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { openBrowser } from '../support/clients/browser.ts'
 import { addItem, everybody, membersOf, type StoredItem, titled } from '../support/data/repository.ts'
 import { serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
-import { builds, serveInterface, Walker } from './dspace-interface.ts'
+import { builds, freePort, serveInterface, Walker } from './dspace-interface.ts'
 
 /** What people do at DSpace's interface, as they see it. The service is a process of its own. */
 
 const admin = 'admin@example.org'
 const reader = 'reader@example.org'
 const curator = 'curator@example.org'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 async function start(t: TestContext, folder: string) {
   const dataFolder = temporaryFolder(t)

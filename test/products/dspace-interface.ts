@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { extname, join, normalize } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Page, Request } from 'playwright-core'
@@ -62,6 +63,16 @@ export async function serveInterface(
     server.close()
   })
   return `http://localhost:${(server.address() as AddressInfo).port}`
+}
+
+/** @returns a port that nobody listens on: links begin with the address before the service has one */
+export async function freePort(): Promise<number> {
+  const server = createTcpServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 /** A request that was not answered with 2xx or 3xx, or not at all. */
