@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { openBrowser } from '../support/clients/browser.ts'
 import { addItem, everybody, membersOf, type StoredItem, titled } from '../support/data/repository.ts'
 import { serve } from '../support/service/process.ts'
-import { startService, temporaryFolder } from '../support/service/service.ts'
+import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 import { builds, freePort, serveInterface, Walker } from './dspace-interface.ts'
 
 /** What people do at DSpace's interface, as they see it. The service is a process of its own. */
@@ -89,6 +89,73 @@ for (const folder of builds) {
     await walker.logOut()
     await walker.open(`/items/${item.uuid}/full`)
     assert.ok(!(await walker.text()).includes('restricted.txt'))
+    walker.assertNoFailures()
+  })
+
+  test(`M2 T6 a profile and a password are changed, and the session goes on (${name})`, async t => {
+    const { person } = await start(t, folder)
+    const walker = await person()
+    const { page } = walker
+    await walker.logIn(reader)
+    await walker.open('/profile')
+    await page.locator('input#firstname').fill('Ruth')
+    await page.locator('input#phone').fill('+49 30 1234')
+    await walker.press('Save')
+    await walker.sees('Profile saved')
+    await page.locator('input#current-password').fill(passwordOf(reader))
+    await page.locator('input#password').fill('quite another one')
+    await page.locator('input#passwordrepeat').fill('quite another one')
+    await walker.press('Save')
+    await walker.sees('Password saved')
+    await walker.open('/profile')
+    assert.equal(await walker.isLoggedIn(), true)
+    assert.equal(await page.locator('input#firstname').inputValue(), 'Ruth')
+    assert.equal(await page.locator('input#phone').inputValue(), '+49 30 1234')
+    walker.assertNoFailures()
+  })
+
+  test(`M1 M5 B1 an administrator adds a person and a group, and acts as the person (${name})`, async t => {
+    const { person } = await start(t, folder)
+    const walker = await person()
+    const { page } = walker
+    await walker.logIn(admin)
+    await walker.open('/access-control/epeople/create')
+    await page.locator('input#firstName').fill('Ada')
+    await page.locator('input#lastName').fill('Lovelace')
+    await page.locator('input#email').fill('ada@example.org')
+    await page.locator('ds-form button[type=submit]:visible, ds-form button.submit:visible').first().click()
+    await walker.sees('Successfully created EPerson')
+    await walker.open('/access-control/epeople')
+    await walker.sees('ada@example.org')
+
+    await walker.open('/access-control/groups/create')
+    await page.locator('input#groupName').fill('Mathematicians')
+    await page.locator('textarea#groupDescription').fill('Those who calculate')
+    await page.locator('ds-form button[type=submit]:visible, ds-form button.submit:visible').first().click()
+    await walker.sees('Successfully created Group')
+    await page.locator('ds-members-list input#query').fill('ada@')
+    await page.locator('ds-members-list button.search-button').click()
+    await walker.settle()
+    await page.locator('#epersonsSearch tbody tr button').first().click()
+    await walker.sees('Successfully added member')
+    await walker.open('/access-control/groups')
+    await walker.sees('Mathematicians')
+
+    await walker.open('/access-control/epeople')
+    await page
+      .locator('tr', { hasText: 'ada@example.org' })
+      .locator('.access-control-editEPersonButton, a, button')
+      .first()
+      .click()
+    await walker.settle()
+    await walker.press('Impersonate EPerson')
+    await walker.open('/profile')
+    await walker.sees('Mathematicians')
+    assert.equal(await page.locator('input#firstname').inputValue(), 'Ada')
+    await page.locator('ds-impersonate-navbar button').first().click()
+    await walker.settle()
+    await walker.open('/access-control/epeople')
+    await walker.sees('ada@example.org')
     walker.assertNoFailures()
   })
 }
