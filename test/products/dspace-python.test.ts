@@ -36,5 +36,5 @@ test('Z2 what DSpace’s Python client writes is there, and what Carrel has not 
     calls.filter(({ right }) => !right),
     [],
   )
-  assert.equal(calls.length, 23)
+  assert.equal(calls.length, 24)
 })
