@@ -100,12 +100,13 @@ for (const folder of builds) {
     await walker.open('/profile')
     await page.locator('input#firstname').fill('Ruth')
     await page.locator('input#phone').fill('+49 30 1234')
+    // A form tells its page some time after the last key.
+    await page.waitForTimeout(1_000)
     await walker.press('Save')
     await walker.sees('Profile saved')
     await page.locator('input#current-password').fill(passwordOf(reader))
     await page.locator('input#password').fill('quite another one')
     await page.locator('input#passwordrepeat').fill('quite another one')
-    // The form tells the page some time after the last key.
     await page.waitForTimeout(1_000)
     await walker.press('Save')
     await walker.sees('Password saved')
