@@ -10,10 +10,10 @@ import { atEnd } from '../support/service/at-end.ts'
 import { passwordOf } from '../support/service/service.ts'
 
 /**
- * DSpace's own user interface, unmodified, as its build left it. It is large, and no package: `CARREL_DSPACE_INTERFACE`
+ * DSpace's own user interface, unmodified, as its build left it. It is large, and no package: `DSPACE_INTERFACE`
  * names one or more folders of builds, separated by colons (docs/how-to/dspace-interface.md says how to make one).
  */
-export const builds = (process.env.CARREL_DSPACE_INTERFACE ?? '').split(':').filter(folder => folder !== '')
+export const builds = (process.env.DSPACE_INTERFACE ?? '').split(':').filter(folder => folder !== '')
 
 const mediaTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css',
