@@ -174,6 +174,7 @@ for (const folder of builds) {
     await page.locator('[data-test="metadata-edit-btn"]').first().click()
     await page.locator('ds-dso-edit-metadata-value textarea').first().fill('Letters from the mountains')
     await page.locator('[data-test="metadata-confirm-btn"]').first().click()
+    await page.waitForTimeout(1_000)
     await page.locator('#dso-save-btn').first().click()
     await walker.sees('Metadata saved')
 
@@ -240,6 +241,7 @@ for (const folder of builds) {
     }
     await walker.open('/admin/system-wide-alert')
     await page.locator('textarea').first().fill('Back at noon')
+    await page.waitForTimeout(1_000)
     await page.locator('.switch, ui-switch button, button[role=switch]').first().click()
     await walker.press('Save')
     await walker.settle()

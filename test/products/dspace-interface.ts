@@ -162,7 +162,7 @@ export class Walker {
   /** @throws AssertionError with what is there instead */
   async sees(...texts: readonly string[]): Promise<void> {
     let missing = texts
-    for (let n = 0; n < 100; n++) {
+    for (let n = 0; n < 300; n++) {
       const text = await this.text()
       missing = texts.filter(one => !text.includes(one))
       if (missing.length === 0) return
