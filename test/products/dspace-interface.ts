@@ -210,11 +210,11 @@ export class Walker {
     return this.text()
   }
 
-  /** @throws AssertionError with each request that was refused, but for those that DSpace itself refuses @param expected what is gone */
-  assertNoFailures(expected = /^$/): void {
+  /** @throws AssertionError with each request that was refused, but for those that DSpace itself refuses */
+  assertNoFailures(): void {
     assert.deepEqual(
       this.failures.filter(
-        ({ path, status }) => status !== 404 || !(isUnset.test(path) || expected.test(path)),
+        ({ path, status }) => status !== 404 || !isUnset.test(path),
       ),
       [],
     )
