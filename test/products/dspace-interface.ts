@@ -213,9 +213,7 @@ export class Walker {
   /** @throws AssertionError with each request that was refused, but for those that DSpace itself refuses */
   assertNoFailures(): void {
     assert.deepEqual(
-      this.failures.filter(
-        ({ path, status }) => status !== 404 || !isUnset.test(path),
-      ),
+      this.failures.filter(({ path, status }) => status !== 404 || !isUnset.test(path)),
       [],
     )
   }
