@@ -9,7 +9,7 @@ import { needPackages } from './packages.ts'
 /** DSpace's Python client, of which DSPACE_PYTHON_CLIENT names the folder: it is in no package of Debian. */
 const client = process.env.DSPACE_PYTHON_CLIENT
 
-test('Z2 what DSpace’s Python client writes is there, and what Carrel has not fails with a clear message', async t => {
+test('Z1 what DSpace’s Python client writes is there, and what Carrel has not fails with a clear message', async t => {
   assert.ok(client, 'set DSPACE_PYTHON_CLIENT to a checkout of the-library-code/dspace-rest-python')
   await needPackages('python3-requests', 'python3-pysolr', 'python3-smart-open')
   const dataFolder = temporaryFolder(t)
