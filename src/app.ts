@@ -61,7 +61,7 @@ import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
-import { knownScripts } from './processes/known-scripts.ts'
+import { createOperator } from './operator/operator.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
 import { scriptRoutes } from './processes/scripts.ts'
@@ -189,11 +189,9 @@ export async function buildApp(
         })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
-        const { resume } = scriptRoutes(api, {
-          addresses,
-          start: runner.start,
-          scripts: knownScripts({ config, storage }),
-        })
+        const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
+        const { resume } = scriptRoutes(api, { addresses, start: runner.start, scripts: operator.scripts })
+        await operator.register(api)
         const uploading = { addresses, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })

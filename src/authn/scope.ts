@@ -35,6 +35,12 @@ const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] =>
   { below: ['/api/core', '/api/authz/resourcepolicies', '/api/dso', '/api/pid'], part: 'items' },
   // Who can change an address, a password or the members of Administrator has all rights, for ever.
   { below: ['/api/eperson/epersons', '/api/eperson/groups'], part: 'people', readOnly: true },
+  // Whose tokens end, and what they are signed with.
+  {
+    below: ['/api/admin/secret', '/api/admin/sessions', '/api/admin/sso', '/api/admin/tokens'],
+    part: 'administration',
+    readOnly: true,
+  },
   { below: ['/api/admin', '/api/uploads'], part: 'administration' },
   { below: ['/api/system'], part: 'processes' },
 ]
