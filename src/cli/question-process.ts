@@ -1,5 +1,5 @@
 import { signOnAddresses } from '../authn/sso/addresses.ts'
-import { explain } from '../authn/sso/explain.ts'
+import { explain, WrongProvider } from '../authn/sso/explain.ts'
 import type { Finding } from '../authn/sso/findings.ts'
 import { verifyBackups } from '../backup/verify.ts'
 import type { Config } from '../config/config.ts'
@@ -21,12 +21,10 @@ async function answer(config: Config, question: Question, { progress }: Running)
     case 'sso-check':
       return { findings: await checked(config) }
     case 'sso-explain':
-      return withStoreOf(config, async ({ identities }) => ({
-        ...(await explain(question.request, {
-          config: { ...config, singleSignOn: signOnOf(config) },
-          identities,
-        })),
-      }))
+      return withStoreOf(config, async ({ identities }) => {
+        const parts = { config: { ...config, singleSignOn: signOnOf(config) }, identities }
+        return { ...(await explain(question.request, parts).catch(inMembers)) }
+      })
     case 'verify-trail':
       return withStoreOf(config, async ({ trail }) => {
         await trail.checkpoint()
@@ -37,6 +35,11 @@ async function answer(config: Config, question: Question, { progress }: Running)
     case 'verify-backups':
       return { backups: await verifyBackups(question.folder, progress) }
   }
+}
+
+function inMembers(error: unknown): never {
+  if (!(error instanceof WrongProvider)) throw error
+  throw new OperatorError(`${error.parameter} ${error.message}`)
 }
 
 /** As of `carrel events verify`. */

@@ -79,4 +79,8 @@ function wanted(body: Readonly<Record<string, unknown>>): ExplainRequest {
   return { provider, entityId, given: { kind: 'attributes', attributes } }
 }
 
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+/** What begins with the name of a member keeps it as it is. */
+const sentence = (text: string) =>
+  members.some(name => text.startsWith(`${name} `))
+    ? `${text}.`
+    : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
