@@ -30,7 +30,7 @@ interface Parts {
   readonly threads: Threads
 }
 
-/** What is below the query base (contract section 6). */
+/** What is below the query base (contract section 9). */
 export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, entities, limits, measures, threads } = parts
   const texts = createLongTexts({ threads, loops: limits.loops, measures: measures.queue('long texts') })
