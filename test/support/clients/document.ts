@@ -57,7 +57,8 @@ npm() { test "$1 $2 $3 $4" = 'run --silent carrel --' && shift 4 && of_checkout 
 `
 
 const strictCurl = ({ address }: Pick<Service, 'address'>) => `
-curl() { command curl --fail-with-body --connect-to ${new URL(shownAddress).host}:${new URL(address).host} "$@"; }
+lenient_curl() { command curl --connect-to ${new URL(shownAddress).host}:${new URL(address).host} "$@"; }
+curl() { case "$1" in -f*) lenient_curl "$@" ;; *) lenient_curl --fail-with-body "$@" ;; esac; }
 `
 
 /**
