@@ -9,6 +9,7 @@ import { requireAdministrator } from '../http/require-eperson.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseReaders } from '../ingest/readers.ts'
+import { mayUsePart } from '../model/caller.ts'
 import type { Process, StartProcess } from '../model/processes.ts'
 import type { Readers } from '../model/readers.ts'
 import { processAddress, processBody } from '../processes/bodies.ts'
@@ -145,6 +146,12 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const { upload, resumes: _, ...given } = process.parameters
       if (upload === undefined)
         throw new Problem('process-state', 'It was begun on the command line: run the command again.')
+      // What it begins has its own address in that part.
+      if (!mayUsePart(request.caller, 'administration', 'POST'))
+        throw new Problem(
+          'access-token-refused',
+          'An ingest needs an access token for POST in the part administration of the API, too.',
+        )
       await requireUpload(upload, requireAdministrator(request.caller).session.eperson.uuid)
       return begin(request, upload, given, process.id)
     },
