@@ -227,7 +227,8 @@ export async function buildApp(
           processes: storage.processes,
           uploads,
         })
-        alertRoutes(api, { addresses, alerts: storage.processes.alerts, eventOf })
+        const { alerts } = storage.processes
+        alertRoutes(api, { addresses, alerts, eventOf, beforeChanges: refuseShortLivedToken })
         auditEventRoutes(api, { accounts, addresses, asksAgreement, entities })
         metadataFieldRoutes(api, addresses)
       },
