@@ -25,7 +25,10 @@ const sessions = ['all', 'current', 'admin']
  * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at most, which is
  * what the interface can edit. Whose sessions it allows is kept for the interface and restricts nobody, as in DSpace.
  */
-export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf, beforeChanges }: Parts): void {
+export function alertRoutes(
+  app: FastifyInstance,
+  { addresses, alerts, eventOf, beforeChanges }: Parts,
+): void {
   type Route = { Params: { id: string } }
   const path = '/system/systemwidealerts'
   const all = `${addresses.api}${path}`

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Config } from '../config/config.ts'
@@ -24,6 +25,8 @@ import { createUploads } from './uploads.ts'
 interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
   readonly addresses: Addresses
+  /** After a body that may have come for hours. */
+  readonly askAgain: AskAgain
   readonly config: Pick<Config, 'uploads' | 'filesFolder'>
   readonly folder: string
   readonly repository: Repository
@@ -40,7 +43,7 @@ const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 
  * body. It is done as a process.
  */
 export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
-  const { accounts, addresses, config, folder, repository, start } = parts
+  const { accounts, addresses, askAgain, config, folder, repository, start } = parts
   const { uploads: limits, filesFolder } = config
   const uploads = createUploads(folder)
 
@@ -129,6 +132,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const id = upload ?? (await keepBody(request, eperson))
       let process: Process
       try {
+        await askAgain(request)
         process = await begin(request, id, { ...given, name: nameOf(name) })
       } catch (error) {
         if (upload === undefined) await removeUpload(folder, id)
