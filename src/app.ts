@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from './admin/routes.ts'
 import { accessTokenRoutes } from './authn/access-token-routes.ts'
+import { createAskAgain } from './authn/ask-again.ts'
 import { eventOf } from './authn/audit.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
 import { createByMail } from './authn/by-mail.ts'
@@ -121,6 +122,7 @@ export async function buildApp(
   const leases = createLeases({ accounts, config, specialGroups, tokens })
   const programs = createPrograms({ accessTokens, accounts, clock, config, measures })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
+  const askAgain = createAskAgain({ accessTokens, accounts })
 
   const files = createFileStore(config.filesFolder)
 
@@ -194,7 +196,7 @@ export async function buildApp(
           start: runner.start,
           scripts: knownScripts({ config, storage }),
         })
-        const uploading = { addresses, config, folder: uploadsIn(config.dataFolder) }
+        const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
         processRoutes(api, {
@@ -207,7 +209,7 @@ export async function buildApp(
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
         findRoutes(api, { addresses, config, repository })
-        await editingRoutes(api, { accounts, addresses, config, files, repository, uploads })
+        await editingRoutes(api, { accounts, addresses, askAgain, config, files, repository, uploads })
         contentRoutes(api, {
           repository,
           files,
@@ -219,15 +221,13 @@ export async function buildApp(
         })
         authorizationRoutes(api, { accounts, addresses, config, people, repository })
         await adminRoutes(api, {
-          accounts,
-          addresses,
-          config,
-          entities,
+          ...{ accounts, addresses, askAgain, config, entities },
           ...runner,
           processes: storage.processes,
           uploads,
         })
-        alertRoutes(api, { addresses, alerts: storage.processes.alerts, eventOf })
+        const { alerts } = storage.processes
+        alertRoutes(api, { addresses, alerts, eventOf, beforeChanges: refuseShortLivedToken })
         auditEventRoutes(api, { accounts, addresses, asksAgreement, entities })
         metadataFieldRoutes(api, addresses)
       },

@@ -13,6 +13,8 @@ interface Parts {
   readonly addresses: Addresses
   readonly alerts: Alerts
   readonly eventOf: EventOf
+  /** Runs before the body of a change is read. */
+  readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
 
 /** Characters of a message. */
@@ -23,7 +25,10 @@ const sessions = ['all', 'current', 'admin']
  * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at most, which is
  * what the interface can edit. Whose sessions it allows is kept for the interface and restricts nobody, as in DSpace.
  */
-export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }: Parts): void {
+export function alertRoutes(
+  app: FastifyInstance,
+  { addresses, alerts, eventOf, beforeChanges }: Parts,
+): void {
   type Route = { Params: { id: string } }
   const path = '/system/systemwidealerts'
   const all = `${addresses.api}${path}`
@@ -56,7 +61,7 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }
     if (!found || (!found.active && !isAdministrator(caller))) throw none()
     return bodyOf(found)
   })
-  app.post(path, { preParsing: mayChange }, async (request, reply) => {
+  app.post(path, { preParsing: [beforeChanges, mayChange] }, async (request, reply) => {
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
     const added = await alerts.add(alertIn(request), event)
@@ -67,7 +72,7 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }
       )
     return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
   })
-  app.put<Route>(`${path}/:id`, { preParsing: mayChange }, async request => {
+  app.put<Route>(`${path}/:id`, { preParsing: [beforeChanges, mayChange] }, async request => {
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
     const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1

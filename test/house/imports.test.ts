@@ -83,6 +83,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'import',
     'query/check',
     'query/language',
+    'authn/ask-again.ts',
     'authn/audit.ts',
     'authn/authenticate.ts',
     'processes/bodies.ts',
@@ -91,6 +92,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   metrics: ['config', 'http', 'storage'],
   processes: ['authn/audit.ts', 'authn/authenticate.ts', 'backup', 'config', 'files', 'http', 'storage'],
   uploads: [
+    'authn/ask-again.ts',
     'authn/audit.ts',
     'authn/authenticate.ts',
     'config',
