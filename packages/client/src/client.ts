@@ -31,6 +31,11 @@ export interface Options {
   readonly fetch?: typeof fetch
 }
 
+export interface Request extends Send {
+  /** Without the token, also if somebody is logged in. */
+  readonly anonymous?: boolean
+}
+
 /** A way to log in. */
 export interface LoginMethod {
   /** `password`, or the scheme of a provider. */
@@ -179,8 +184,8 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
    * @param path such as `/api/core/items`, or a link of the service
    * @throws CarrelProblem, CarrelNetworkError, or the reason of the signal
    */
-  async request(method: string, path: string, given: Send = {}): Promise<Response> {
-    const token = await this.#sessions.fresh()
+  async request(method: string, path: string, given: Request = {}): Promise<Response> {
+    const token = given.anonymous ? undefined : await this.#sessions.fresh()
     const send = (bearing: string | undefined) =>
       this.#transport.send(method, pathIn(path), {
         ...given,
@@ -197,19 +202,19 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
     }
   }
 
-  async get<T = unknown>(path: string, given?: Send): Promise<T> {
+  async get<T = unknown>(path: string, given?: Request): Promise<T> {
     return read<T>(await this.request('GET', path, given))
   }
-  async post<T = unknown>(path: string, given?: Send): Promise<T> {
+  async post<T = unknown>(path: string, given?: Request): Promise<T> {
     return read<T>(await this.request('POST', path, given))
   }
-  async put<T = unknown>(path: string, given?: Send): Promise<T> {
+  async put<T = unknown>(path: string, given?: Request): Promise<T> {
     return read<T>(await this.request('PUT', path, given))
   }
-  async patch<T = unknown>(path: string, given?: Send): Promise<T> {
+  async patch<T = unknown>(path: string, given?: Request): Promise<T> {
     return read<T>(await this.request('PATCH', path, given))
   }
-  async delete<T = unknown>(path: string, given?: Send): Promise<T> {
+  async delete<T = unknown>(path: string, given?: Request): Promise<T> {
     return read<T>(await this.request('DELETE', path, given))
   }
 
