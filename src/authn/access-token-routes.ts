@@ -17,7 +17,7 @@ import { eventOf } from './audit.ts'
 import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
 import { readTokenBody } from './read-access-token.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accessTokens: AccessTokens
@@ -54,64 +54,52 @@ export function accessTokenRoutes(
   const ownOf = async (request: FastifyRequest) =>
     accessTokens.list(requireOwnLogin(request.caller).session.eperson.uuid)
 
-  app.get('/tokens', { ...options, config: { contract: contract('listAccessTokens') } }, async request =>
+  app.get('/tokens', { ...options, ...route('listAccessTokens') }, async request =>
     halPage('tokens', (await ownOf(request)).map(bodyOf), readPage(request.query as Query), all),
   )
 
-  app.post(
-    '/tokens',
-    { ...options, config: { contract: contract('addAccessToken') } },
-    async (request, reply) => {
-      const caller = requireOwnLogin(request.caller)
-      if (config.accessTokenLifetime === 0)
-        throw new Problem(
-          'access-denied',
-          'This service has no access tokens (CARREL_ACCESS_TOKEN_LIFETIME is 0).',
-        )
-      const now = clock.now()
-      const wanted = readTokenBody(request, { now, longest: config.accessTokenLifetime * 1000 })
-      const { id, token, hash } = newAccessToken()
-      const added = { ...wanted, id, hash, eperson: caller.session.eperson.uuid, created: now }
-      const event = eventOf(caller, request, { event: 'token.add', outcome: 'success', object: id })
-      const outcome = await accessTokens.add(added, event)
-      if (outcome === 'name-taken')
-        throw new Problem('access-token-invalid', 'name must be one that no other access token of yours has.')
-      if (outcome === 'too-many')
-        throw new Problem(
-          'access-token-invalid',
-          `There are ${maxAccessTokens} access tokens of yours already. Revoke one that you don’t need.`,
-        )
-      if (outcome === 'no-eperson') throw new Problem('authentication-required', 'The eperson is gone.')
-      const body = bodyOf({ ...added, used: null })
-      return reply
-        .code(201)
-        .header('location', body._links.self.href)
-        .send({ token, ...body })
-    },
-  )
+  app.post('/tokens', { ...options, ...route('addAccessToken') }, async (request, reply) => {
+    const caller = requireOwnLogin(request.caller)
+    if (config.accessTokenLifetime === 0)
+      throw new Problem(
+        'access-denied',
+        'This service has no access tokens (CARREL_ACCESS_TOKEN_LIFETIME is 0).',
+      )
+    const now = clock.now()
+    const wanted = readTokenBody(request, { now, longest: config.accessTokenLifetime * 1000 })
+    const { id, token, hash } = newAccessToken()
+    const added = { ...wanted, id, hash, eperson: caller.session.eperson.uuid, created: now }
+    const event = eventOf(caller, request, { event: 'token.add', outcome: 'success', object: id })
+    const outcome = await accessTokens.add(added, event)
+    if (outcome === 'name-taken')
+      throw new Problem('access-token-invalid', 'name must be one that no other access token of yours has.')
+    if (outcome === 'too-many')
+      throw new Problem(
+        'access-token-invalid',
+        `There are ${maxAccessTokens} access tokens of yours already. Revoke one that you don’t need.`,
+      )
+    if (outcome === 'no-eperson') throw new Problem('authentication-required', 'The eperson is gone.')
+    const body = bodyOf({ ...added, used: null })
+    return reply
+      .code(201)
+      .header('location', body._links.self.href)
+      .send({ token, ...body })
+  })
 
-  app.get<Route>(
-    '/tokens/:id',
-    { ...options, config: { contract: contract('showAccessToken') } },
-    async request => {
-      const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
-      if (!found) throw noToken()
-      return bodyOf(found)
-    },
-  )
+  app.get<Route>('/tokens/:id', { ...options, ...route('showAccessToken') }, async request => {
+    const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
+    if (!found) throw noToken()
+    return bodyOf(found)
+  })
 
-  app.delete<Route>(
-    '/tokens/:id',
-    { ...options, config: { contract: contract('revokeAccessToken') } },
-    async (request, reply) => {
-      const caller = requireOwnLogin(request.caller)
-      const { id } = request.params
-      const event = eventOf(caller, request, { event: 'token.revoke', outcome: 'success', object: id })
-      // The response waits until the revocation is on disk. From then on, no node accepts the token.
-      if (!(await accessTokens.revoke(id, caller.session.eperson.uuid, event))) throw noToken()
-      return reply.code(204).send()
-    },
-  )
+  app.delete<Route>('/tokens/:id', { ...options, ...route('revokeAccessToken') }, async (request, reply) => {
+    const caller = requireOwnLogin(request.caller)
+    const { id } = request.params
+    const event = eventOf(caller, request, { event: 'token.revoke', outcome: 'success', object: id })
+    // The response waits until the revocation is on disk. From then on, no node accepts the token.
+    if (!(await accessTokens.revoke(id, caller.session.eperson.uuid, event))) throw noToken()
+    return reply.code(204).send()
+  })
 }
 
 const noToken = () => new Problem('not-found', 'There is no access token of yours with this id.')

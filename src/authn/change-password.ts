@@ -21,7 +21,7 @@ import { ownSession } from './session-routes.ts'
 import type { PatchOther } from './set-password.ts'
 import type { Throttle } from './throttle.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -49,7 +49,7 @@ export function changePasswordRoutes(
   app.patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
     {
-      config: { contract: contract('changeEperson') },
+      ...route('changeEperson'),
       preParsing: [
         refuseShortLivedToken,
         async request => {

@@ -14,7 +14,7 @@ import { accessTokenBody } from './access-token-routes.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accessTokens: AccessTokens
@@ -43,28 +43,20 @@ export function endSessionsRoutes(app: FastifyInstance, { accessTokens, accounts
     object: string,
   ): AuditEvent => ({ ...eventOf(request.caller, request, { event, outcome: 'success', object }), eperson })
 
-  app.delete<Route>(
-    `${url}/sessions`,
-    { ...options, config: { contract: contract('endSessionsOf') } },
-    async (request, reply) => {
-      const uuid = await wanted(request)
-      await accounts.logout(uuid, about(request, uuid, 'session.end', 'all'))
-      return reply.code(204).send()
-    },
-  )
-  app.get<Route>(
-    `${url}/tokens`,
-    { ...options, config: { contract: contract('listAccessTokensOf') } },
-    async request => {
-      const uuid = await wanted(request)
-      const self = `${addresses.eperson(uuid)}/tokens`
-      const tokens = (await accessTokens.list(uuid)).map(one => accessTokenBody(one, `${self}/${one.id}`))
-      return halPage('tokens', tokens, readPage(request.query as Query), self)
-    },
-  )
+  app.delete<Route>(`${url}/sessions`, { ...options, ...route('endSessionsOf') }, async (request, reply) => {
+    const uuid = await wanted(request)
+    await accounts.logout(uuid, about(request, uuid, 'session.end', 'all'))
+    return reply.code(204).send()
+  })
+  app.get<Route>(`${url}/tokens`, { ...options, ...route('listAccessTokensOf') }, async request => {
+    const uuid = await wanted(request)
+    const self = `${addresses.eperson(uuid)}/tokens`
+    const tokens = (await accessTokens.list(uuid)).map(one => accessTokenBody(one, `${self}/${one.id}`))
+    return halPage('tokens', tokens, readPage(request.query as Query), self)
+  })
   app.delete<Route>(
     `${url}/tokens`,
-    { ...options, config: { contract: contract('revokeAccessTokensOf') } },
+    { ...options, ...route('revokeAccessTokensOf') },
     async (request, reply) => {
       const uuid = await wanted(request)
       await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
@@ -73,7 +65,7 @@ export function endSessionsRoutes(app: FastifyInstance, { accessTokens, accounts
   )
   app.delete<{ Params: { uuid: string; id: string } }>(
     `${url}/tokens/:id`,
-    { ...options, config: { contract: contract('revokeAccessTokenOf') } },
+    { ...options, ...route('revokeAccessTokenOf') },
     async (request, reply) => {
       const uuid = await wanted(request)
       const { id } = request.params

@@ -18,7 +18,7 @@ import type { SpecialGroups } from './special-groups.ts'
 import type { Account, Throttle } from './throttle.ts'
 import type { Tokens, Verified } from './tokens.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -68,7 +68,7 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
   app.route({
     method: 'POST',
     url: '/login',
-    config: { actsOnlyAsItself: true, contract: contract('logIn') },
+    config: { actsOnlyAsItself: true, ...route('logIn').config },
     preParsing: refuseShortLivedToken,
     handler: async (request, reply) => {
       if (request.headers['x-on-behalf-of'] !== undefined)

@@ -9,7 +9,7 @@ import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
 import type { Trade } from './login.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -32,7 +32,7 @@ export function logoutRoutes(
 ): void {
   app.post(
     '/logout',
-    { config: { actsOnlyAsItself: true, contract: contract('logOut') }, preParsing: ignoreBody },
+    { config: { actsOnlyAsItself: true, ...route('logOut').config }, preParsing: ignoreBody },
     async (request, reply) => {
       const { caller } = request
       csrf.issue(request, reply)

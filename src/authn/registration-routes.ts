@@ -10,7 +10,7 @@ import { refuseShortLivedToken } from './authenticate.ts'
 import { mailMethod, type Registrations, registrationKinds } from './registrations.ts'
 import type { Throttle } from './throttle.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -30,14 +30,14 @@ export function registrationRoutes(
   const path = '/eperson/registrations'
   const self = { self: { href: `${addresses.api}${path}` } }
 
-  app.get(path, { config: { contract: contract('showRegistrations') } }, async () => ({
+  app.get(path, route('showRegistrations'), async () => ({
     type: 'registrations',
     _links: { ...self, findByToken: { href: `${addresses.api}${path}/search/findByToken` } },
   }))
 
   app.post(
     path,
-    { config: { contract: contract('requestRegistration') }, preParsing: refuseShortLivedToken },
+    { ...route('requestRegistration'), preParsing: refuseShortLivedToken },
     async (request, reply) => {
       const asked = single(request.query as Query, 'accountRequestType') ?? 'register'
       const kind = registrationKinds.find(one => one === asked)
@@ -53,22 +53,16 @@ export function registrationRoutes(
     },
   )
 
-  app.get(
-    `${path}/search/findByToken`,
-    { config: { contract: contract('findRegistration') } },
-    async request => {
-      const { kind, email, forgotten } = await registrations.find(
-        single(request.query as Query, 'token') ?? '',
-      )
-      return {
-        email,
-        user: forgotten?.eperson ?? null,
-        registrationType: kind,
-        type: 'registration',
-        _links: self,
-      }
-    },
-  )
+  app.get(`${path}/search/findByToken`, route('findRegistration'), async request => {
+    const { kind, email, forgotten } = await registrations.find(single(request.query as Query, 'token') ?? '')
+    return {
+      email,
+      user: forgotten?.eperson ?? null,
+      registrationType: kind,
+      type: 'registration',
+      _links: self,
+    }
+  })
 }
 
 /** The event of something that the owner of an email address did. */

@@ -13,7 +13,7 @@ import { eventOf } from './audit.ts'
 import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
 import { createSessionAge, type SessionLifetimes } from './session-age.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -52,43 +52,30 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
     _links: { self: { href: `${all}/${one.begun}` } },
   })
 
-  app.get('/sessions', { ...options, config: { contract: contract('listSessions') } }, async request =>
+  app.get('/sessions', { ...options, ...route('listSessions') }, async request =>
     halPage('sessions', await ownOf(request), readPage(request.query as Query), all),
   )
-  app.get<Route>(
-    '/sessions/:id',
-    { ...options, config: { contract: contract('showSession') } },
-    async request => {
-      const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
-      if (!found) throw noSession()
-      return found
-    },
-  )
+  app.get<Route>('/sessions/:id', { ...options, ...route('showSession') }, async request => {
+    const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
+    if (!found) throw noSession()
+    return found
+  })
 
   // The responses wait until the change is on disk. From then on, no node accepts a token of what was ended.
-  app.delete(
-    '/sessions',
-    { ...changing, config: { contract: contract('endOtherSessions') } },
-    async (request, reply) => {
-      const caller = requireOwnLogin(request.caller)
-      await sessions.endOthers(caller.session.eperson.uuid, ownSession(caller), ended(request, 'others'))
-      return reply.code(204).send()
-    },
-  )
-  app.delete<Route>(
-    '/sessions/:id',
-    { ...changing, config: { contract: contract('endSession') } },
-    async (request, reply) => {
-      const caller = requireOwnLogin(request.caller)
-      const { id } = request.params
-      if (!/^[1-9]\d{0,14}$/.test(id)) throw noSession()
-      const { uuid } = caller.session.eperson
-      const event = ended(request, id)
-      if (!(await sessions.end(uuid, Number(id), ownSession(caller), clock.certain(), event)))
-        throw noSession()
-      return reply.code(204).send()
-    },
-  )
+  app.delete('/sessions', { ...changing, ...route('endOtherSessions') }, async (request, reply) => {
+    const caller = requireOwnLogin(request.caller)
+    await sessions.endOthers(caller.session.eperson.uuid, ownSession(caller), ended(request, 'others'))
+    return reply.code(204).send()
+  })
+  app.delete<Route>('/sessions/:id', { ...changing, ...route('endSession') }, async (request, reply) => {
+    const caller = requireOwnLogin(request.caller)
+    const { id } = request.params
+    if (!/^[1-9]\d{0,14}$/.test(id)) throw noSession()
+    const { uuid } = caller.session.eperson
+    const event = ended(request, id)
+    if (!(await sessions.end(uuid, Number(id), ownSession(caller), clock.certain(), event))) throw noSession()
+    return reply.code(204).send()
+  })
 }
 
 /** The caller's own session, as the store recognises it while it is alive. */

@@ -8,7 +8,7 @@ import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Tokens } from './tokens.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -26,7 +26,7 @@ export function shortLivedTokenRoutes(
 
   app.post(
     '/shortlivedtokens',
-    { config: { contract: contract('issueShortLivedToken') }, preParsing: refuseShortLivedToken },
+    { ...route('issueShortLivedToken'), preParsing: refuseShortLivedToken },
     async request => {
       const caller = requireEperson(request.caller)
       await accounts.recordEvent(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))

@@ -10,7 +10,7 @@ import type { Accounts } from '../storage/accounts.ts'
 import { authenticated } from './authenticate.ts'
 import type { Trade } from './login.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -76,12 +76,12 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
     return waiting ? authenticated(accounts, waiting, caller.specialGroups) : caller
   }
 
-  app.get('/status', { config: { contract: contract('showStatus') } }, async (request, reply) => {
+  app.get('/status', route('showStatus'), async (request, reply) => {
     const caller = await callerOf(request)
     if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
     return reply.type('application/json').serializer(asIs).send(statusOf(caller))
   })
-  app.get('/status/specialGroups', { config: { contract: contract('listSpecialGroups') } }, async request => {
+  app.get('/status/specialGroups', route('listSpecialGroups'), async request => {
     const query = request.query as Query
     singleParameters(query, ['page', 'size'])
     return groupPage((await callerOf(request)).specialGroups, readPage(query))

@@ -5,7 +5,7 @@ import type { Csrf } from '../http/csrf.ts'
 import { emptyAnswerLinks } from './empty-answers.ts'
 import { findLinks } from './find.ts'
 
-const contract = contractsIn(() => import('./root-contracts.ts'))
+const route = contractsIn(() => import('./root-contracts.ts'))
 
 /** Where a client begins: the HAL root, the links of authentication, and the CSRF pair (P4, C3). */
 export function rootRoutes(
@@ -56,9 +56,9 @@ export function rootRoutes(
       self: link(addresses.authn),
     },
   }
-  app.get('/', { config: { contract: contract('showRoot') } }, async () => root)
-  app.get('/authn', { config: { contract: contract('showAuthn') } }, async () => authn)
-  app.get('/security/csrf', { config: { contract: contract('issueCsrf') } }, async (request, reply) => {
+  app.get('/', route('showRoot'), async () => root)
+  app.get('/authn', route('showAuthn'), async () => authn)
+  app.get('/security/csrf', route('issueCsrf'), async (request, reply) => {
     csrf.issue(request, reply)
     return reply.code(204).send()
   })

@@ -73,17 +73,20 @@ type Arguments<C> = C extends (...given: infer A) => Contract ? A : []
 /**
  * The contracts of a file.
  * @param load imports it
- * @returns what gives a route its contract, as `config: { contract: contract('showItem') }`
+ * @returns what makes options of a route, as in `app.get('/items', route('listItems'), …)`
  */
 export const contractsIn =
   <C extends Contracts>(load: () => Promise<{ readonly contracts: C }>) =>
-  <Name extends keyof C & string>(name: Name, ...given: Arguments<C[Name]>): ContractOf =>
-  async () => {
-    const found: Contracts[string] | undefined = (await load()).contracts[name]
-    if (found === undefined) throw new Error(`there is no contract ${name}`)
-    const contract = typeof found === 'function' ? found(...(given as never[])) : found
-    return { operationId: name, ...contract }
-  }
+  <Name extends keyof C & string>(name: Name, ...given: Arguments<C[Name]>) => ({
+    config: {
+      contract: async () => {
+        const found: Contracts[string] | undefined = (await load()).contracts[name]
+        if (found === undefined) throw new Error(`there is no contract ${name}`)
+        const contract = typeof found === 'function' ? found(...(given as never[])) : found
+        return { operationId: name, ...contract }
+      },
+    },
+  })
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -11,7 +11,7 @@ interface Parts {
   readonly loops: Limits['loops']
 }
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 /**
  * `GET /health/live`: the process answers. `GET /health/ready`: so does the store, whose files are those that it has
@@ -19,14 +19,12 @@ const contract = contractsIn(() => import('./contracts.ts'))
  * replaced.
  */
 export function healthRoutes(app: FastifyInstance, { ping, requireFolder, loops }: Parts): void {
-  app.get(
-    '/health/live',
-    { config: { contract: contract('showLiveness'), ignoresCaller: true } },
-    async () => ({ status: 'live' }),
-  )
+  app.get('/health/live', { config: { ...route('showLiveness').config, ignoresCaller: true } }, async () => ({
+    status: 'live',
+  }))
   app.get(
     '/health/ready',
-    { config: { contract: contract('showReadiness'), ignoresCaller: true } },
+    { config: { ...route('showReadiness').config, ignoresCaller: true } },
     async () => {
       await ping()
       await requireFolder().catch(cause => {

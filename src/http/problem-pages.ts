@@ -4,26 +4,21 @@ import { contractsIn } from './contract.ts'
 import { sendPage, sentenceHtml } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 /** The page that the `type` of a problem links to (RFC 9457 §3.1.1). */
 export function problemPages(app: FastifyInstance, addresses: Addresses): void {
-  app.get<{ Params: { code: string } }>(
-    '/problems/:code',
-    { config: { contract: contract('showProblem') } },
-    async (request, reply) => {
-      const { code } = request.params
-      if (!Object.hasOwn(problems, code))
-        throw new Problem('not-found', 'There is no problem with this code.')
-      const { status, title, help } = problems[code as ProblemCode]
-      return sendPage(
-        reply,
-        title,
-        `<p>${sentenceHtml(help)}</p><p><code>${code}</code> <small>status ${status}</small></p>`,
-      )
-    },
-  )
-  app.get('/problems', { config: { contract: contract('listProblems') } }, async () =>
+  app.get<{ Params: { code: string } }>('/problems/:code', route('showProblem'), async (request, reply) => {
+    const { code } = request.params
+    if (!Object.hasOwn(problems, code)) throw new Problem('not-found', 'There is no problem with this code.')
+    const { status, title, help } = problems[code as ProblemCode]
+    return sendPage(
+      reply,
+      title,
+      `<p>${sentenceHtml(help)}</p><p><code>${code}</code> <small>status ${status}</small></p>`,
+    )
+  })
+  app.get('/problems', route('listProblems'), async () =>
     Object.entries(problems).map(([code, problem]) => ({ code, type: addresses.problem(code), ...problem })),
   )
 }

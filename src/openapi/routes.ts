@@ -10,7 +10,7 @@ interface Parts {
   readonly routes: readonly DescribedRoute[]
 }
 
-const contract = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 /** `GET /api/openapi.json`: every route as OpenAPI describes it (docs/decisions/0046). */
 export function openapiRoutes(app: FastifyInstance, { config, routes }: Parts): void {
@@ -21,7 +21,7 @@ export function openapiRoutes(app: FastifyInstance, { config, routes }: Parts): 
     return { body, etag: `"${hash('sha256', body, 'base64url')}"` }
   }
 
-  app.get('/openapi.json', { config: { contract: contract('showOpenApi') } }, async (request, reply) => {
+  app.get('/openapi.json', route('showOpenApi'), async (request, reply) => {
     made ??= make()
     const { body, etag } = await made
     reply.header('etag', etag).header('cache-control', 'private, no-cache')

@@ -32,6 +32,7 @@ const ofCallers: readonly ProblemCode[] = [
   'reason-required',
   'on-behalf-of-refused',
   'access-token-refused',
+  'busy',
   'store-unavailable',
 ]
 const ofCsrf: readonly ProblemCode[] = [
