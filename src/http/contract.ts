@@ -135,3 +135,14 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
 }
 
 const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+/**
+ * Whether a described address is that of a request.
+ * @param pattern of the route that took it, which may stand for several
+ */
+export const isAt = (url: string, pattern: string, path: string): boolean =>
+  pattern.includes('*')
+    ? new RegExp(`^${url.replaceAll(/[.+?^$(){}|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}/?$`).test(
+        path,
+      )
+    : url === pattern.replace(/(?<=.)\/$/, '')

@@ -15,6 +15,8 @@ export const closed = <P extends TProperties>(properties: P, options: object = {
 export const named = <P extends TProperties>(name: string, properties: P, description?: string): TObject<P> =>
   closed(properties, { $id: name, ...(description === undefined ? {} : { description }) })
 
+export const isOptional = (schema: TSchema): boolean => Type.IsOptional(schema)
+
 export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 export const oneOf = <const V extends readonly string[]>(...values: V) =>
   Type.Unsafe<V[number]>({ type: 'string', enum: values })
