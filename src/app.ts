@@ -50,6 +50,7 @@ import { createFileStore } from './files/file-store.ts'
 import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
 import { describeFault } from './http/answer-problems.ts'
+import { describedRoutes } from './http/contract.ts'
 import { createCsrf } from './http/csrf.ts'
 import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
@@ -62,6 +63,7 @@ import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
+import { openapiRoutes } from './openapi/routes.ts'
 import { knownScripts } from './processes/known-scripts.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
@@ -127,6 +129,7 @@ export async function buildApp(
   const files = createFileStore(config.filesFolder)
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
+  const routes = describedRoutes(app)
   const runner = createProcesses({
     processes: storage.processes,
     report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
@@ -173,6 +176,7 @@ export async function buildApp(
       async api => {
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
+        openapiRoutes(api, { config, routes })
         if (registrations) registrationRoutes(api, { addresses, csrf, registrations, throttle })
         const byMail = registrations && createByMail(registrations)
         const peopleParts = { accounts, people, addresses, config, eventOf, asksAgreement, byMail }
@@ -191,11 +195,8 @@ export async function buildApp(
         })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
-        const { resume } = scriptRoutes(api, {
-          addresses,
-          start: runner.start,
-          scripts: knownScripts({ config, storage }),
-        })
+        const scripts = knownScripts({ config, storage })
+        const { resume } = scriptRoutes(api, { addresses, scripts, start: runner.start })
         const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
@@ -220,12 +221,8 @@ export async function buildApp(
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         authorizationRoutes(api, { accounts, addresses, config, people, repository })
-        await adminRoutes(api, {
-          ...{ accounts, addresses, askAgain, config, entities },
-          ...runner,
-          processes: storage.processes,
-          uploads,
-        })
+        const managing = { accounts, addresses, askAgain, config, entities, uploads }
+        await adminRoutes(api, { ...managing, ...runner, processes: storage.processes })
         const { alerts } = storage.processes
         alertRoutes(api, { addresses, alerts, eventOf, beforeChanges: refuseShortLivedToken })
         auditEventRoutes(api, { accounts, addresses, asksAgreement, entities })

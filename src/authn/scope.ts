@@ -23,6 +23,7 @@ const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] =>
   {
     below: [
       '/api/problems',
+      '/api/openapi.json',
       '/api/security/csrf',
       '/api/authn/status',
       '/api/core/sites',

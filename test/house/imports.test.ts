@@ -58,9 +58,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'dspace/change-epersons.ts',
     'dspace/eperson-input.ts',
     'dspace/epersons.ts',
+    'dspace/schemas.ts',
     'mail',
   ],
   mail: ['config'],
+  openapi: ['config', 'http'],
   'authn/sso': ['config', 'http', 'storage', 'authn', 'authn/ldap/check.ts', 'authn/sso/metadata', 'threads'],
   'authn/sso/metadata': ['config', 'threads'],
   'authn/ldap': ['config', 'http', 'storage', 'authn', 'authn/sso'],
@@ -158,7 +160,7 @@ const libraries: Readonly<Record<string, string>> = {
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
   fastify:
-    'src/(app.ts|admin/|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
+    'src/(app.ts|admin/|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|openapi/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',
@@ -175,6 +177,7 @@ const libraries: Readonly<Record<string, string>> = {
   'tar-stream': 'src/ingest/unpack-tar.ts',
   'xml-crypto': 'src/authn/sso/saml-signers.ts',
   'xml-encryption': 'src/authn/sso/saml-signed.ts',
+  typebox: 'src/http/(contract|schema).ts',
   yauzl: 'src/ingest/unpack-zip.ts',
 }
 
