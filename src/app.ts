@@ -64,7 +64,7 @@ import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
 import { openapiRoutes } from './openapi/routes.ts'
-import { knownScripts } from './processes/known-scripts.ts'
+import { createOperator } from './operator/operator.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
 import { scriptRoutes } from './processes/scripts.ts'
@@ -195,8 +195,10 @@ export async function buildApp(
         })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
-        const scripts = knownScripts({ config, storage })
+        const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
+        const { scripts } = operator
         const { resume } = scriptRoutes(api, { addresses, scripts, start: runner.start })
+        await operator.register(api)
         const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
