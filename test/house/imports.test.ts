@@ -58,9 +58,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'dspace/change-epersons.ts',
     'dspace/eperson-input.ts',
     'dspace/epersons.ts',
+    'dspace/schemas.ts',
     'mail',
   ],
   mail: ['config'],
+  openapi: ['config', 'http'],
   'authn/sso': ['config', 'http', 'storage', 'authn', 'authn/ldap/check.ts', 'authn/sso/metadata', 'threads'],
   'authn/sso/metadata': ['config', 'threads'],
   'authn/ldap': ['config', 'http', 'storage', 'authn', 'authn/sso'],
@@ -99,6 +101,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'import',
     'query/check',
     'query/language',
+    'authn/ask-again.ts',
     'authn/audit.ts',
     'authn/authenticate.ts',
     'processes/bodies.ts',
@@ -108,6 +111,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   metrics: ['config', 'http', 'storage'],
   processes: ['authn/audit.ts', 'authn/authenticate.ts', 'backup', 'config', 'files', 'http', 'storage'],
   uploads: [
+    'authn/ask-again.ts',
     'authn/audit.ts',
     'authn/authenticate.ts',
     'config',
@@ -173,7 +177,7 @@ const libraries: Readonly<Record<string, string>> = {
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
   fastify:
-    'src/(app.ts|admin/|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|operator/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
+    'src/(app.ts|admin/|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|openapi/|operator/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',
@@ -190,6 +194,7 @@ const libraries: Readonly<Record<string, string>> = {
   'tar-stream': 'src/ingest/unpack-tar.ts',
   'xml-crypto': 'src/authn/sso/saml-signers.ts',
   'xml-encryption': 'src/authn/sso/saml-signed.ts',
+  typebox: 'src/http/(contract|schema).ts',
   yauzl: 'src/ingest/unpack-zip.ts',
 }
 
