@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from './admin/routes.ts'
 import { accessTokenRoutes } from './authn/access-token-routes.ts'
+import { createAskAgain } from './authn/ask-again.ts'
 import { eventOf } from './authn/audit.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
 import { createByMail } from './authn/by-mail.ts'
@@ -63,7 +64,7 @@ import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
 import { openapiRoutes } from './openapi/routes.ts'
-import { knownScripts } from './processes/known-scripts.ts'
+import { createOperator } from './operator/operator.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
 import { scriptRoutes } from './processes/scripts.ts'
@@ -123,6 +124,7 @@ export async function buildApp(
   const leases = createLeases({ accounts, config, specialGroups, tokens })
   const programs = createPrograms({ accessTokens, accounts, clock, config, measures })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
+  const askAgain = createAskAgain({ accessTokens, accounts })
 
   const files = createFileStore(config.filesFolder)
 
@@ -193,9 +195,11 @@ export async function buildApp(
         })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
-        const scripts = knownScripts({ config, storage })
+        const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
+        const { scripts } = operator
         const { resume } = scriptRoutes(api, { addresses, scripts, start: runner.start })
-        const uploading = { addresses, config, folder: uploadsIn(config.dataFolder) }
+        await operator.register(api)
+        const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
         processRoutes(api, {
@@ -208,7 +212,7 @@ export async function buildApp(
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
         findRoutes(api, { addresses, config, repository })
-        await editingRoutes(api, { accounts, addresses, config, files, repository, uploads })
+        await editingRoutes(api, { accounts, addresses, askAgain, config, files, repository, uploads })
         contentRoutes(api, {
           repository,
           files,
@@ -219,9 +223,10 @@ export async function buildApp(
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         authorizationRoutes(api, { accounts, addresses, config, people, repository })
-        const managing = { accounts, addresses, config, entities, uploads }
+        const managing = { accounts, addresses, askAgain, config, entities, uploads }
         await adminRoutes(api, { ...managing, ...runner, processes: storage.processes })
-        alertRoutes(api, { addresses, alerts: storage.processes.alerts, eventOf })
+        const { alerts } = storage.processes
+        alertRoutes(api, { addresses, alerts, eventOf, beforeChanges: refuseShortLivedToken })
         auditEventRoutes(api, { accounts, addresses, asksAgreement, entities })
         metadataFieldRoutes(api, addresses)
       },

@@ -16,6 +16,8 @@ interface Parts {
   readonly addresses: Addresses
   readonly alerts: Alerts
   readonly eventOf: EventOf
+  /** Runs before the body of a change is read. */
+  readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
 
 /** Characters of a message. */
@@ -26,7 +28,10 @@ const sessions = ['all', 'current', 'admin']
  * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at most, which is
  * what the interface can edit. Whose sessions it allows is kept for the interface and restricts nobody, as in DSpace.
  */
-export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }: Parts): void {
+export function alertRoutes(
+  app: FastifyInstance,
+  { addresses, alerts, eventOf, beforeChanges }: Parts,
+): void {
   type Route = { Params: { id: string } }
   const path = '/system/systemwidealerts'
   const all = `${addresses.api}${path}`
@@ -59,7 +64,8 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }
     if (!found || (!found.active && !isAdministrator(caller))) throw none()
     return bodyOf(found)
   })
-  app.post(path, { preParsing: mayChange, ...route('addAlert') }, async (request, reply) => {
+  const before = [beforeChanges, mayChange]
+  app.post(path, { preParsing: before, ...route('addAlert') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
     const added = await alerts.add(alertIn(request), event)
@@ -70,7 +76,7 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }
       )
     return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
   })
-  app.put<Route>(`${path}/:id`, { preParsing: mayChange, ...route('changeAlert') }, async request => {
+  app.put<Route>(`${path}/:id`, { preParsing: before, ...route('changeAlert') }, async request => {
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
     const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1
