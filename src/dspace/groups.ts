@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
-import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
@@ -99,7 +99,10 @@ export function groupRoutes(
   })
   app.get<Route>(`${url}/subgroups`, async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    return page(request, `${addresses.group(uuid)}/subgroups`, '', { inside: { group: uuid, is: true } })
+    const self = `${addresses.group(uuid)}/subgroups`
+    // Members may read a group, but not who else is in it.
+    if (!isAdministrator(request.caller)) return halPage('groups', [], readPage(request.query as Query), self)
+    return page(request, self, '', { inside: { group: uuid, is: true } })
   })
   // In DSpace, the community or collection that a group was made for.
   app.get<Route>(`${url}/object`, async (request, reply) => {
