@@ -40,7 +40,8 @@ export type ToWorker = { readonly job: Job } | { readonly cancel: true }
 /** And back. */
 export type FromWorker =
   | { readonly kind: 'progress'; readonly step: string; readonly share: number }
-  | { readonly kind: 'done'; readonly report: Readonly<Record<string, unknown>> }
+  /** As JSON: numbers with more digits than a double holds are objects that can't be sent. */
+  | { readonly kind: 'done'; readonly report: string }
   /** Somebody can put it right: the message says how. */
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'unavailable'; readonly message: string }

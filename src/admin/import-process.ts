@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { ImportError } from '../import/import-error.ts'
+import { parseExact } from '../lib/json.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import type { FromWorker, Job, ToWorker } from './import-job.ts'
 
@@ -42,7 +43,7 @@ export async function runImport(
     const outcome = await outcomeOf(child, job, progress)
     switch (outcome.kind) {
       case 'done':
-        return outcome.report
+        return parseExact(outcome.report) as Readonly<Record<string, unknown>>
       case 'refused':
         throw new ImportError(inParameters(outcome.message))
       case 'unavailable':

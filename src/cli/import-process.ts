@@ -84,7 +84,7 @@ async function run(job: Job): Promise<FromWorker> {
   try {
     const storage = await openStore(job.config, { create: false })
     try {
-      return { kind: 'done', report: await work(job, storage.entities) }
+      return { kind: 'done', report: JSON.stringify(await work(job, storage.entities)) }
     } finally {
       await storage.close()
     }
