@@ -169,7 +169,7 @@ function lastLine({ headers }: FastifyRequest): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0
 }
 
-const kinds: readonly ProcessKind[] = ['import', 'ingest', 'verify', 'backup', 'dspace-object-deletion']
+const kinds: readonly ProcessKind[] = ['import', 'ingest', 'verify', 'backup', 'object-deletion']
 
 function searchOf(query: Query): ProcessSearch {
   const status = single(query, 'processStatus')
