@@ -81,7 +81,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: EditingParts 
       event,
     )
     refuseOutcome(outcome, 'file')
-    return shown(uuid)
+    return withReplaced(await shown(uuid), before)
   }
 
   async function shown(uuid: string) {
@@ -89,6 +89,15 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: EditingParts 
     if (!bitstream) throw new Problem('not-found', 'The file was deleted meanwhile.')
     return bitstreamBody(bitstream, core)
   }
+}
+
+/**
+ * DSpace gives the new content a new UUID, and the file a field that names the old one. Its interface forgets what it knows
+ * of the file that this field names; without it, it would go on showing the old name and size.
+ */
+function withReplaced(body: ReturnType<typeof bitstreamBody>, { uuid, name }: Bitstream) {
+  const replaced = { value: name, language: null, authority: uuid, confidence: 600, place: 0 }
+  return { ...body, metadata: { ...body.metadata, 'dspace.bitstream.isReplacementOf': [replaced] } }
 }
 
 /** @throws Problem 412 if the client has seen another content, whose entity tag is its SHA-256 as of a download */
