@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import { bitstreamBody } from '../dspace/bodies.ts'
 import { mimeTypeOf } from '../files/mime-types.ts'
@@ -9,6 +10,7 @@ import { Problem } from '../http/problems.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
 import { isMediaType, mediaTypeOf } from '../lib/media-type.ts'
 import type { Bitstream, Bundle } from '../model/items.ts'
+import type { Repository } from '../storage/repository.ts'
 import { bodyLimit, parseObject } from './bodies.ts'
 import { describedBy, nameFaultOf } from './file-metadata.ts'
 import { refusingPatchFaults } from './item-values.ts'
@@ -18,12 +20,17 @@ import { refuseOutcome } from './outcomes.ts'
 import { createReceiver, type Received, type ReceiverParts } from './receive-file.ts'
 import { writableBitstream, writableBundle, writeHooks } from './rights.ts'
 
+interface Parts extends EditingParts, ReceiverParts {
+  readonly repository: Repository
+  readonly askAgain: AskAgain
+}
+
 /**
  * `POST /api/core/bundles/{uuid}/bitstreams` adds a file, and `PUT /api/core/bitstreams/{uuid}/content` replaces one. The
  * content is on disk before the store has a row, and the row before the answer.
  */
-export function uploadBitstreamRoutes(app: FastifyInstance, parts: EditingParts & ReceiverParts): void {
-  const { addresses, limits, repository } = parts
+export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void {
+  const { addresses, limits, repository, askAgain } = parts
   const core = `${addresses.api}/core`
   const receive = createReceiver(parts)
   // What a form is read by, as it arrives.
@@ -50,6 +57,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: EditingParts 
       throw new Problem('change-refused', 'The file has no name; give it one in properties.')
     refuseName(name)
     // A long upload: the right may have been taken away meanwhile.
+    await askAgain(request)
     await writableBundle(repository, request.caller, bundle)
     const uuid = randomUUID()
     const { sha256, size } = file
@@ -70,6 +78,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: EditingParts 
       throw new Problem('change-refused', 'The file has no name, and replaceName is true.')
     const name = (takesName ? file.name : undefined) ?? before.name
     refuseName(name)
+    await askAgain(request)
     const { uuid } = await writableBitstream(repository, request.caller, before.uuid)
     const { sha256, size } = file
     const mimeType = typeOf(file.mediaType, file.name ?? name)
