@@ -264,7 +264,7 @@ test('K2 a token for processes alone deletes no item, ingests nothing, and reads
     const form = new FormData()
     form.set('properties', JSON.stringify([{ name: '-i', value: uuid }]))
     return client.csrfPair().then(({ value }) =>
-      client.request('/api/system/scripts/dspace-object-deletion/processes', {
+      client.request('/api/system/scripts/object-deletion/processes', {
         method: 'POST',
         body: form,
         headers: { 'x-xsrf-token': value },
