@@ -3,7 +3,7 @@ import { type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
 import type { EpersonChange, GroupChange, NewGroup, NewPerson } from '../people.ts'
-import { applyChange, epersonEvent, groupEvent, profileText } from '../shared/people-rules.ts'
+import { applyChange, epersonEvent, groupEvent, isSame, profileText } from '../shared/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { setPasswordIn } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
@@ -48,6 +48,7 @@ export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, e
     const before = await lockEperson(db, uuid)
     if (!before) return 'no-eperson' as const
     const after = applyChange(before, change)
+    if (isSame(before, after)) return before
     const { email, firstName, lastName, enabled } = after
     const others = await db.rows(
       'SELECT 1 AS one FROM carrel.eperson WHERE email_key = $1 AND uuid <> $2',
@@ -115,6 +116,7 @@ export const changeGroup = (
     const before = await groupWith(db, uuid)
     if (!before) return 'no-group'
     const after = { ...before, ...change }
+    if (isSame({ ...before }, after)) return after
     if (after.name !== before.name) {
       if (await groupNamed(db, after.name)) return 'exists'
       const use = await useOfGroup(db, before.name)

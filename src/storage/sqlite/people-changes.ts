@@ -3,7 +3,7 @@ import { type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
 import type { EpersonChange, GroupChange, NewGroup, NewPerson } from '../people.ts'
-import { applyChange, epersonEvent, groupEvent, profileText } from '../shared/people-rules.ts'
+import { applyChange, epersonEvent, groupEvent, isSame, profileText } from '../shared/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { endTokens, nextStamp, setPassword } from './account-changes.ts'
 import type { Database } from './driver.ts'
@@ -42,6 +42,7 @@ export function changeEperson(db: Database, uuid: string, change: EpersonChange,
   const before = epersonWith(db, uuid)
   if (!before) return 'no-eperson' as const
   const after = applyChange(before, change)
+  if (isSame(before, after)) return before
   const { email, firstName, lastName, enabled } = after
   const other = find(db, email)
   if (other && other.uuid !== uuid) return 'exists' as const
@@ -105,6 +106,7 @@ export function changeGroup(
   const before = groupWith(db, uuid)
   if (!before) return 'no-group' as const
   const after = { ...before, ...change }
+  if (isSame({ ...before }, after)) return after
   if (after.name !== before.name) {
     if (groupNamed(db, after.name)) return 'exists' as const
     const use = useOfGroup(db, before.name)
