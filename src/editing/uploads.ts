@@ -6,6 +6,7 @@ import { bitstreamBody } from '../dspace/bodies.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { toStoreUnavailable } from '../files/layout.ts'
 import { mimeTypeOf } from '../files/mime-types.ts'
+import { contractsIn } from '../http/contract.ts'
 import { readMultipart } from '../http/multipart.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -21,6 +22,8 @@ import type { EditingParts } from './items.ts'
 import { readMetadata, refusingFaults } from './metadata.ts'
 import { refuseOutcome } from './outcomes.ts'
 import { writableBundle, writeHooks } from './rights.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends EditingParts {
   readonly files: Pick<FileStore, 'receive' | 'keep'>
@@ -64,7 +67,12 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
   type Route = { Params: { uuid: string } }
   app.post<Route>(
     '/core/bundles/:uuid/bitstreams',
-    { preParsing: [...writeHooks, allowSlowBody], onResponse: endSlowBody, bodyLimit },
+    {
+      ...route('addBitstream'),
+      preParsing: [...writeHooks, allowSlowBody],
+      onResponse: endSlowBody,
+      bodyLimit,
+    },
     async (request, reply) => {
       const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
       await refuseFull(Number(request.headers['content-length'] ?? 0))
