@@ -61,7 +61,7 @@ interface Sending {
 const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
 
 /**
- * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 7). Access is checked when a request begins. A transfer
+ * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 10). Access is checked when a request begins. A transfer
  * that has begun continues, at the client's pace.
  */
 export function contentRoutes(

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
-import { badParameter, type Query, tokenParameter } from '../http/parameters.ts'
+import { badParameter, parseBoolean, type Query, tokenParameter } from '../http/parameters.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
@@ -16,7 +16,7 @@ import { givenBy, isAllInAddress } from './given.ts'
 import { knownTo } from './known.ts'
 import { limitLargeBodies } from './large-bodies.ts'
 import { createLongTexts } from './long-texts.ts'
-import { parseAsked, parseBoolean } from './parse.ts'
+import { parseAsked } from './parse.ts'
 import { eventCountRoutes } from './puppetdb/events.ts'
 import { factNameRoutes } from './puppetdb/fact-names.ts'
 import { queryRoute } from './query-route.ts'
@@ -33,7 +33,7 @@ interface Parts {
   readonly threads: Threads
 }
 
-/** What is below the query base (contract section 6). */
+/** What is below the query base (contract section 9). */
 export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, entities, limits, measures, threads } = parts
   const texts = createLongTexts({ threads, loops: limits.loops, measures: measures.queue('long texts') })
