@@ -176,7 +176,7 @@ export async function buildApp(
       async api => {
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
-        openapiRoutes(api, { config, routes })
+        openapiRoutes(api, { config, entities, routes })
         if (registrations) registrationRoutes(api, { addresses, csrf, registrations, throttle })
         const byMail = registrations && createByMail(registrations)
         const peopleParts = { accounts, people, addresses, config, eventOf, asksAgreement, byMail }
