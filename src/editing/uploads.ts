@@ -4,6 +4,7 @@ import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import { bitstreamBody } from '../dspace/bodies.ts'
 import { mimeTypeOf } from '../files/mime-types.ts'
+import { contractsIn } from '../http/contract.ts'
 import { parseBoolean, type Query, single } from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -19,6 +20,8 @@ import { readMetadata, refusingFaults } from './metadata.ts'
 import { refuseOutcome } from './outcomes.ts'
 import { createReceiver, type Received, type ReceiverParts } from './receive-file.ts'
 import { writableBitstream, writableBundle, writeHooks } from './rights.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends EditingParts, ReceiverParts {
   readonly repository: Repository
@@ -38,18 +41,26 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
 
   type Route = { Params: { uuid: string } }
   const options = { preParsing: [...writeHooks, allowSlowBody], onResponse: endSlowBody, bodyLimit }
-  app.post<Route>('/core/bundles/:uuid/bitstreams', options, async (request, reply) => {
-    const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
-    const bitstream = await receive(request, 0, file => add(request, uuid, file))
-    return reply.code(201).header('location', bitstream._links.self.href).send(bitstream)
-  })
-  app.put<Route>('/core/bitstreams/:uuid/content', options, async request => {
-    const before = await writableBitstream(repository, request.caller, request.params.uuid)
-    const given = single(request.query as Query, 'replaceName')
-    const takesName = given !== undefined && parseBoolean('replaceName', given)
-    refuseOther(request, before)
-    return receive(request, before.size, file => replace(request, before, file, takesName))
-  })
+  app.post<Route>(
+    '/core/bundles/:uuid/bitstreams',
+    { ...route('addBitstream'), ...options },
+    async (request, reply) => {
+      const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
+      const bitstream = await receive(request, 0, file => add(request, uuid, file))
+      return reply.code(201).header('location', bitstream._links.self.href).send(bitstream)
+    },
+  )
+  app.put<Route>(
+    '/core/bitstreams/:uuid/content',
+    { ...route('replaceContent'), ...options },
+    async request => {
+      const before = await writableBitstream(repository, request.caller, request.params.uuid)
+      const given = single(request.query as Query, 'replaceName')
+      const takesName = given !== undefined && parseBoolean('replaceName', given)
+      refuseOther(request, before)
+      return receive(request, before.size, file => replace(request, before, file, takesName))
+    },
+  )
 
   async function add(request: FastifyRequest, bundle: Bundle['uuid'], file: Received) {
     const { name = file.name, description } = readProperties(file.properties)

@@ -105,6 +105,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'authn/audit.ts',
     'authn/authenticate.ts',
     'processes/bodies.ts',
+    'processes/schemas.ts',
+    'query/schemas.ts',
     'threads',
   ],
   backup: ['storage/copy', 'storage/shared/item-rows.ts', 'files'],
