@@ -2,6 +2,61 @@
 
 /** What requests and answers are made of. */
 export interface Schemas {
+  readonly Access: {
+    readonly eperson: {
+      readonly uuid: string
+      readonly email: string
+      readonly canLogIn: boolean
+    }
+    readonly administrator: boolean
+    readonly address: (string | null)
+    readonly method: (string | null)
+    readonly groups: readonly ({
+      readonly uuid: string
+      readonly name: string
+      readonly because: readonly (({
+        readonly how: 'member'
+      } | {
+        readonly how: 'group'
+        readonly group: string
+      } | {
+        readonly how: 'address'
+        readonly ranges: readonly (string)[]
+      } | {
+        readonly how: 'method'
+        readonly method: string
+      }))[]
+    })[]
+    readonly groupsTotal: number
+    readonly entities: readonly ({
+      readonly name: string
+      readonly read: Schemas['Right']
+      readonly write: Schemas['Right']
+    })[]
+    readonly entitiesTotal: number
+    readonly items: number
+    readonly files: number
+    readonly object?: ({
+      readonly uuid: string
+      readonly type: 'item'
+      readonly withdrawn: boolean
+      readonly discoverable: boolean
+      readonly read: Schemas['Right']
+      readonly write: Schemas['Right']
+    } | {
+      readonly uuid: string
+      readonly type: 'bitstream'
+      readonly item: string
+      readonly read: Schemas['Right']
+      readonly write: Schemas['Right']
+    })
+    readonly record?: {
+      readonly entity: string
+      readonly key?: string
+      readonly read: Schemas['Right']
+      readonly write: Schemas['Right']
+    }
+  }
   readonly AccessStatus: {
     readonly status: 'open.access' | 'embargo' | 'restricted' | 'metadata.only'
     readonly embargoDate: (string | null)
@@ -26,9 +81,33 @@ export interface Schemas {
       readonly self: Schemas['Link']
     }
   }
+  readonly AccessTokenOf: {
+    readonly id: string
+    readonly name: string
+    readonly prefix: string
+    readonly methods: readonly ('GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[]
+    readonly parts: readonly ('query' | 'items' | 'people' | 'administration' | 'processes')[]
+    readonly entities: (readonly (string)[] | null)
+    readonly networks: readonly (string)[]
+    readonly created: string
+    readonly expires: string
+    readonly lastUsed: (string | null)
+    readonly type: 'accesstoken'
+    readonly _links: {
+      readonly self: Schemas['Link']
+    }
+    readonly eperson: string
+  }
   readonly AccessTokenPage: {
     readonly _embedded: {
       readonly tokens: readonly (Schemas['AccessToken'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
+  readonly AccessTokensOfAllPage: {
+    readonly _embedded: {
+      readonly tokens: readonly (Schemas['AccessTokenOf'])[]
     }
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
@@ -55,18 +134,18 @@ export interface Schemas {
     readonly id: string
     readonly epersonUUID: (string | null)
     readonly subjectUUID: (string | null)
-    readonly subjectType: ('EPERSON' | null)
+    readonly subjectType: ('EPERSON' | 'GROUP' | 'ITEM' | 'BITSTREAM' | null)
     readonly objectUUID: null
     readonly objectType: null
     readonly eventType: string
     readonly timeStamp: string
     readonly detail: (string | null)
     readonly metadataField: null
-    readonly value: null
+    readonly value: (string | null)
     readonly authority: null
-    readonly confidence: -1
-    readonly place: -1
-    readonly action: null
+    readonly confidence: null
+    readonly place: null
+    readonly action: (string | null)
     readonly checksum: null
     readonly type: 'auditevent'
     readonly _links: {
@@ -102,6 +181,16 @@ export interface Schemas {
     }
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
+  }
+  readonly Backup: {
+    readonly name: string
+    readonly complete: boolean
+    readonly fault: (string | null)
+    readonly made: (string | null)
+    readonly carrel: (string | null)
+    readonly bytes: (number | null)
+    readonly contents: (number | null)
+    readonly lost: (number | null)
   }
   readonly Bitstream: {
     readonly id: string
@@ -175,6 +264,69 @@ export interface Schemas {
     readonly checkSumAlgorithm: 'SHA-256'
     readonly value: string
   }
+  readonly Duration: {
+    readonly count: number
+    readonly sum: number
+    readonly p50: (number | null)
+    readonly p90: (number | null)
+    readonly p99: (number | null)
+  }
+  readonly Entity: {
+    readonly name: string
+    readonly source: 'imported' | 'exposed' | 'built-in'
+    readonly description: (string | null)
+    readonly read: string
+    readonly write: (string | null)
+    readonly key: (string | readonly (string)[])
+    readonly fields: readonly ({
+      readonly name: string
+      readonly type: 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
+      readonly nullable: boolean
+      readonly sortable?: false
+      readonly collation?: string
+    })[]
+    readonly records: (number | null)
+    readonly bytes: (number | null)
+    readonly imported: (string | null)
+    readonly table: ({
+      readonly schema: string
+      readonly name: string
+    } | null)
+    readonly relations: readonly (Schemas['Relation'])[]
+    readonly related: readonly (Schemas['Relation'])[]
+    readonly defaultCondition: unknown
+    readonly _links: {
+      readonly self: Schemas['Link']
+      readonly records: Schemas['Link']
+      readonly import?: Schemas['Link']
+    }
+    readonly suggested: readonly (Schemas['SuggestedRelation'])[]
+  }
+  readonly EntityChange: {
+    readonly name?: string
+    readonly read?: string
+    readonly write?: (string | null)
+    readonly description?: (string | null)
+    readonly relations?: (readonly (unknown)[] | null)
+    readonly defaultCondition?: unknown
+    readonly collations?: Readonly<Record<string, (string | null)>>
+  }
+  readonly EntityDescription: {
+    readonly name: string
+    readonly key: (string | readonly (string)[])
+    readonly fields: readonly (Schemas['Field'])[]
+    readonly relations?: readonly (Schemas['Relation'])[]
+    readonly writable?: true
+    readonly href: string
+  }
+  readonly EntityPage: {
+    readonly _embedded: {
+      readonly entities: readonly (Schemas['ListedEntity'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
+  readonly EntityRecord: Readonly<Record<string, unknown>>
   readonly Eperson: {
     readonly id: string
     readonly uuid: string
@@ -197,6 +349,34 @@ export interface Schemas {
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
   }
+  readonly ExplainedSignOn: {
+    readonly provider: string
+    readonly signature: (string | null)
+    readonly subject: (string | null)
+    readonly email: (string | null)
+    readonly emailIgnored: (string | null)
+    readonly outcome: string
+    readonly why: (string | null)
+    readonly eperson: ({
+      readonly uuid: string
+      readonly email: string
+    } | null)
+    readonly specialGroups: readonly (string)[]
+  }
+  readonly Explanation: {
+    readonly engine: string
+    readonly entity: string
+    readonly condition: unknown
+    readonly kept?: boolean
+    readonly sql?: string
+    readonly steps?: readonly (string)[]
+    readonly indexes?: readonly (string)[]
+    readonly advice?: (string | null)
+    readonly ran?: {
+      readonly rows: number
+      readonly milliseconds: number
+    }
+  }
   readonly Feature: {
     readonly id: string
     readonly description: string
@@ -212,6 +392,80 @@ export interface Schemas {
     }
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
+  }
+  readonly Field: {
+    readonly name: string
+    readonly type: 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
+    readonly nullable: boolean
+    readonly sortable?: false
+    readonly collation?: string
+  }
+  readonly Figures: {
+    readonly time: string
+    readonly started: string
+    readonly workers: {
+      readonly running: number
+      readonly wanted: number
+      readonly replaced: number
+      readonly loops: readonly ({
+        readonly worker: number
+        readonly heapBytes: number
+        readonly delay: Schemas['Duration']
+      })[]
+    }
+    readonly processor: {
+      readonly seconds: number
+    }
+    readonly memory: {
+      readonly residentBytes: number
+      readonly cacheBytes: number
+      readonly cacheEntries: number
+      readonly cacheMaxBytes: number
+    }
+    readonly openFiles: number
+    readonly storeBytes: Readonly<Record<string, number>>
+    readonly logins: readonly ({
+      readonly method: string
+      readonly success?: number
+      readonly failure?: number
+      readonly throttled: number
+    })[]
+    readonly tokensRefused: readonly ({
+      readonly kind: string
+      readonly reasons: Readonly<Record<string, number>>
+    })[]
+    readonly requests: {
+      readonly open: number
+      readonly answered: Readonly<Record<string, number>>
+      readonly duration: Schemas['Duration']
+      readonly routes: readonly ({
+        readonly route: string
+        readonly method: string
+        readonly open: number
+        readonly answered: Readonly<Record<string, number>>
+        readonly duration: Schemas['Duration']
+      })[]
+    }
+    readonly downloadsOpen: number
+    readonly listingsOpen: number
+    readonly queues: readonly ({
+      readonly queue: string
+      readonly running: number
+      readonly waiting: number
+      readonly refused: number
+      readonly waited: Schemas['Duration']
+    })[]
+    readonly connections: readonly ({
+      readonly pool: string
+      readonly max: number
+      readonly waiting: number
+    })[]
+  }
+  readonly Finding: {
+    readonly level: 'ok' | 'note' | 'warning' | 'error'
+    readonly about: string
+    readonly what: string
+    readonly advice?: (string | null)
   }
   readonly Group: {
     readonly id: string
@@ -274,6 +528,39 @@ export interface Schemas {
       readonly self: Schemas['Link']
     }
   }
+  readonly ImportPreview: {
+    readonly entity: string
+    readonly format: ('csv' | 'ndjson' | 'json' | null)
+    readonly key: (string | readonly (string)[])
+    readonly records: number
+    readonly fields: readonly ({
+      readonly name: string
+      readonly type: 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
+      readonly nullable: boolean
+      readonly sortable?: false
+      readonly collation?: string
+      readonly nulls?: number
+      readonly mix?: {
+        readonly line: number
+        readonly kind: string
+        readonly earlier: {
+          readonly line: number
+          readonly kind: string
+        }
+      }
+    })[]
+    readonly sample: readonly (Readonly<Record<string, unknown>>)[]
+    readonly changes?: {
+      readonly inserted?: number
+      readonly replaced?: number
+      readonly deleted?: number
+      readonly unchanged?: number
+    }
+    readonly faults: readonly ({
+      readonly line: (number | null)
+      readonly message: string
+    })[]
+  }
   readonly Item: {
     readonly id: string
     readonly uuid: string
@@ -321,6 +608,50 @@ export interface Schemas {
   }
   readonly Link: {
     readonly href: string
+  }
+  readonly LinkedIdentity: {
+    readonly eperson: string
+    readonly email: string
+    readonly provider: string
+    readonly subject: string
+    readonly linked: string
+  }
+  readonly LinkedIdentityPage: {
+    readonly _embedded: {
+      readonly identities: readonly (Schemas['LinkedIdentity'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
+  readonly ListedEntity: {
+    readonly name: string
+    readonly source: 'imported' | 'exposed' | 'built-in'
+    readonly description: (string | null)
+    readonly read: string
+    readonly write: (string | null)
+    readonly key: (string | readonly (string)[])
+    readonly fields: readonly ({
+      readonly name: string
+      readonly type: 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
+      readonly nullable: boolean
+      readonly sortable?: false
+      readonly collation?: string
+    })[]
+    readonly records: (number | null)
+    readonly bytes: (number | null)
+    readonly imported: (string | null)
+    readonly table: ({
+      readonly schema: string
+      readonly name: string
+    } | null)
+    readonly relations: readonly (Schemas['Relation'])[]
+    readonly related: readonly (Schemas['Relation'])[]
+    readonly defaultCondition: unknown
+    readonly _links: {
+      readonly self: Schemas['Link']
+      readonly records: Schemas['Link']
+      readonly import?: Schemas['Link']
+    }
   }
   readonly Login: {
     readonly user: string
@@ -428,13 +759,14 @@ export interface Schemas {
     readonly line?: number
     readonly column?: number
     readonly pointer?: string
+    readonly operation?: number
     readonly member?: string
     readonly marker?: string
     readonly found?: string
     readonly expected?: readonly (string)[]
     readonly form?: string
     readonly legal?: (readonly (string)[] | {
-      readonly least: number
+      readonly least?: number
       readonly most?: number
     })
     readonly nearest?: string
@@ -444,6 +776,74 @@ export interface Schemas {
     readonly back?: string
     readonly home?: string
   }
+  readonly Process: {
+    readonly processId: string
+    readonly userId: (string | null)
+    readonly creationTime: string
+    readonly startTime: (string | null)
+    readonly endTime: (string | null)
+    readonly scriptName: string
+    readonly processStatus: 'SCHEDULED' | 'RUNNING' | 'COMPLETED' | 'FAILED'
+    readonly parameters: readonly (Schemas['ProcessParameter'])[]
+    readonly state: 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
+    readonly progress: (Schemas['Progress'] | null)
+    readonly result: (Readonly<Record<string, unknown>> | null)
+    readonly fault: (string | null)
+    readonly type: 'process'
+    readonly _links: {
+      readonly self: Schemas['Link']
+      readonly script: Schemas['Link']
+      readonly output: Schemas['Link']
+      readonly files: Schemas['Link']
+      readonly filetypes: Schemas['Link']
+      readonly log: Schemas['Link']
+      readonly events: Schemas['Link']
+    }
+  }
+  readonly ProcessOutput: {
+    readonly id: string
+    readonly uuid: string
+    readonly name: string
+    readonly handle: null
+    readonly metadata: Readonly<Record<string, readonly (Readonly<Record<string, unknown>>)[]>>
+    readonly bundleName: null
+    readonly sizeBytes: number
+    readonly type: 'bitstream'
+    readonly _links: {
+      readonly content: Schemas['Link']
+      readonly self: Schemas['Link']
+    }
+  }
+  readonly ProcessPage: {
+    readonly _embedded: {
+      readonly processes: readonly (Schemas['Process'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
+  readonly ProcessParameter: {
+    readonly name: string
+    readonly value: string
+  }
+  readonly Progress: {
+    readonly done: number
+    readonly total?: number
+    readonly unit: string
+  }
+  readonly PuppetService: {
+    readonly service_version: string
+    readonly service_status_version: 1
+    readonly detail_level: string
+    readonly state: 'running' | 'error'
+    readonly status: {
+      readonly 'maintenance_mode?': boolean
+      readonly queue_depth: number
+      readonly 'read_db_up?': boolean
+      readonly 'write_db_up?': boolean
+    }
+    readonly active_alerts: readonly (unknown)[]
+  }
+  readonly QueryParameters: Readonly<Record<string, unknown>>
   readonly Registration: {
     readonly email: string
     readonly user: (string | null)
@@ -452,6 +852,48 @@ export interface Schemas {
     readonly _links: {
       readonly self: Schemas['Link']
     }
+  }
+  readonly Relation: {
+    readonly fields: readonly (string)[]
+    readonly to: {
+      readonly entity: string
+      readonly fields: readonly (string)[]
+    }
+  }
+  readonly Report: {
+    readonly counts: Readonly<Record<string, number>>
+    readonly findings: readonly (Schemas['Finding'])[]
+  }
+  readonly ResourcePolicy: {
+    readonly id: string
+    readonly name: (string | null)
+    readonly description: (string | null)
+    readonly policyType: (string | null)
+    readonly action: 'READ' | 'WRITE'
+    readonly startDate: (string | null)
+    readonly endDate: (string | null)
+    readonly type: 'resourcepolicy'
+    readonly _links: {
+      readonly eperson: Schemas['Link']
+      readonly group: Schemas['Link']
+      readonly resource: Schemas['Link']
+      readonly self: Schemas['Link']
+    }
+    readonly _embedded: {
+      readonly group: (Schemas['Group'] | null)
+      readonly eperson: null
+    }
+  }
+  readonly ResourcePolicyPage: {
+    readonly _embedded: {
+      readonly resourcepolicies: readonly (Schemas['ResourcePolicy'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
+  readonly Right: {
+    readonly may: boolean
+    readonly because: (string | null)
   }
   readonly Root: {
     readonly type: 'root'
@@ -462,6 +904,30 @@ export interface Schemas {
       readonly items: Schemas['Link']
       readonly csrf: Schemas['Link']
     } & Readonly<Record<string, (Schemas['Link'] | Schemas['TemplatedLink'])>>)
+  }
+  readonly Script: {
+    readonly id: string
+    readonly name: string
+    readonly description: string
+    readonly parameters: readonly (Schemas['ScriptParameter'])[]
+    readonly type: 'script'
+    readonly _links: {
+      readonly self: Schemas['Link']
+    }
+  }
+  readonly ScriptPage: {
+    readonly _embedded: {
+      readonly scripts: readonly (Schemas['Script'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
+  readonly ScriptParameter: {
+    readonly name: string
+    readonly nameLong: string
+    readonly description: string
+    readonly type: 'integer' | 'string' | 'boolean'
+    readonly mandatory: false
   }
   readonly Session: {
     readonly id: string
@@ -490,6 +956,12 @@ export interface Schemas {
     readonly _links: {
       readonly self: Schemas['Link']
     }
+  }
+  readonly SignOnQuestion: {
+    readonly provider?: (string | null)
+    readonly entityId?: (string | null)
+    readonly attributes?: (Readonly<Record<string, unknown>> | null)
+    readonly assertion?: (string | null)
   }
   readonly Site: {
     readonly id: string
@@ -531,9 +1003,36 @@ export interface Schemas {
       readonly specialGroups: Schemas['SpecialGroupPage']
     }
   }
+  readonly SuggestedRelation: {
+    readonly entity: string
+    readonly fields: readonly (string)[]
+    readonly to: {
+      readonly entity: string
+      readonly fields: readonly (string)[]
+    }
+  }
   readonly TemplatedLink: {
     readonly href: string
     readonly templated: true
+  }
+  readonly Upload: {
+    readonly id: string
+    readonly name: (string | null)
+    readonly size: number
+    readonly offset: number
+    readonly begun: string
+    readonly expires: string
+    readonly type: 'upload'
+    readonly _links: {
+      readonly self: Schemas['Link']
+    }
+  }
+  readonly UploadPage: {
+    readonly _embedded: {
+      readonly uploads: readonly (Schemas['Upload'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
   }
   readonly WantedAccessToken: {
     readonly name: string
@@ -548,6 +1047,60 @@ export interface Schemas {
     readonly active?: (boolean | null)
     readonly allowSessions?: ('all' | 'current' | 'admin' | null)
     readonly countdownTo?: (string | null)
+  }
+  readonly WantedEntity: {
+    readonly name?: string
+    readonly read?: string
+    readonly write?: (string | null)
+    readonly description?: (string | null)
+    readonly relations?: (readonly (unknown)[] | null)
+    readonly defaultCondition?: unknown
+    readonly key?: ((string | readonly (string)[]) | null)
+    readonly fields?: (readonly (unknown)[] | null)
+    readonly table?: ({
+      readonly schema?: string
+      readonly name: string
+    } | null)
+  }
+  readonly WantedItem: {
+    readonly metadata?: Readonly<Record<string, unknown>>
+    readonly withdrawn?: boolean
+    readonly discoverable?: boolean
+  }
+  readonly WantedPolicy: {
+    readonly name?: (string | null)
+    readonly description?: (string | null)
+    readonly policyType?: (string | null)
+    readonly action?: ('READ' | 'WRITE' | null)
+    readonly startDate?: (string | null)
+    readonly endDate?: (string | null)
+  }
+  readonly 'records.items': {
+    readonly uuid: string
+    readonly identifier?: string
+    readonly title?: (string | null)
+    readonly authors?: unknown
+    readonly issued?: (string | null)
+    readonly type?: (string | null)
+    readonly metadata?: unknown
+    readonly collections?: unknown
+    readonly readers?: unknown
+    readonly created?: string
+    readonly modified?: string
+    readonly withdrawn?: boolean
+    readonly discoverable?: boolean
+  }
+  readonly 'records.bitstreams': {
+    readonly uuid: string
+    readonly item?: string
+    readonly bundle?: string
+    readonly name?: string
+    readonly description?: (string | null)
+    readonly mime_type?: string
+    readonly size?: number
+    readonly sha256?: string
+    readonly readers?: unknown
+    readonly created?: string
   }
 }
 
@@ -580,6 +1133,19 @@ export interface Routes {
   }
 } }
     readonly '/api': { answer: Schemas['Root'] }
+    readonly '/api/admin/backups': { answer: {
+  readonly configured: boolean
+  readonly process: (number | null)
+  readonly backups: readonly (Schemas['Backup'])[]
+} }
+    readonly '/api/admin/doctor': { answer: Schemas['Report'] }
+    readonly '/api/admin/entities': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['EntityPage'] }
+    readonly '/api/admin/entities/{name}': { path: { readonly name: string }; answer: Schemas['Entity'] }
+    readonly '/api/admin/epersons/{uuid}/access': { path: { readonly uuid: string }; query: { readonly address?: string; readonly method?: string; readonly object?: string; readonly entity?: string; readonly key?: string }; answer: Schemas['Access'] }
+    readonly '/api/admin/figures': { answer: Schemas['Figures'] }
+    readonly '/api/admin/sso/check': { answer: Schemas['Report'] }
+    readonly '/api/admin/sso/identities': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
+    readonly '/api/admin/tokens': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokensOfAllPage'] }
     readonly '/api/authn': { answer: {
   readonly type: 'authn'
   readonly _links: {
@@ -592,8 +1158,16 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
+    readonly '/api/authn/oidc': { query: { readonly redirectUrl?: string; readonly provider?: string; readonly entityID?: string; readonly search?: string; readonly page?: string; readonly force?: string; readonly ask?: string; readonly returned?: string }; answer: string }
     readonly '/api/authn/sessions': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['SessionPage'] }
     readonly '/api/authn/sessions/{id}': { path: { readonly id: string }; answer: Schemas['Session'] }
+    readonly '/api/authn/shibboleth': { query: { readonly redirectUrl?: string; readonly provider?: string; readonly entityID?: string; readonly search?: string; readonly page?: string; readonly force?: string; readonly ask?: string; readonly returned?: string }; answer: string }
+    readonly '/api/authn/sso/logout': { answer: undefined }
+    readonly '/api/authn/sso/logout/done': { answer: undefined }
+    readonly '/api/authn/sso/oidc/callback/company': { query: { readonly state?: string; readonly code?: string; readonly iss?: string; readonly error?: string }; answer: undefined }
+    readonly '/api/authn/sso/saml/acs': { answer: undefined }
+    readonly '/api/authn/sso/saml/logout': { query: { readonly SAMLRequest?: string; readonly SAMLResponse?: string; readonly RelayState?: string; readonly SigAlg?: string; readonly Signature?: string }; answer: string }
+    readonly '/api/authn/sso/saml/metadata': { answer: string }
     readonly '/api/authn/status': { answer: Schemas['Status'] }
     readonly '/api/authn/status/specialGroups': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['SpecialGroupPage'] }
     readonly '/api/authn/tokens': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokenPage'] }
@@ -616,6 +1190,13 @@ export interface Routes {
     readonly '/api/authz/authorizations/{id}': { path: { readonly id: string }; answer: Schemas['Authorization'] }
     readonly '/api/authz/features': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['FeaturePage'] }
     readonly '/api/authz/features/{id}': { path: { readonly id: string }; answer: Schemas['Feature'] }
+    readonly '/api/authz/resourcepolicies/search/eperson': { query: { readonly uuid?: string; readonly resource?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
+    readonly '/api/authz/resourcepolicies/search/group': { query: { readonly uuid: string; readonly resource: string; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
+    readonly '/api/authz/resourcepolicies/search/resource': { query: { readonly uuid: string; readonly action?: 'READ' | 'WRITE'; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
+    readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; answer: Schemas['ResourcePolicy'] }
+    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; answer: Schemas['Group'] | undefined }
+    readonly '/api/authz/resourcepolicies/{id}/resource': { path: { readonly id: string }; answer: undefined }
     readonly '/api/config/bulkaccessconditionoptions': { query: { readonly page?: number; readonly size?: number }; answer: {
   readonly _embedded: {
     readonly bulkaccessconditionoptions: readonly (unknown)[]
@@ -713,6 +1294,7 @@ export interface Routes {
     readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] }
     readonly '/api/core/bitstreams/{uuid}/accessStatus': { path: { readonly uuid: string }; answer: Schemas['AccessStatus'] }
     readonly '/api/core/bitstreams/{uuid}/bundle': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
+    readonly '/api/core/bitstreams/{uuid}/content': { path: { readonly uuid: string }; answer: string }
     readonly '/api/core/bitstreams/{uuid}/format': { path: { readonly uuid: string }; answer: Schemas['BitstreamFormat'] }
     readonly '/api/core/bitstreams/{uuid}/thumbnail': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] | undefined }
     readonly '/api/core/bundles/{uuid}': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
@@ -726,7 +1308,70 @@ export interface Routes {
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
+    readonly '/api/core/collections/search/findAdminAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findEditAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findSubmitAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findSubmitAuthorizedByCommunity': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findSubmitAuthorizedByCommunityAndEntityType': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findSubmitAuthorizedByEntityType': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
     readonly '/api/core/communities': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly communities: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/communities/search/findAddAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly communities: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/communities/search/findAdminAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly communities: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/communities/search/findEditAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
   readonly _embedded: {
     readonly communities: readonly (unknown)[]
   }
@@ -932,7 +1577,9 @@ export interface Routes {
     readonly facets: readonly (unknown)[]
   }
 } }
-    readonly '/api/dso/find': { query: { readonly uuid: string }; answer: (Schemas['Item'] | Schemas['Bitstream']) }
+    readonly '/api/docs': { answer: string }
+    readonly '/api/docs/{file}': { path: { readonly file: string }; answer: string }
+    readonly '/api/dso/find': { query: { readonly uuid: string }; answer: (Schemas['Item'] | Schemas['Bitstream'] | Schemas['Eperson'] | Schemas['Group']) }
     readonly '/api/eperson/epersons': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
     readonly '/api/eperson/epersons/search/byEmail': { query: { readonly email?: string }; answer: Schemas['Eperson'] | undefined }
     readonly '/api/eperson/epersons/search/byMetadata': { query: { readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
@@ -1090,6 +1737,14 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
+    readonly '/api/meta/v1/server-time': { answer: {
+  readonly server_time: string
+} }
+    readonly '/api/meta/v1/version': { answer: {
+  readonly version: string
+  readonly product: string
+  readonly product_version: string
+} }
     readonly '/api/openapi.json': { answer: {
   readonly openapi: string
   readonly info: Readonly<Record<string, unknown>>
@@ -1099,6 +1754,49 @@ export interface Routes {
     readonly '/api/pid/find': { query: { readonly id: string }; answer: Schemas['Item'] }
     readonly '/api/problems': { answer: readonly (Schemas['KnownProblem'])[] }
     readonly '/api/problems/{code}': { path: { readonly code: string }; answer: string }
+    readonly '/api/query/v4': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly ast_only?: boolean }; answer: ((readonly (Schemas['EntityDescription'])[] | readonly (Schemas['EntityRecord'])[] | readonly (unknown)[]) | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/aggregate-event-counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; answer: readonly ({
+  readonly summarize_by: string
+  readonly failures: number
+  readonly successes: number
+  readonly noops: number
+  readonly skips: number
+  readonly total: number
+})[] }
+    readonly '/api/query/v4/aggregate_event_counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; answer: readonly ({
+  readonly summarize_by: string
+  readonly failures: number
+  readonly successes: number
+  readonly noops: number
+  readonly skips: number
+  readonly total: number
+})[] }
+    readonly '/api/query/v4/event-counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; answer: readonly ({
+  readonly subject_type: string
+  readonly subject: {
+    readonly title: (string | null)
+  }
+  readonly failures: number
+  readonly successes: number
+  readonly noops: number
+  readonly skips: number
+})[] }
+    readonly '/api/query/v4/event_counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; answer: readonly ({
+  readonly subject_type: string
+  readonly subject: {
+    readonly title: (string | null)
+  }
+  readonly failures: number
+  readonly successes: number
+  readonly noops: number
+  readonly skips: number
+})[] }
+    readonly '/api/query/v4/fact-names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly ((string | null))[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/fact_names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly ((string | null))[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (Schemas['EntityRecord'] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/{entity}/{key}/{related}': { path: { readonly entity: string; readonly key: string; readonly related: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/{entity}/{key}/{related}/{value}': { path: { readonly entity: string; readonly key: string; readonly related: string; readonly value: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
     readonly '/api/security/csrf': { answer: undefined }
     readonly '/api/statistics': { answer: {
   readonly type: 'statistics'
@@ -1165,15 +1863,42 @@ export interface Routes {
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
+    readonly '/api/submission/workspaceitems/search/item': { answer: undefined }
+    readonly '/api/submission/workspaceitems/{id}': { path: { readonly id: string }; answer: undefined }
     readonly '/api/system/auditevents': { query: { readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['AuditEventPage'] }
     readonly '/api/system/auditevents/search/findByObject': { query: { readonly object?: string; readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['AuditEventPage'] }
     readonly '/api/system/auditevents/{id}': { path: { readonly id: string }; answer: Schemas['AuditEvent'] }
     readonly '/api/system/auditevents/{id}/eperson': { path: { readonly id: string }; answer: Schemas['Eperson'] | undefined }
     readonly '/api/system/auditevents/{id}/object': { path: { readonly id: string }; answer: undefined }
     readonly '/api/system/auditevents/{id}/subject': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/system/processes': { query: { readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ProcessPage'] }
+    readonly '/api/system/processes/search/byProperty': { query: { readonly processStatus?: 'SCHEDULED' | 'RUNNING' | 'COMPLETED' | 'FAILED'; readonly scriptName?: string; readonly userId?: string; readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ProcessPage'] }
+    readonly '/api/system/processes/search/own': { query: { readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ProcessPage'] }
+    readonly '/api/system/processes/{id}': { path: { readonly id: string }; answer: Schemas['Process'] }
+    readonly '/api/system/processes/{id}/events': { path: { readonly id: string }; answer: string }
+    readonly '/api/system/processes/{id}/files': { path: { readonly id: string }; query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly bitstreams: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/system/processes/{id}/filetypes': { path: { readonly id: string }; answer: {
+  readonly id: 'filetypes'
+  readonly values: readonly (unknown)[]
+  readonly type: 'filetypes'
+  readonly _links: {
+    readonly self: Schemas['Link']
+  }
+} }
+    readonly '/api/system/processes/{id}/log': { path: { readonly id: string }; answer: string }
+    readonly '/api/system/processes/{id}/output': { path: { readonly id: string }; answer: Schemas['ProcessOutput'] | undefined }
+    readonly '/api/system/scripts': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['ScriptPage'] }
+    readonly '/api/system/scripts/{name}': { path: { readonly name: string }; answer: Schemas['Script'] }
     readonly '/api/system/systemwidealerts': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AlertPage'] }
     readonly '/api/system/systemwidealerts/search/active': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AlertPage'] }
     readonly '/api/system/systemwidealerts/{id}': { path: { readonly id: string }; answer: Schemas['Alert'] }
+    readonly '/api/uploads': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['UploadPage'] }
     readonly '/api/versioning/versionhistories': { query: { readonly page?: number; readonly size?: number }; answer: {
   readonly _embedded: {
     readonly versionhistories: readonly (unknown)[]
@@ -1233,13 +1958,93 @@ export interface Routes {
     readonly wanted: number
   }
 } }
+    readonly '/metrics': { answer: string }
+    readonly '/metrics/v2': { answer: {
+  readonly request: {
+    readonly type: 'version'
+  }
+  readonly value: {
+    readonly agent: string
+    readonly protocol: string
+    readonly info: {
+      readonly product: string
+      readonly version: string
+    }
+  }
+  readonly timestamp: number
+  readonly status: 200
+} }
+    readonly '/metrics/v2/list': { answer: {
+  readonly request: {
+    readonly type: 'list'
+  }
+  readonly value: Readonly<Record<string, Readonly<Record<string, {
+    readonly attr: {
+      readonly Value: {
+        readonly rw: false
+      }
+    }
+  }>>>>
+  readonly timestamp: number
+  readonly status: 200
+} }
+    readonly '/metrics/v2/read/{name}': { path: { readonly name: string }; answer: ({
+  readonly request: {
+    readonly mbean: string
+    readonly type: 'read'
+  }
+  readonly value: {
+    readonly Value: number
+  }
+  readonly timestamp: number
+  readonly status: 200
+} | {
+  readonly request: {
+    readonly mbean: string
+    readonly type: 'read'
+  }
+  readonly error_type: string
+  readonly error: string
+  readonly status: 404
+}) }
     readonly '/signposting/links/{uuid}': { path: { readonly uuid: string }; answer: readonly ((unknown | null))[] }
+    readonly '/status/v1/services': { answer: {
+  readonly 'puppetdb-status': Schemas['PuppetService']
+} }
+    readonly '/status/v1/services/puppetdb-status': { answer: Schemas['PuppetService'] }
+    readonly '/api/query/v4/items': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean }; answer: readonly (Schemas['records.items'])[] }
+    readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
+    readonly '/api/query/v4/bitstreams': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean }; answer: readonly (Schemas['records.bitstreams'])[] }
+    readonly '/api/query/v4/bitstreams/{key}': { path: { readonly key: string }; answer: Schemas['records.bitstreams'] }
   }
   readonly post: {
+    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[] }; json: unknown; answer: Schemas['ImportPreview'] | Schemas['Process'] }
+    readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
+    readonly '/api/admin/secret/rotate': { answer: {
+  readonly accepted: number
+} }
+    readonly '/api/admin/sso/explain': { json: Schemas['SignOnQuestion']; answer: Schemas['ExplainedSignOn'] }
     readonly '/api/authn/login': { answer: undefined }
     readonly '/api/authn/logout': { answer: undefined }
     readonly '/api/authn/shortlivedtokens': { answer: Schemas['ShortLivedToken'] }
+    readonly '/api/authn/sso/oidc/logout/company': { answer: undefined }
+    readonly '/api/authn/sso/saml/acs': { answer: undefined }
+    readonly '/api/authn/sso/saml/logout': { answer: string }
     readonly '/api/authn/tokens': { json: Schemas['WantedAccessToken']; answer: Schemas['NewAccessToken'] }
+    readonly '/api/authz/resourcepolicies': { query: { readonly resource: string; readonly group: string; readonly eperson?: string }; json: Schemas['WantedPolicy']; answer: Schemas['ResourcePolicy'] }
+    readonly '/api/core/bundles/{uuid}/bitstreams': { path: { readonly uuid: string }; query: { readonly upload?: string }; json: {
+  readonly name?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+}; answer: Schemas['Bitstream'] }
+    readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
+    readonly '/api/core/collections': { answer: undefined }
+    readonly '/api/core/communities': { answer: undefined }
+    readonly '/api/core/items': { json: Schemas['WantedItem']; answer: Schemas['Item'] }
+    readonly '/api/core/items/{uuid}/bundles': { path: { readonly uuid: string }; json: {
+  readonly name: string
+  readonly metadata?: (Readonly<Record<string, unknown>> | null)
+}; answer: Schemas['Bundle'] }
+    readonly '/api/core/items/{uuid}/mappedCollections': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/epersons': { query: { readonly token?: string }; json: Schemas['NewEperson']; answer: Schemas['Eperson'] }
     readonly '/api/eperson/groups': { json: Schemas['NewGroup']; answer: Schemas['Group'] }
     readonly '/api/eperson/groups/{uuid}/epersons': { path: { readonly uuid: string }; answer: undefined }
@@ -1247,21 +2052,93 @@ export interface Routes {
     readonly '/api/eperson/registrations': { query: { readonly accountRequestType?: 'register' | 'forgot' }; json: {
   readonly email: string
 }; answer: undefined }
+    readonly '/api/query/v4': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly ast_only?: boolean }; json: Schemas['QueryParameters']; answer: ((readonly (Schemas['EntityDescription'])[] | readonly (Schemas['EntityRecord'])[] | readonly (unknown)[]) | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/aggregate-event-counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; json: Schemas['QueryParameters']; answer: readonly ({
+  readonly summarize_by: string
+  readonly failures: number
+  readonly successes: number
+  readonly noops: number
+  readonly skips: number
+  readonly total: number
+})[] }
+    readonly '/api/query/v4/aggregate_event_counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; json: Schemas['QueryParameters']; answer: readonly ({
+  readonly summarize_by: string
+  readonly failures: number
+  readonly successes: number
+  readonly noops: number
+  readonly skips: number
+  readonly total: number
+})[] }
+    readonly '/api/query/v4/event-counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; json: Schemas['QueryParameters']; answer: readonly ({
+  readonly subject_type: string
+  readonly subject: {
+    readonly title: (string | null)
+  }
+  readonly failures: number
+  readonly successes: number
+  readonly noops: number
+  readonly skips: number
+})[] }
+    readonly '/api/query/v4/event_counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; json: Schemas['QueryParameters']; answer: readonly ({
+  readonly subject_type: string
+  readonly subject: {
+    readonly title: (string | null)
+  }
+  readonly failures: number
+  readonly successes: number
+  readonly noops: number
+  readonly skips: number
+})[] }
+    readonly '/api/query/v4/fact-names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly ((string | null))[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/fact_names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly ((string | null))[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
     readonly '/api/statistics/searchevents': { answer: undefined }
     readonly '/api/statistics/viewevents': { answer: undefined }
+    readonly '/api/submission/workspaceitems': { answer: undefined }
+    readonly '/api/system/processes/{id}/cancel': { path: { readonly id: string }; answer: Schemas['Process'] }
+    readonly '/api/system/processes/{id}/resume': { path: { readonly id: string }; answer: Schemas['Process'] }
+    readonly '/api/system/scripts/{name}/processes': { path: { readonly name: string }; answer: Schemas['Process'] }
     readonly '/api/system/systemwidealerts': { json: Schemas['WantedAlert']; answer: Schemas['Alert'] }
+    readonly '/api/uploads': { answer: undefined }
+    readonly '/api/versioning/versions': { answer: undefined }
+    readonly '/api/workflow/workflowitems': { answer: undefined }
   }
   readonly put: {
+    readonly '/api/admin/entities/{name}': { path: { readonly name: string }; json: Schemas['WantedEntity']; answer: Schemas['Entity'] }
+    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/core/bitstreams/{uuid}/content': { path: { readonly uuid: string }; query: { readonly upload?: string; readonly replaceName?: boolean }; answer: Schemas['Bitstream'] }
+    readonly '/api/core/bitstreams/{uuid}/format': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] }
+    readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
+    readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; json: Schemas['WantedItem']; answer: Schemas['Item'] }
+    readonly '/api/core/items/{uuid}/owningCollection': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; json: Schemas['EntityRecord']; answer: Schemas['EntityRecord'] }
     readonly '/api/system/systemwidealerts/{id}': { path: { readonly id: string }; json: Schemas['WantedAlert']; answer: Schemas['Alert'] }
   }
   readonly patch: {
+    readonly '/api/admin/entities/{name}': { path: { readonly name: string }; json: Schemas['EntityChange']; answer: Schemas['Entity'] | Schemas['Process'] }
+    readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; json: Schemas['JsonPatch']; answer: Schemas['ResourcePolicy'] }
+    readonly '/api/core/bitstreams': { json: Schemas['JsonPatch']; answer: undefined }
+    readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bitstream'] }
+    readonly '/api/core/bundles/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bundle'] }
+    readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Item'] }
     readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; query: { readonly token?: string }; json: readonly (unknown)[]; answer: Schemas['Eperson'] }
     readonly '/api/eperson/groups/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Group'] }
+    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; json: Schemas['EntityRecord'] | readonly (unknown)[]; answer: Schemas['EntityRecord'] }
+    readonly '/api/uploads/{id}': { path: { readonly id: string }; answer: undefined }
   }
   readonly delete: {
+    readonly '/api/admin/entities/{name}': { path: { readonly name: string }; answer: undefined }
+    readonly '/api/admin/sessions': { answer: undefined }
+    readonly '/api/admin/sso/identities/{provider}/{uuid}': { path: { readonly provider: string; readonly uuid: string }; answer: undefined }
     readonly '/api/authn/sessions': { answer: undefined }
     readonly '/api/authn/sessions/{id}': { path: { readonly id: string }; answer: undefined }
     readonly '/api/authn/tokens/{id}': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/core/bundles/{uuid}': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/epersons/{uuid}/sessions': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/epersons/{uuid}/tokens': { path: { readonly uuid: string }; answer: undefined }
@@ -1269,5 +2146,8 @@ export interface Routes {
     readonly '/api/eperson/groups/{uuid}': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/groups/{uuid}/epersons/{member}': { path: { readonly uuid: string; readonly member: string }; answer: undefined }
     readonly '/api/eperson/groups/{uuid}/subgroups/{member}': { path: { readonly uuid: string; readonly member: string }; answer: undefined }
+    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; answer: undefined }
+    readonly '/api/system/processes/{id}': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/uploads/{id}': { path: { readonly id: string }; answer: undefined }
   }
 }
