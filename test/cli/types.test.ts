@@ -38,8 +38,8 @@ test('CL13 carrel types writes what the caller may read, and programs with it ar
     'year: number | null',
     'shown: boolean',
     'acquired: Instant',
-    '"a-b": Json',
-    '"art-works": ArtWorks',
+    "'a-b': Json",
+    "'art-works': ArtWorks",
     'rooms: Rooms',
   ])
     assert.ok(written.includes(`  readonly ${line}\n`), `${line} in ${written}`)
