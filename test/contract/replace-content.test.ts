@@ -49,7 +49,7 @@ test('I16 the content of a file is replaced, and everything else of it stays', a
   const { 'dspace.bitstream.isReplacementOf': of, ...metadata } = replaced.body.metadata
   assert.deepEqual({ ...replaced.body, metadata }, now)
   assert.deepEqual(of, [{ value: 'a.txt', language: null, authority: file.uuid, confidence: 600, place: 0 }])
-  // Whoever might read it may read it now.
+  // Those who might read the file may read it now.
   assert.equal(await contentOf(service.client(), path), 'the second')
   // The type is that of the new content, whatever the file is called.
   assert.equal(await mimeTypeOf(admin, path), 'application/pdf')

@@ -134,18 +134,18 @@ export interface Schemas {
     readonly id: string
     readonly epersonUUID: (string | null)
     readonly subjectUUID: (string | null)
-    readonly subjectType: ('EPERSON' | null)
+    readonly subjectType: ('EPERSON' | 'GROUP' | 'ITEM' | 'BITSTREAM' | null)
     readonly objectUUID: null
     readonly objectType: null
     readonly eventType: string
     readonly timeStamp: string
     readonly detail: (string | null)
     readonly metadataField: null
-    readonly value: null
+    readonly value: (string | null)
     readonly authority: null
-    readonly confidence: -1
-    readonly place: -1
-    readonly action: null
+    readonly confidence: null
+    readonly place: null
+    readonly action: (string | null)
     readonly checksum: null
     readonly type: 'auditevent'
     readonly _links: {
@@ -1308,7 +1308,70 @@ export interface Routes {
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
+    readonly '/api/core/collections/search/findAdminAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findEditAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findSubmitAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findSubmitAuthorizedByCommunity': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findSubmitAuthorizedByCommunityAndEntityType': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/collections/search/findSubmitAuthorizedByEntityType': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly collections: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
     readonly '/api/core/communities': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly communities: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/communities/search/findAddAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly communities: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/communities/search/findAdminAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+  readonly _embedded: {
+    readonly communities: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/communities/search/findEditAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
   readonly _embedded: {
     readonly communities: readonly (unknown)[]
   }
@@ -1516,7 +1579,7 @@ export interface Routes {
 } }
     readonly '/api/docs': { answer: string }
     readonly '/api/docs/{file}': { path: { readonly file: string }; answer: string }
-    readonly '/api/dso/find': { query: { readonly uuid: string }; answer: (Schemas['Item'] | Schemas['Bitstream']) }
+    readonly '/api/dso/find': { query: { readonly uuid: string }; answer: (Schemas['Item'] | Schemas['Bitstream'] | Schemas['Eperson'] | Schemas['Group']) }
     readonly '/api/eperson/epersons': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
     readonly '/api/eperson/epersons/search/byEmail': { query: { readonly email?: string }; answer: Schemas['Eperson'] | undefined }
     readonly '/api/eperson/epersons/search/byMetadata': { query: { readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
