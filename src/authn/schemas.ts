@@ -52,7 +52,7 @@ const scope = {
   entities: orNull(Type.Array(text, { maxItems: maxTokenEntities })),
   networks: Type.Array(text, { maxItems: maxTokenNetworks }),
 }
-const accessToken = {
+export const accessToken = {
   id: text,
   name: text,
   prefix: text,

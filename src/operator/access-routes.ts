@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroups } from '../authn/special-groups.ts'
 import type { Config } from '../config/config.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { badParameter, type Query, quote, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { Client } from '../lib/fair-queue.ts'
@@ -28,10 +29,12 @@ interface Parts {
   readonly specialGroups: SpecialGroups
 }
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 /** What somebody would see, and by which rule (OP6). */
 export function accessRoutes(app: FastifyInstance, parts: Parts): void {
   const { accounts, config, entities } = parts
-  app.get<{ Params: { uuid: string } }>('/epersons/:uuid/access', async request => {
+  app.get<{ Params: { uuid: string } }>('/epersons/:uuid/access', route('showAccess'), async request => {
     const given = singleParameters(request.query as Query, ['address', 'method', 'object', 'entity', 'key'])
     const eperson = await accounts.eperson(readUuid(request.params.uuid) ?? '')
     if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')

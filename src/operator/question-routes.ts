@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ExplainRequest } from '../authn/sso/explain.ts'
 import type { Config } from '../config/config.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { isObject, jsonObject } from '../http/json-body.ts'
 import { commaList, type Query, quote, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -16,9 +17,11 @@ interface Parts {
 /** An assertion in base64, as JSON. */
 const bodyLimit = 1024 * 1024
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 /** What `carrel doctor` and `carrel sso` say, as JSON (OP1, OP2). */
 export function questionRoutes(app: FastifyInstance, { config, questions }: Parts): void {
-  app.get('/doctor', async request => {
+  app.get('/doctor', route('runDoctor'), async request => {
     singleParameters(request.query as Query, [])
     return counted(await questions.ask({ kind: 'doctor' }, clientOf(request)))
   })
@@ -30,12 +33,12 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
         'Single sign-on is not configured. The operator sets it up in CARREL_CONFIG.',
       )
   }
-  app.get('/sso/check', async request => {
+  app.get('/sso/check', route('checkSignOn'), async request => {
     singleParameters(request.query as Query, [])
     requireSignOn()
     return counted(await questions.ask({ kind: 'sso-check' }, clientOf(request)))
   })
-  app.post('/sso/explain', { bodyLimit }, async request => {
+  app.post('/sso/explain', { bodyLimit, ...route('explainLogin') }, async request => {
     singleParameters(request.query as Query, [])
     requireSignOn()
     const asked = wanted(jsonObject(request))

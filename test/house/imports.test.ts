@@ -85,6 +85,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'authn/access-token-routes.ts',
     'authn/audit.ts',
     'authn/authenticate.ts',
+    'authn/schemas.ts',
     'authn/special-groups.ts',
     'authn/sso/explain.ts',
     'backup/list.ts',
