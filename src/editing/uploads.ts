@@ -26,7 +26,7 @@ import { writableBundle, writeHooks } from './rights.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends EditingParts {
-  readonly files: Pick<FileStore, 'receive' | 'keep'>
+  readonly files: Pick<FileStore, 'receive' | 'adopt'>
   /** Files that were sent in pieces; undefined: the service takes none. */
   readonly uploads: Uploads | undefined
   readonly limits: UploadLimits
@@ -123,7 +123,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
     let used = false
     try {
       await refuseFull(upload.size)
-      const content = await files.keep(upload.path).catch(error => {
+      const content = await files.adopt(upload.path).catch(error => {
         throw toStoreUnavailable(error)
       })
       const properties = Buffer.isBuffer(request.body) ? request.body.toString() : undefined
