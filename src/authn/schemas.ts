@@ -12,6 +12,7 @@ import {
   Type,
   text,
   time,
+  uuid,
 } from '../http/schema.ts'
 import {
   apiParts,
@@ -52,7 +53,7 @@ const scope = {
   entities: orNull(Type.Array(text, { maxItems: maxTokenEntities })),
   networks: Type.Array(text, { maxItems: maxTokenNetworks }),
 }
-export const accessToken = {
+const accessToken = {
   id: text,
   name: text,
   prefix: text,
@@ -64,6 +65,8 @@ export const accessToken = {
   _links: links('self'),
 }
 export const AccessToken = named('AccessToken', accessToken, 'An access token without its secret.')
+/** For administrators. */
+export const AccessTokenOf = named('AccessTokenOf', { ...accessToken, eperson: uuid })
 export const AccessTokenPage = pageOf('tokens', AccessToken, 'AccessTokenPage')
 export const NewAccessToken = named(
   'NewAccessToken',

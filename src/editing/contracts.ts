@@ -131,6 +131,24 @@ export const contracts = {
     answers: { 201: answer('The description of the file.', json(Bitstream), { Location: uri }) },
     problems: [...patched, 'bad-parameter', 'upload-in-use'],
   },
+  replaceContent: {
+    summary: 'Replace the content of a file',
+    tag,
+    caller: 'eperson',
+    query: {
+      upload: parameter(text, 'A finished upload, instead of a file in the body.'),
+      replaceName: parameter(Type.Boolean(), 'Whether the file takes the name of what was sent.'),
+    },
+    headers: { 'If-Match': parameter(text, 'The content must still have this tag.') },
+    body: {
+      'multipart/form-data': Type.Object({
+        file: Type.Optional(Type.String({ contentMediaType: 'application/octet-stream' })),
+      }),
+    },
+    bodyIsOptional: true,
+    answers: { 200: file },
+    problems: [...patched, 'bad-parameter', 'upload-in-use', 'precondition-failed'],
+  },
   changeBitstream: {
     summary: 'Change the name or the description of a file',
     tag,

@@ -30,7 +30,7 @@ export type ProcessKind =
   | 'verify-backups'
   | 'clean'
   | 'backup'
-  | 'dspace-object-deletion'
+  | 'object-deletion'
 
 /** `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before it did. */
 export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'

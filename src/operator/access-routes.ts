@@ -20,6 +20,8 @@ import type { Repository } from '../storage/repository.ts'
 import { mayOfEntity, mayReadBy, mayWriteBy } from './access.ts'
 import { callerWith, explainedGroups, wayOf } from './groups.ts'
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 interface Parts {
   readonly accounts: Pick<Accounts, 'eperson' | 'groupsByUuid' | 'session'>
   readonly config: Pick<Config, 'ipGroups' | 'loginMethods' | 'methodGroups'>
@@ -28,8 +30,6 @@ interface Parts {
   readonly repository: Pick<Repository, 'bitstream' | 'item'>
   readonly specialGroups: SpecialGroups
 }
-
-const route = contractsIn(() => import('./contracts.ts'))
 
 /** What somebody would see, and by which rule (OP6). */
 export function accessRoutes(app: FastifyInstance, parts: Parts): void {

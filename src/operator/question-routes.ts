@@ -9,6 +9,8 @@ import { Problem } from '../http/problems.ts'
 import { Refusal, type Report } from '../threads/child.ts'
 import type { Questions } from './questions.ts'
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 interface Parts {
   readonly config: Pick<Config, 'singleSignOn'>
   readonly questions: Questions
@@ -16,8 +18,6 @@ interface Parts {
 
 /** An assertion in base64, as JSON. */
 const bodyLimit = 1024 * 1024
-
-const route = contractsIn(() => import('./contracts.ts'))
 
 /** What `carrel doctor` and `carrel sso` say, as JSON (OP1, OP2). */
 export function questionRoutes(app: FastifyInstance, { config, questions }: Parts): void {
@@ -38,7 +38,7 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
     requireSignOn()
     return counted(await questions.ask({ kind: 'sso-check' }, clientOf(request)))
   })
-  app.post('/sso/explain', { bodyLimit, ...route('explainLogin') }, async request => {
+  app.post('/sso/explain', { ...route('explainSignOn'), bodyLimit }, async request => {
     singleParameters(request.query as Query, [])
     requireSignOn()
     const asked = wanted(jsonObject(request))

@@ -8,13 +8,13 @@ import { figures } from '../metrics/figures.ts'
 import type { ServiceParts } from '../metrics/service-metrics.ts'
 import type { Processes } from '../storage/processes.ts'
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 interface Parts extends Omit<ServiceParts, 'config'> {
   readonly config: ServiceParts['config'] & Pick<Config, 'backups'>
   readonly processes: Pick<Processes, 'find'>
   readonly tally: Tally
 }
-
-const route = contractsIn(() => import('./contracts.ts'))
 
 /** How the service and its backups are (OP3, OP4). */
 export function stateRoutes(app: FastifyInstance, parts: Parts): void {

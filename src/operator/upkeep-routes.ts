@@ -15,6 +15,8 @@ import type { Accounts } from '../storage/accounts.ts'
 import type { Identities } from '../storage/identities.ts'
 import type { Secrets } from '../storage/secrets.ts'
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'list'>
   readonly accounts: Pick<Accounts, 'eperson' | 'logoutAll'>
@@ -23,8 +25,6 @@ interface Parts {
   readonly identities: Pick<Identities, 'listIdentities' | 'unlink'>
   readonly secrets: Pick<Secrets, 'rotate'>
 }
-
-const route = contractsIn(() => import('./contracts.ts'))
 
 /** What an operator does about everybody's logins (OP5). */
 export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
@@ -41,7 +41,7 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
       eperson: null,
     })
 
-  app.get('/tokens', route('listAllTokens'), async request => {
+  app.get('/tokens', route('listAllAccessTokens'), async request => {
     const all = await accessTokens.list(null)
     const page = halPage('tokens', all, readPage(request.query as Query), `${addresses.api}/admin/tokens`)
     const bodies = (page._embedded.tokens ?? []).map(one => ({
@@ -71,7 +71,7 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
   )
   app.delete<{ Params: { provider: string; uuid: string } }>(
     '/sso/identities/:provider/:uuid',
-    { ...options, ...route('removeIdentity') },
+    { ...options, ...route('unlinkIdentity') },
     async (request, reply) => {
       const { provider, uuid } = request.params
       const eperson = await accounts.eperson(readUuid(uuid) ?? '')

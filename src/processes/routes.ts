@@ -189,7 +189,7 @@ const kinds: readonly ProcessKind[] = [
   'verify-backups',
   'clean',
   'backup',
-  'dspace-object-deletion',
+  'object-deletion',
 ]
 
 function searchOf(query: Query): ProcessSearch {

@@ -39,7 +39,7 @@ for (const origin of ['same', 'other'] as const)
       const { carrel, client } = window as unknown as Window
       const letters = client.entity('letters')
       const { total, etag } = await letters.query().page({ limit: 1, total: true })
-      const problem = await client.get('/api/nothing').catch(error => error)
+      const problem = await client.request('GET', '/api/nothing').catch(error => error)
       const wrong = await client.login('nobody@example.org', 'x').catch(error => error)
       await client.login('nobody@example.org', 'x').catch(() => {})
       const down = await carrel

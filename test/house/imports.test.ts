@@ -62,7 +62,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'mail',
   ],
   mail: ['config'],
-  openapi: ['config', 'http'],
+  openapi: ['config', 'http', 'query/readable.ts', 'storage/entities.ts'],
   'authn/sso': ['config', 'http', 'storage', 'authn', 'authn/ldap/check.ts', 'authn/sso/metadata', 'threads'],
   'authn/sso/metadata': ['config', 'threads'],
   'authn/ldap': ['config', 'http', 'storage', 'authn', 'authn/sso'],

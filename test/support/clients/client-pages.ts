@@ -100,7 +100,7 @@ interface PageOptions {
 }
 
 /** Makes the client of a tab, which is then `window.client`. @param url the service; empty: the origin of the page */
-export const makeClient = (tab: Tab, url = '', options: Core.Options = {}): Promise<void> =>
+export const makeClient = (tab: Tab, url = '', options: PageOptions = {}): Promise<void> =>
   tab.evaluate(
     ([url, options]) => {
       const here = window as unknown as Window
