@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { chmod, type FileHandle, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
+import { countPassed } from '../lib/shared-memory.ts'
 import type { Content } from '../model/items.ts'
 import { createFolders } from './folders.ts'
 import { layoutOf, modesIn, restoreOrphan, syncFolder, touch, uniqueName, unlessMissing } from './layout.ts'
@@ -187,30 +188,34 @@ export async function readThrough(
 }
 
 /** In bytes. Pieces off a network are small, and each write takes a turn of a thread. */
-const writtenAtOnce = 256 * 1024
+const writtenAtOnce = 128 * 1024
 
-/** Hashes what arrives while it is being written. */
+/**
+ * Hashes what arrives while it is being written. It is copied: pieces that wait to be written would grow old, and V8 would
+ * look through its whole heap to free them, which costs more than hashing and writing.
+ */
 async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Promise<Content> {
   const sum = createHash('sha256')
+  const waiting = Buffer.allocUnsafeSlow(writtenAtOnce)
+  let filled = 0
   let size = 0
-  let held: Buffer[] = []
-  let bytes = 0
   async function write(): Promise<void> {
-    const [some, length] = [held, bytes]
-    held = []
-    bytes = 0
-    const writing = file.writev(some)
-    for (const one of some) sum.update(one)
-    const { bytesWritten } = await writing
-    // A disk that is nearly full takes a part.
-    if (bytesWritten < length) await file.writeFile(Buffer.concat(some).subarray(bytesWritten))
+    const some = waiting.subarray(0, filled)
+    const writing = file.writeFile(some)
+    sum.update(some)
+    await writing
+    filled = 0
   }
   for await (const piece of pieces) {
-    held.push(piece)
-    bytes += piece.length
     size += piece.length
-    if (bytes >= writtenAtOnce) await write()
+    countPassed(piece.length)
+    for (let at = 0; at < piece.length; ) {
+      const copied = piece.copy(waiting, filled, at)
+      at += copied
+      filled += copied
+      if (filled === writtenAtOnce) await write()
+    }
   }
-  if (bytes > 0) await write()
+  if (filled > 0) await write()
   return { sha256: sum.digest('hex'), size }
 }
