@@ -1,6 +1,6 @@
 /**
  * What may be asked of each route by whom, written down a second time. A route that is in none of these lists fails the
- * tests that walk all routes: whoever adds one says here for whom it is.
+ * tests that walk all routes: with a new one comes a line here that says for whom it is.
  */
 
 /** For everybody: what they answer has no audience, or is only what everybody may see. */
