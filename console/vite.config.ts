@@ -7,6 +7,8 @@ export default defineConfig(({ command }) => ({
   // Addresses are relative to the page's <base>, which the service sets: it works below any path.
   base: command === 'build' ? './' : '/console/',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // The client as it stands beside us, without building it first.
+  resolve: { conditions: ['carrel-source', 'module', 'browser', 'development|production'] },
   build: {
     target: 'es2022',
     // The policy forbids what is inline: no small files as data, no script to preload modules.
@@ -23,7 +25,7 @@ export default defineConfig(({ command }) => ({
       name: 'the page as the service would send it',
       apply: 'serve',
       transformIndexHtml: html =>
-        html.replaceAll('{base}', '/console/').replaceAll('{query}', '/api/query/v4'),
+        html.replaceAll('{base}', '/console/').replaceAll('{query}', '/api/query/v4').replaceAll('{csrf}', 'DSPACE-XSRF-TOKEN'),
     },
   ],
 }))

@@ -1,90 +1,65 @@
-import { CarrelNetworkError, CarrelProblem } from './problem.ts'
-import { recall, remember } from './settings.ts'
+import { CarrelNetworkError, CarrelProblem, type Client, createClient } from '@carrel/client'
+import { computed, signal } from '@preact/signals'
 
-/** The only file that knows how the service is reached. */
+/** How the service is reached: the only file that makes a client. */
 export { CarrelNetworkError, CarrelProblem }
 
-const root = new URL('..', document.baseURI).href.replace(/\/$/, '')
-const queryBase =
-  document.querySelector<HTMLMetaElement>('meta[name="carrel-query"]')?.content ?? '/api/query/v4'
+const { query: queryBase = '/api/query/v4', csrf: csrfHeader = 'DSPACE-XSRF-TOKEN' } =
+  document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset ?? {}
 
-export interface Send {
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
-  readonly headers?: Readonly<Record<string, string>>
-  readonly json?: unknown
-  readonly body?: BodyInit
-  readonly signal?: AbortSignal | undefined
-}
+/** Somebody is asked to log in again, over the page that is open: whoever waits goes on when they have, or gives up. */
+export const loginAsked = signal<(() => void) | undefined>(undefined)
 
-let pair: string | undefined
-let token = recall('token')
-
-/** @param path below the base URL, such as `/api/authn/status`; below the query base without it, as `query:letters` */
-export async function send(method: string, path: string, given: Send = {}): Promise<Response> {
-  const { query = {}, json, body, signal } = given
-  const address = path.startsWith('query:')
-    ? new URL(queryBase + (path === 'query:' ? '' : `/${path.slice(6)}`), root).href
-    : root + path
-  const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(name, String(value))
-  const url = parameters.size === 0 ? address : `${address}?${parameters}`
-  for (let again = 0; ; again++) {
-    const headers = new Headers(given.headers)
-    if (token) headers.set('authorization', `Bearer ${token}`)
-    if (pair) headers.set('x-xsrf-token', pair)
-    if (!headers.has('accept')) headers.set('accept', 'application/json, */*;q=0.5')
-    if (json !== undefined) headers.set('content-type', 'application/json')
-    const init: RequestInit = { method, headers }
-    const content = json === undefined ? body : JSON.stringify(json)
-    if (content !== undefined) init.body = content
-    if (signal) init.signal = signal
-    let response: Response
-    try {
-      response = await fetch(url, init)
-    } catch (error) {
-      if (signal?.aborted) throw error
-      throw new CarrelNetworkError(String(error))
-    }
-    pair = response.headers.get('dspace-xsrf-token') ?? pair
-    if (response.ok) return response
-    const problem = new CarrelProblem({
-      ...(await response.json().catch(() => ({ title: response.statusText }))),
-      status: response.status,
-    })
-    if (again === 0 && problem.code.startsWith('csrf-')) continue
-    throw problem
+function askForLogin(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  loginAsked.value = () => {
+    loginAsked.value = undefined
+    resolve()
   }
+  return promise
 }
 
-export const read = async <T>(path: string, given?: Send): Promise<T> =>
-  (await (await send('GET', path, given)).json()) as T
+export const client: Client = createClient(new URL('..', document.baseURI).href, {
+  storage: 'local',
+  queryBase,
+  csrfHeader,
+  onLoginNeeded: askForLogin,
+})
 
-export async function login(user: string, password: string): Promise<void> {
-  token = null
-  const response = await send('POST', '/api/authn/login', { body: new URLSearchParams({ user, password }) })
-  keep(response.headers.get('authorization')?.replace(/^Bearer /, '') ?? null)
+/** Whom an administrator acts as, and why. It holds for this tab, until it is ended. */
+export interface Acting {
+  readonly uuid: string
+  readonly name: string
+  readonly reason: string
 }
 
-export async function logout(): Promise<void> {
-  await send('POST', '/api/authn/logout')
-  keep(null)
-}
+const key = 'carrel.acting'
 
-export const hasToken = (): boolean => token !== null
-
-export function keep(value: string | null): void {
-  token = value
-  remember('token', value)
-}
-
-/** When the token ends, in milliseconds since 1970. */
-export function expiry(): number | undefined {
+function recalled(): Acting | undefined {
   try {
-    const [, payload = ''] = (token ?? '').split('.')
-    const { exp } = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as { exp?: number }
-    return exp === undefined ? undefined : exp * 1000
+    const text = sessionStorage.getItem(key)
+    return text === null ? undefined : (JSON.parse(text) as Acting)
   } catch {
     return undefined
   }
 }
+
+export const acting = signal<Acting | undefined>(recalled())
+
+export function actAs(person: Acting | undefined): void {
+  acting.value = person
+  try {
+    if (person) sessionStorage.setItem(key, JSON.stringify(person))
+    else sessionStorage.removeItem(key)
+  } catch {
+    // Then it ends with the page.
+  }
+}
+
+/** The service as who is at the desk sees it, or as the one they act for. Pages ask this one. */
+export const service = computed((): Client => {
+  const person = acting.value
+  return person
+    ? client.onBehalfOf(person.uuid, person.reason === '' ? {} : { reason: person.reason })
+    : client
+})

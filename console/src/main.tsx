@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { beginSpeaking } from './i18n/i18n.ts'
 import { listen } from './router.ts'
-import { findOut } from './session.ts'
+import { beginSession } from './session.ts'
 import { Shell } from './shell/Shell.tsx'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -11,6 +11,6 @@ const root = document.getElementById('console')
 if (!root) throw new Error('The page has no place for the console.')
 listen()
 // What fails here fails in the page that needs it, which says so.
-findOut().catch(() => {})
+beginSession().catch(() => {})
 await beginSpeaking()
 render(<Shell />, root)

@@ -6,7 +6,7 @@ import { Problem } from '../http/problems.ts'
 import { type Built, type Encoding, readBuilt } from './built.ts'
 
 interface Parts {
-  readonly config: Pick<Config, 'basePath' | 'console' | 'queryBase'>
+  readonly config: Pick<Config, 'basePath' | 'console' | 'csrfHeader' | 'queryBase'>
   /** Where `console/build.js` put it. */
   readonly folder: string
   /** What a program gets at the same address. */
@@ -71,10 +71,11 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
 }
 
 /** The paths are those of the configured base URL, so that the console works below any path (CO1). */
-function pageOf({ page }: Built, { basePath, queryBase }: Parts['config']) {
+function pageOf({ page }: Built, { basePath, csrfHeader, queryBase }: Parts['config']) {
   const html = page
     .replaceAll('{base}', escapeHtml(`${basePath}/console/`))
-    .replaceAll('{query}', escapeHtml(`${basePath}${queryBase}`))
+    .replaceAll('{query}', escapeHtml(queryBase))
+    .replaceAll('{csrf}', escapeHtml(csrfHeader))
   return { html, etag: `"${createHash('sha256').update(html).digest('base64url')}"` }
 }
 

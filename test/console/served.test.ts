@@ -34,14 +34,14 @@ test('CO1 a browser gets the console at / and below /console, and a program the 
 })
 
 test('CO1 the console works below the path of the base URL, and asks for queries where they are', async t => {
-  const env = { CARREL_BASE_URL: 'http://repo.example.edu/a&b', CARREL_QUERY_BASE: '/pdb/query/v4' }
+  const env = { CARREL_BASE_URL: 'http://repo.example.edu/a&b', CARREL_QUERY_BASE: '/pdb/query/v4', CARREL_CSRF_HEADER: 'X-PAIR' }
   const { address } = await startService(t, { env })
   for (const path of ['/a&b', '/a&b/', '/a&b/console/items', '/']) {
     const page = await fetch(address + path, { headers: html })
     assert.equal(page.status, 200, path)
     const text = await page.text()
     assert.match(text, /<base href="\/a&amp;b\/console\/">/)
-    assert.match(text, /content="\/a&amp;b\/pdb\/query\/v4"/)
+    assert.match(text, /data-query="\/pdb\/query\/v4" data-csrf="X-PAIR"/)
     const [, script = ''] = /<script [^>]*src="\.\/(assets\/[^"]+)"/.exec(text) ?? []
     assert.equal((await fetch(`${address}/a&b/console/${script}`)).status, 200)
   }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import type { Value as Data } from '../entities.ts'
+import type { Json as Data } from '../entities.ts'
 import { formatTime, t } from '../i18n/i18n.ts'
 
 /** As much of a long text as a line shows, or some. */
