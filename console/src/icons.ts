@@ -6,6 +6,7 @@ export {
   ArrowUp,
   ArrowUpDown,
   BookOpen,
+  ChartColumn,
   Check,
   ChevronDown,
   ChevronLeft,
@@ -20,6 +21,8 @@ export {
   Columns3,
   Copy,
   Download,
+  Eye,
+  EyeOff,
   FileText,
   House,
   Info,
@@ -41,5 +44,6 @@ export {
   SunMoon,
   Table2,
   TriangleAlert,
+  UserRoundCog,
   X,
 } from 'lucide'

@@ -1,5 +1,5 @@
 import { computed, effect, signal } from '@preact/signals'
-import { CarrelProblem, acting, actAs, client, service } from './api.ts'
+import { actAs, acting, CarrelProblem, client, service } from './api.ts'
 import { loadEntities } from './entities.ts'
 
 /** Who uses the console. */
@@ -55,7 +55,14 @@ async function readEperson(): Promise<Eperson | undefined> {
   const part = (name: string) => found.metadata[`eperson.${name}`]?.[0]?.value ?? ''
   const [firstName, lastName] = [part('firstname'), part('lastname')]
   const name = `${firstName} ${lastName}`.trim() || found.email
-  return { uuid: found.uuid, email: found.email, firstName, lastName, name, method: status.authenticationMethod ?? '' }
+  return {
+    uuid: found.uuid,
+    email: found.email,
+    firstName,
+    lastName,
+    name,
+    method: status.authenticationMethod ?? '',
+  }
 }
 
 /** At the start of the page: the session that this browser has, or that a single sign-on has just begun. */

@@ -6,7 +6,9 @@ import { OpenPage } from '../pages.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { Toasts } from '../parts/toast.tsx'
 import { visits } from '../router.ts'
+import { ActingBanner } from './ActingBanner.tsx'
 import { Brand } from './Brand.tsx'
+import { SessionEnd } from './SessionEnd.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import './shell.css'
 import '../parts/button.css'
@@ -26,6 +28,7 @@ export function Shell(): JSX.Element {
       <button type="button" class="skip button sr-only" onClick={() => main.current?.focus()}>
         {t('skip')}
       </button>
+      <ActingBanner />
       <div class="shell">
         <header class="topbar">
           <Brand />
@@ -40,6 +43,7 @@ export function Shell(): JSX.Element {
         </main>
       </div>
       {drawer && <Drawer onClose={() => setDrawer(false)} />}
+      <SessionEnd />
       <Toasts />
     </>
   )
