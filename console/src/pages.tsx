@@ -25,6 +25,8 @@ const routes: readonly Route[] = [
   route('', () => import('./pages/home/Home.tsx')),
   route('login', () => import('./pages/login/Login.tsx')),
   route('entities/:entity', () => import('./pages/entity/EntityPage.tsx')),
+  route('entities/:entity/draw', () => import('./pages/draw/DrawPage.tsx')),
+  route('entities/:entity/records/:key', () => import('./pages/record/RecordPage.tsx')),
 ]
 
 const missing = route('', () => import('./pages/Missing.tsx'))

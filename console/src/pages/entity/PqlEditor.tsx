@@ -86,6 +86,7 @@ export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Eleme
       <label class="sr-only" for={id}>
         {t('filter.pql.label', { name: entity.name })}
       </label>
+      <div class="pql-input">
       <textarea
         ref={area}
         id={id}
@@ -138,6 +139,7 @@ export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Eleme
               {one.about && <span class="soft small number">{one.about}</span>}
             </div>
           ))}
+      </div>
       </div>
       {fault && !shown && (
         <QueryFault
