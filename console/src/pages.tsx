@@ -27,6 +27,11 @@ const routes: readonly Route[] = [
   route('entities/:entity', () => import('./pages/entity/EntityPage.tsx')),
   route('entities/:entity/draw', () => import('./pages/draw/DrawPage.tsx')),
   route('entities/:entity/records/:key', () => import('./pages/record/RecordPage.tsx')),
+  route('items', () => import('./pages/items/Items.tsx')),
+  route('items/:uuid', () => import('./pages/items/ItemPage.tsx')),
+  route('account', () => import('./pages/account/Account.tsx')),
+  route('sessions', () => import('./pages/account/Sessions.tsx')),
+  route('tokens', () => import('./pages/account/Tokens.tsx')),
 ]
 
 const missing = route('', () => import('./pages/Missing.tsx'))

@@ -8,7 +8,13 @@ import { cut, Value } from './Value.tsx'
 const first = 2_000
 
 /** A value by itself, all of it. */
-export function Whole({ value, type }: { readonly value: Json | undefined; readonly type: string }): JSX.Element {
+export function Whole({
+  value,
+  type,
+}: {
+  readonly value: Json | undefined
+  readonly type: string
+}): JSX.Element {
   const isList = Array.isArray(value) && value.every(one => typeof one !== 'object' || one === null)
   if (isList && value.length > 0)
     return (

@@ -37,7 +37,13 @@ function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
         </a>
       }
     >
-      {problem ? <ProblemView problem={problem} retry={reload} /> : entity ? <Drawing entity={entity} /> : <Loading />}
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : entity ? (
+        <Drawing entity={entity} />
+      ) : (
+        <Loading />
+      )}
     </Page>
   )
 }
@@ -55,7 +61,9 @@ const axis = (field: EntityField, parameter: string): Axis =>
 
 /** What most people would ask first: a name or a kind, rather than a text that is different in each record. */
 const guess = ({ fields }: Entity) =>
-  fields.find(({ name }) => /^(place|type|kind|category|status|outcome|event|language|mime_type)$/.test(name)) ??
+  fields.find(({ name }) =>
+    /^(place|type|kind|category|status|outcome|event|language|mime_type)$/.test(name),
+  ) ??
   fields.find(({ type }) => type === 'boolean') ??
   fields[0]
 
@@ -88,7 +96,10 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   if (!asked) return <Empty title={t('entity.none')} />
   const ordered = isOrdered(asked.by)
   const kind: Kind = second && wanted === 'cells' ? 'cells' : wanted === 'lines' && ordered ? 'lines' : 'bars'
-  const measured = measure.kind === 'count' ? t('draw.count') : t('draw.measured', { what: t(`draw.${measure.kind}`), field: measure.field.name })
+  const measured =
+    measure.kind === 'count'
+      ? t('draw.count')
+      : t('draw.measured', { what: t(`draw.${measure.kind}`), field: measure.field.name })
   const nameOf = (one: Axis) => (one.unit ? `${one.field.name} (${t(`unit.${one.unit}`)})` : one.field.name)
   const title = asked.then
     ? t('draw.caption.two', { what: measured, by: nameOf(asked.by), then: nameOf(asked.then) })
@@ -141,7 +152,12 @@ function Form({ entity, by, then, measure, kind }: FormParts): JSX.Element {
   const fields = entity.fields.filter(({ type, sortable }) => type !== 'json' && sortable !== false)
   const numbers = fields.filter(({ type }) => type === 'integer' || type === 'number')
   const set = (changes: Record<string, string | null>) => setQuery(changes)
-  const select = (label: string, value: string, parameter: string, options: readonly (readonly [string, string])[]) => (
+  const select = (
+    label: string,
+    value: string,
+    parameter: string,
+    options: readonly (readonly [string, string])[],
+  ) => (
     <Field label={label}>
       <select value={value} onChange={event => set({ [parameter]: event.currentTarget.value })}>
         {options.map(([one, text]) => (
@@ -173,7 +189,13 @@ function Form({ entity, by, then, measure, kind }: FormParts): JSX.Element {
             one => [`${one}:${name}`, t('draw.measured', { what: t(`draw.${one}`), field: name })] as const,
           ),
         ),
-        ...fields.map(({ name }) => [`count_distinct:${name}`, t('draw.measured', { what: t('draw.count_distinct'), field: name })] as const),
+        ...fields.map(
+          ({ name }) =>
+            [
+              `count_distinct:${name}`,
+              t('draw.measured', { what: t('draw.count_distinct'), field: name }),
+            ] as const,
+        ),
       ])}
       {select(t('draw.as'), kind, 'as', kinds)}
     </form>

@@ -27,7 +27,15 @@ interface Parts {
 const mostNames = 40
 
 /** A drawing, what its colours mean, the same as a table, and as a file. */
-export function Figure({ groups: { groups, cut }, kind, ordered, by, then, measured, title }: Parts): JSX.Element {
+export function Figure({
+  groups: { groups, cut },
+  kind,
+  ordered,
+  by,
+  then,
+  measured,
+  title,
+}: Parts): JSX.Element {
   const frame = useRef<HTMLDivElement>(null)
   const width = useWidth(frame)
   const drawn = drawnOf(groups, measured, ordered ? undefined : mostNames)
@@ -38,7 +46,8 @@ export function Figure({ groups: { groups, cut }, kind, ordered, by, then, measu
     const svg = drawing()
     if (!svg) return
     if (as === 'SVG') saveSvg(svg, title)
-    else savePng(svg, title).catch(error => toast(error instanceof Error ? error.message : t('failed'), 'bad'))
+    else
+      savePng(svg, title).catch(error => toast(error instanceof Error ? error.message : t('failed'), 'bad'))
   }
   return (
     <figure class="drawing">
@@ -84,7 +93,15 @@ export function Figure({ groups: { groups, cut }, kind, ordered, by, then, measu
           idOf={one => `${one.name} ${one.then}`}
           columns={[
             { id: 'name', label: by, cell: one => <bdi>{one.name ?? t('null')}</bdi> },
-            ...(then ? [{ id: 'then', label: then, cell: (one: Groups['groups'][number]) => <bdi>{one.then ?? t('null')}</bdi> }] : []),
+            ...(then
+              ? [
+                  {
+                    id: 'then',
+                    label: then,
+                    cell: (one: Groups['groups'][number]) => <bdi>{one.then ?? t('null')}</bdi>,
+                  },
+                ]
+              : []),
             { id: 'value', label: measured, numeric: true, cell: one => formatNumber(one.value) },
           ]}
         />

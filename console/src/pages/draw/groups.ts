@@ -18,7 +18,13 @@ export interface Axis {
   readonly unit?: Unit | undefined
 }
 
-export const units = { year: 'YYYY', month: 'YYYY-MM', day: 'YYYY-MM-DD', weekday: 'ID', hour: 'HH24' } as const
+export const units = {
+  year: 'YYYY',
+  month: 'YYYY-MM',
+  day: 'YYYY-MM-DD',
+  weekday: 'ID',
+  hour: 'HH24',
+} as const
 export type Unit = keyof typeof units
 
 /** How many, or a number of a field. */
@@ -43,10 +49,13 @@ export const mostGroups = 40
 const mostTimes = 400
 const mostPairs = 2_000
 
-export const isOrdered = ({ field }: Axis): boolean => field.type !== 'text' && field.type !== 'json' && field.type !== 'boolean'
+export const isOrdered = ({ field }: Axis): boolean =>
+  field.type !== 'text' && field.type !== 'json' && field.type !== 'boolean'
 
 const shownBy = ({ field, unit }: Axis) =>
-  field.type === 'date-time' ? `to_string(${written(field.name)}, "${units[unit ?? 'year']}")` : written(field.name)
+  field.type === 'date-time'
+    ? `to_string(${written(field.name)}, "${units[unit ?? 'year']}")`
+    : written(field.name)
 
 const shownMeasure = (measure: Measure) =>
   measure.kind === 'count' ? 'count()' : `${measure.kind}(${written(measure.field.name)})`
@@ -54,7 +63,10 @@ const shownMeasure = (measure: Measure) =>
 /** The query as PQL: people can take it to the API. */
 export function queryOf({ entity, condition, by, then, measure }: Asked): string {
   const columns = [shownBy(by), ...(then ? [shownBy(then)] : [])]
-  const order = then || isOrdered(by) ? columns.map(one => (one.startsWith('to_string') ? '' : one)).filter(Boolean) : [`${shownMeasure(measure)} desc`]
+  const order =
+    then || isOrdered(by)
+      ? columns.map(one => (one.startsWith('to_string') ? '' : one)).filter(Boolean)
+      : [`${shownMeasure(measure)} desc`]
   const limit = then ? mostPairs : isOrdered(by) ? mostTimes : mostGroups
   return [
     `${entity.name}[${[...columns, shownMeasure(measure)].join(', ')}] {`,
@@ -88,7 +100,12 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
   }
 }
 
-const compare = (a: string | null, b: string | null) => (a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1)
+const compare = (a: string | null, b: string | null) =>
+  a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1
 
 const nameOf = (value: Json | undefined): string | null =>
-  value === null || value === undefined ? null : typeof value === 'object' ? JSON.stringify(value) : String(value)
+  value === null || value === undefined
+    ? null
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value)

@@ -1,7 +1,16 @@
 import { save } from '../../parts/save.ts'
 
 /** A drawing as a file: with its colours in it, since the styles of the page stay here. */
-const taken = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'font-size', 'font-family', 'text-anchor', 'dominant-baseline']
+const taken = [
+  'fill',
+  'fill-opacity',
+  'stroke',
+  'stroke-width',
+  'font-size',
+  'font-family',
+  'text-anchor',
+  'dominant-baseline',
+]
 
 function standalone(drawing: SVGSVGElement): SVGSVGElement {
   const copy = drawing.cloneNode(true) as SVGSVGElement

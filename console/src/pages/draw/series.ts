@@ -24,7 +24,9 @@ export function drawnOf(groups: readonly Group[], measured: string, limit = Numb
   const names = all.filter(name => kept.has(name))
   const isPaired = groups.some(({ then }) => then !== null)
   const cells = new Map<string, Map<string, number>>()
-  const ranked = [...totalsBy(groups, one => label(one.then))].toSorted(([, a], [, b]) => b - a).map(([name]) => name)
+  const ranked = [...totalsBy(groups, one => label(one.then))]
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([name]) => name)
   const own = new Set(ranked.length > mostSeries ? ranked.slice(0, mostSeries - 1) : ranked)
   for (const { name, then, value } of groups) {
     const key = !isPaired ? measured : own.has(label(then)) ? label(then) : t('draw.others')
@@ -51,4 +53,5 @@ function totalsBy(groups: readonly Group[], key: (group: Group) => string): Map<
 export const colour = (at: number): string => `var(--series-${(at % mostSeries) + 1})`
 
 /** Every how many-th name there is room for. */
-export const every = (count: number, room: number, each: number): number => Math.max(1, Math.ceil((count * each) / Math.max(1, room)))
+export const every = (count: number, room: number, each: number): number =>
+  Math.max(1, Math.ceil((count * each) / Math.max(1, room)))

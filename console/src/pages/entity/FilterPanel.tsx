@@ -82,7 +82,9 @@ export function FilterPanel({
             PQL
           </button>
         </fieldset>
-        {!read && mode === 'pql' && draft.value === condition && <span class="small soft">{t('filter.too-much')}</span>}
+        {!read && mode === 'pql' && draft.value === condition && (
+          <span class="small soft">{t('filter.too-much')}</span>
+        )}
       </div>
       {mode === 'hand' ? (
         <Builder entity={entity} filter={filter} onChange={byHand} />

@@ -1,7 +1,16 @@
 import type { JSX } from 'preact'
 import { service } from '../../api.ts'
 import {
-  type DataRecord, type Entity, entities, entityPath, keyInPath, keyPath, pathOf, readExactly, recordPath, type Relation,
+  type DataRecord,
+  type Entity,
+  entities,
+  entityPath,
+  keyInPath,
+  keyPath,
+  pathOf,
+  type Relation,
+  readExactly,
+  recordPath,
 } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
@@ -53,11 +62,7 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
         <>
           <Fields entity={entity} record={record.value} />
           {entity.relations?.map(relation => (
-            <Related
-              key={relation.to.entity}
-              relation={relation}
-              record={record.value ?? {}}
-            />
+            <Related key={relation.to.entity} relation={relation} record={record.value ?? {}} />
           ))}
         </>
       ) : (
@@ -89,7 +94,13 @@ const CopyAddress = (): JSX.Element => (
   </button>
 )
 
-const Fields = ({ entity, record }: { readonly entity: Entity; readonly record: DataRecord }): JSX.Element => (
+const Fields = ({
+  entity,
+  record,
+}: {
+  readonly entity: Entity
+  readonly record: DataRecord
+}): JSX.Element => (
   <dl class="record">
     {entity.fields.map(({ name, type }) => (
       <>
@@ -108,7 +119,13 @@ const Fields = ({ entity, record }: { readonly entity: Entity; readonly record: 
 const some = 10
 
 /** Records of another entity that belong to this one: the same condition is a filter there. */
-function Related({ relation, record }: { readonly relation: Relation; readonly record: DataRecord }): JSX.Element | null {
+function Related({
+  relation,
+  record,
+}: {
+  readonly relation: Relation
+  readonly record: DataRecord
+}): JSX.Element | null {
   const other = entities.value?.find(({ name }) => name === relation.to.entity)
   const values = relation.fields.map(name => record[name])
   const condition = relation.to.fields
