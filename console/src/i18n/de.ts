@@ -174,7 +174,7 @@ export const de: Dictionary = {
   'draw.max': 'Größter Wert',
   'draw.measured': '{what} von {field}',
   'draw.caption': '{what} nach {by}',
-  'draw.caption.two': '{what} nach {by} und {then}',
+  'draw.caption.two': '{what} nach {by} und {within}',
   'draw.others': 'andere',
   'draw.cut': 'es gibt mehr Gruppen, als gezeichnet sind',
   'draw.table': 'Dasselbe als Tabelle',
@@ -273,5 +273,26 @@ export const de: Dictionary = {
   'tokens.revoke.title': '„{name}“ widerrufen?',
   'tokens.revoke.what': 'Programme, die es benutzen, werden sofort abgewiesen.',
   'tokens.revoked': 'Widerrufen.',
+  tour: 'Ein Rundgang durch die Demodaten',
+  'tour.what': 'Fünf Schritte durch ein Archiv von Briefen, die nie geschrieben wurden.',
+  'tour.start': 'Rundgang beginnen',
+  'tour.next': 'Weiter',
+  'tour.end': 'Rundgang beenden',
+  'tour.step': 'Schritt {step} von {steps}',
+  'tour.1.title': 'Zehntausend Briefe',
+  'tour.1':
+    'Ein Klick auf den Kopf einer Spalte sortiert danach; mit Umschalttaste nach mehreren. Unter „Spalten“ wählen Sie, was zu sehen ist, und die Seitenzahl lässt sich eintippen.',
+  'tour.2.title': 'Nur Zoë, vor 1790',
+  'tour.2':
+    'Ein Filter wird von Hand zusammengestellt oder in PQL geschrieben, das Felder und Werte ergänzt. Die Adresse dieser Seite ist die Abfrage: Schicken Sie sie jemandem.',
+  'tour.3.title': 'Gezählt und gezeichnet',
+  'tour.3':
+    'Briefe nach Ort und Sprache. Jedes Feld ist eine Anzahl; probieren Sie ein anderes Feld, Linien über die Jahre, oder speichern Sie ein Bild.',
+  'tour.4.title': 'Objekte und ihre Dateien',
+  'tour.4':
+    'Wer welches Objekt sieht, entscheiden seine Leser: Melden Sie sich als jemand anders an, und es sind andere hier. Öffnen Sie eines, um die Abschrift zu lesen.',
+  'tour.5.title': 'Für Programme',
+  'tour.5':
+    'Was die Konsole tut, kann auch ein Programm: Erzeugen Sie ein Zugriffstoken, und fragen Sie die API.',
   null: 'kein Wert',
 }

@@ -172,7 +172,7 @@ export const en = {
   'draw.max': 'highest',
   'draw.measured': '{what} of {field}',
   'draw.caption': '{what} by {by}',
-  'draw.caption.two': '{what} by {by} and {then}',
+  'draw.caption.two': '{what} by {by} and {within}',
   'draw.others': 'others',
   'draw.cut': 'there are more groups than are drawn',
   'draw.table': 'The same as a table',
@@ -271,5 +271,25 @@ export const en = {
   'tokens.revoke.title': 'Revoke “{name}”?',
   'tokens.revoke.what': 'Programs that use it are refused at once.',
   'tokens.revoked': 'Revoked.',
+  tour: 'A tour of the demo data',
+  'tour.what': 'Five steps through an archive of letters that were never written.',
+  'tour.start': 'Begin the tour',
+  'tour.next': 'Next',
+  'tour.end': 'End the tour',
+  'tour.step': 'Step {step} of {steps}',
+  'tour.1.title': 'Ten thousand letters',
+  'tour.1':
+    'Click the head of a column to sort by it; with Shift, by several. Columns chooses what is shown, and the page number can be typed.',
+  'tour.2.title': 'Only Zoë, before 1790',
+  'tour.2':
+    'A filter is put together by hand or written in PQL, which completes fields and values. The address of this page is the query: send it to somebody.',
+  'tour.3.title': 'Counted and drawn',
+  'tour.3':
+    'Letters by place and language. Every cell is a count; try another field, lines over the years, or save it as a picture.',
+  'tour.4.title': 'Items and their files',
+  'tour.4':
+    'Who sees which item is decided by its readers: log in as somebody else, and others are here. Open one to read its transcription.',
+  'tour.5.title': 'For programs',
+  'tour.5': 'Whatever the console does, a program can do, too: make an access token, and ask the API.',
   null: 'no value',
 } as const satisfies Record<string, Text>

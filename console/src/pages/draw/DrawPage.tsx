@@ -78,14 +78,14 @@ const isMeasure = (kind: string): kind is Exclude<Measure['kind'], 'count'> =>
 function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const condition = query.value.get('q') ?? ''
   const field = fieldIn(entity, 'by') ?? guess(entity)
-  const second = fieldIn(entity, 'then')
+  const second = fieldIn(entity, 'and')
   const measure = measureIn(entity)
   const wanted = query.value.get('as')
   const asked = field && {
     entity,
     condition,
     by: axis(field, 'unit'),
-    then: second && axis(second, 'unit2'),
+    within: second && axis(second, 'unit2'),
     measure,
   }
   const text = asked && queryOf(asked)
@@ -101,14 +101,14 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
       ? t('draw.count')
       : t('draw.measured', { what: t(`draw.${measure.kind}`), field: measure.field.name })
   const nameOf = (one: Axis) => (one.unit ? `${one.field.name} (${t(`unit.${one.unit}`)})` : one.field.name)
-  const title = asked.then
-    ? t('draw.caption.two', { what: measured, by: nameOf(asked.by), then: nameOf(asked.then) })
+  const title = asked.within
+    ? t('draw.caption.two', { what: measured, by: nameOf(asked.by), within: nameOf(asked.within) })
     : t('draw.caption', { what: measured, by: nameOf(asked.by) })
   const fault = faultOf(problem, condition, (text ?? '').slice(0, (text ?? '').indexOf(condition)))
   return (
     <section class="stack">
       <Progress busy={loading && value !== undefined} />
-      <Form entity={entity} by={asked.by} then={asked.then} measure={measure} kind={kind} />
+      <Form entity={entity} by={asked.by} within={asked.within} measure={measure} kind={kind} />
       {fault ? (
         <QueryFault fault={fault} />
       ) : problem ? (
@@ -123,7 +123,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
           kind={kind}
           ordered={ordered}
           by={nameOf(asked.by)}
-          then={asked.then && nameOf(asked.then)}
+          within={asked.within && nameOf(asked.within)}
           measured={measured}
           title={title}
         />
@@ -143,12 +143,12 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
 interface FormParts {
   readonly entity: Entity
   readonly by: Axis
-  readonly then: Axis | undefined
+  readonly within: Axis | undefined
   readonly measure: Measure
   readonly kind: Kind
 }
 
-function Form({ entity, by, then, measure, kind }: FormParts): JSX.Element {
+function Form({ entity, by, within, measure, kind }: FormParts): JSX.Element {
   const fields = entity.fields.filter(({ type, sortable }) => type !== 'json' && sortable !== false)
   const numbers = fields.filter(({ type }) => type === 'integer' || type === 'number')
   const set = (changes: Record<string, string | null>) => setQuery(changes)
@@ -174,14 +174,14 @@ function Form({ entity, by, then, measure, kind }: FormParts): JSX.Element {
   const kinds = [
     ['bars', t('draw.bars')] as const,
     ...(ordered ? [['lines', t('draw.lines')] as const] : []),
-    ...(then ? [['cells', t('draw.cells')] as const] : []),
+    ...(within ? [['cells', t('draw.cells')] as const] : []),
   ]
   return (
     <form class="draw-form" onSubmit={event => event.preventDefault()}>
       {select(t('draw.by'), by.field.name, 'by', names)}
       {by.unit && select(t('draw.unit'), by.unit, 'unit', unitNames)}
-      {select(t('draw.then'), then?.field.name ?? '', 'then', [['', t('none')], ...names])}
-      {then?.unit && select(t('draw.unit'), then.unit, 'unit2', unitNames)}
+      {select(t('draw.then'), within?.field.name ?? '', 'and', [['', t('none')], ...names])}
+      {within?.unit && select(t('draw.unit'), within.unit, 'unit2', unitNames)}
       {select(t('draw.of'), measure.kind === 'count' ? '' : `${measure.kind}:${measure.field.name}`, 'of', [
         ['', t('draw.count')],
         ...numbers.flatMap(({ name }) =>

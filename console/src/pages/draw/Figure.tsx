@@ -19,7 +19,7 @@ interface Parts {
   readonly ordered: boolean
   /** What the axes and the values are called. */
   readonly by: string
-  readonly then: string | undefined
+  readonly within: string | undefined
   readonly measured: string
   readonly title: string
 }
@@ -32,7 +32,7 @@ export function Figure({
   kind,
   ordered,
   by,
-  then,
+  within,
   measured,
   title,
 }: Parts): JSX.Element {
@@ -90,15 +90,15 @@ export function Figure({
         <Table
           label={title}
           rows={groups}
-          idOf={one => `${one.name} ${one.then}`}
+          idOf={one => `${one.name} ${one.within}`}
           columns={[
             { id: 'name', label: by, cell: one => <bdi>{one.name ?? t('null')}</bdi> },
-            ...(then
+            ...(within
               ? [
                   {
                     id: 'then',
-                    label: then,
-                    cell: (one: Groups['groups'][number]) => <bdi>{one.then ?? t('null')}</bdi>,
+                    label: within,
+                    cell: (one: Groups['groups'][number]) => <bdi>{one.within ?? t('null')}</bdi>,
                   },
                 ]
               : []),

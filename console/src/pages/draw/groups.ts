@@ -8,7 +8,7 @@ export interface Asked {
   readonly condition: string
   readonly by: Axis
   /** Groups within the groups. */
-  readonly then?: Axis | undefined
+  readonly within?: Axis | undefined
   readonly measure: Measure
 }
 
@@ -34,7 +34,7 @@ export type Measure =
 
 export interface Group {
   readonly name: string | null
-  readonly then: string | null
+  readonly within: string | null
   readonly value: number
 }
 
@@ -61,13 +61,13 @@ const shownMeasure = (measure: Measure) =>
   measure.kind === 'count' ? 'count()' : `${measure.kind}(${written(measure.field.name)})`
 
 /** The query as PQL: people can take it to the API. */
-export function queryOf({ entity, condition, by, then, measure }: Asked): string {
-  const columns = [shownBy(by), ...(then ? [shownBy(then)] : [])]
+export function queryOf({ entity, condition, by, within, measure }: Asked): string {
+  const columns = [shownBy(by), ...(within ? [shownBy(within)] : [])]
   const order =
-    then || isOrdered(by)
+    within || isOrdered(by)
       ? columns.map(one => (one.startsWith('to_string') ? '' : one)).filter(Boolean)
       : [`${shownMeasure(measure)} desc`]
-  const limit = then ? mostPairs : isOrdered(by) ? mostTimes : mostGroups
+  const limit = within ? mostPairs : isOrdered(by) ? mostTimes : mostGroups
   return [
     `${entity.name}[${[...columns, shownMeasure(measure)].join(', ')}] {`,
     condition,
@@ -83,13 +83,13 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
   const query = queryOf(asked)
   const response = await service.value.request('GET', pathOf(), { query: { query }, signal })
   const rows = readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[]
-  const most = asked.then ? mostPairs : isOrdered(asked.by) ? mostTimes : mostGroups
+  const most = asked.within ? mostPairs : isOrdered(asked.by) ? mostTimes : mostGroups
   const groups = rows.slice(0, most).map((row): Group => {
     // Columns come in the order of the query, whatever their names are.
     const values = Object.values(row)
     return {
       name: nameOf(values[0]),
-      then: asked.then ? nameOf(values[1]) : null,
+      within: asked.within ? nameOf(values[1]) : null,
       value: Number(values.at(-1) ?? 0),
     }
   })

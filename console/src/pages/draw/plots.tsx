@@ -231,7 +231,7 @@ export function Cells({
 }): JSX.Element {
   const name = (text: string | null) => text ?? t('null')
   const columns = [...new Set(groups.map(one => name(one.name)))].slice(0, 60)
-  const rows = [...new Set(groups.map(one => name(one.then)))]
+  const rows = [...new Set(groups.map(one => name(one.within)))]
     .toSorted((a, b) => a.localeCompare(b))
     .slice(0, 40)
   const highest = Math.max(1, ...groups.map(({ value }) => value))
@@ -272,11 +272,11 @@ export function Cells({
         ) : null,
       )}
       {groups.map(one => {
-        const [column, row] = [x(name(one.name)), y(name(one.then))]
+        const [column, row] = [x(name(one.name)), y(name(one.within))]
         if (column === undefined || row === undefined) return null
         const share = one.value / highest
         return (
-          <g key={`${one.name} ${one.then}`}>
+          <g key={`${one.name} ${one.within}`}>
             <rect
               x={column}
               y={row}
@@ -286,7 +286,7 @@ export function Cells({
               fill="var(--series-1)"
               fill-opacity={isWide ? 0.06 + 0.44 * share : 0.06 + 0.9 * share}
             >
-              <title>{`${name(one.name)}, ${name(one.then)}: ${formatNumber(one.value)}`}</title>
+              <title>{`${name(one.name)}, ${name(one.within)}: ${formatNumber(one.value)}`}</title>
             </rect>
             {isWide && (
               <text

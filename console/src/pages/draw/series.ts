@@ -22,14 +22,14 @@ export function drawnOf(groups: readonly Group[], measured: string, limit = Numb
   const totals = totalsBy(groups, one => label(one.name))
   const kept = new Set(all.toSorted((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0)).slice(0, limit))
   const names = all.filter(name => kept.has(name))
-  const isPaired = groups.some(({ then }) => then !== null)
+  const isPaired = groups.some(({ within }) => within !== null)
   const cells = new Map<string, Map<string, number>>()
-  const ranked = [...totalsBy(groups, one => label(one.then))]
+  const ranked = [...totalsBy(groups, one => label(one.within))]
     .toSorted(([, a], [, b]) => b - a)
     .map(([name]) => name)
   const own = new Set(ranked.length > mostSeries ? ranked.slice(0, mostSeries - 1) : ranked)
-  for (const { name, then, value } of groups) {
-    const key = !isPaired ? measured : own.has(label(then)) ? label(then) : t('draw.others')
+  for (const { name, within, value } of groups) {
+    const key = !isPaired ? measured : own.has(label(within)) ? label(within) : t('draw.others')
     const line = cells.get(key) ?? new Map<string, number>()
     line.set(label(name), (line.get(label(name)) ?? 0) + value)
     cells.set(key, line)
