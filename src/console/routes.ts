@@ -58,7 +58,8 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
   )
   app.get('/console', sendPage)
   app.get('/console/*', sendPage)
-  app.get<{ Params: { name: string } }>('/console/assets/:name', async (request, reply) => {
+  const isPublic = { config: { isAsset: true } }
+  app.get<{ Params: { name: string } }>('/console/assets/:name', isPublic, async (request, reply) => {
     const asset = await built?.asset(request.params.name, encodingsOf(request))
     if (!asset) throw new Problem('not-found', 'There is no such file of the console.')
     if (asset.encoding) reply.header('content-encoding', asset.encoding)
