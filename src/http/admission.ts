@@ -44,7 +44,8 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
     const isProviderMessage = changes && request.routeOptions.config?.isProviderMessage === true
     // Scripts of a page come with its Origin, and that is not the base URL's if somebody opened it by another name.
     const isAsset = request.routeOptions.config?.isAsset === true
-    if (!isProviderMessage && !forPrograms && !isAsset && cors(request, reply) === 'answered') return 'answered'
+    if (!isProviderMessage && !forPrograms && !isAsset && cors(request, reply) === 'answered')
+      return 'answered'
     const isBelowQueryBase = isQuery(request.url)
     if (changes) {
       // No cookie authenticates what is below the query base (C8).

@@ -1,9 +1,16 @@
 import {
-  assertAccessible, assertFits, type Desk, openDesk, phone, screen, settled, takePicture,
+  assertAccessible,
+  assertFits,
+  type Desk,
+  openDesk,
+  phone,
+  screen,
+  settled,
+  startDeskService,
+  takePicture,
 } from '../support/clients/console.ts'
 import { fillArchive, reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
-import { startService } from '../support/service/service.ts'
 
 /** Every page and state, at two sizes, in two themes: nothing that axe finds, nothing cut off, no complaint of the browser. */
 interface Shown {
@@ -15,7 +22,8 @@ interface Shown {
   readonly refused?: true
 }
 
-const click = (name: string | RegExp) => (desk: Desk) => desk.page.getByRole('button', { name }).first().click()
+const click = (name: string | RegExp) => (desk: Desk) =>
+  desk.page.getByRole('button', { name }).first().click()
 
 const pages: readonly Shown[] = [
   { name: 'home', path: () => '', anonymous: true },
@@ -25,8 +33,15 @@ const pages: readonly Shown[] = [
   { name: 'home-logged-in', path: () => '' },
   { name: 'table', path: () => 'entities/letters' },
   { name: 'table-sorted', path: () => 'entities/letters?sort=-year,place&page=3&size=25' },
-  { name: 'filter-by-hand', path: () => `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1790')}` },
-  { name: 'filter-wrong', path: () => `entities/letters?q=${encodeURIComponent('yaer < 1790')}`, refused: true },
+  {
+    name: 'filter-by-hand',
+    path: () => `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1790')}`,
+  },
+  {
+    name: 'filter-wrong',
+    path: () => `entities/letters?q=${encodeURIComponent('yaer < 1790')}`,
+    refused: true,
+  },
   { name: 'filter-nothing', path: () => `entities/letters?q=${encodeURIComponent('year = 1')}` },
   { name: 'columns', path: () => 'entities/letters', act: click('Columns') },
   { name: 'download', path: () => 'entities/letters', act: click(/^Download/) },
@@ -53,13 +68,16 @@ async function openAccount({ page }: Desk): Promise<void> {
   await page.locator('button:visible', { hasText: 'Test Person' }).last().click()
 }
 
-for (const [place, size] of [['360', phone], ['1440', screen]] as const)
+for (const [place, size] of [
+  ['360', phone],
+  ['1440', screen],
+] as const)
   for (const theme of ['light', 'dark'] as const)
     testOn('sqlite', `CO3 CO4 every page is accessible and whole at ${place} px, ${theme}`, async t => {
-      const service = await startService(t)
+      const service = await startDeskService(t)
       const { item } = await fillArchive(service)
-      const nobody = await openDesk(t, service, { size, theme })
-      const somebody = await openDesk(t, service, { size, theme })
+      const nobody = await openDesk(t, service.front, { size, theme })
+      const somebody = await openDesk(t, service.front, { size, theme })
       await somebody.logIn(reader)
       for (const { name, path, anonymous, act, refused } of pages) {
         const desk = anonymous ? nobody : somebody

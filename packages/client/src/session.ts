@@ -96,7 +96,11 @@ export class Sessions {
 
   change(token: string | undefined, why: Why): void {
     this.#set(token, why)
-    this.#tabs.tell({ token, why })
+    this.#tell(why)
+  }
+
+  #tell(why: Why): void {
+    this.#tabs.tell({ token: this.token, why, skew: this.#skew, lifetime: this.#lifetime })
   }
 
   /** Asks other tabs for the token that they have. */
@@ -155,7 +159,9 @@ export class Sessions {
    * @throws CarrelProblem if there was none
    */
   async lost(token: string): Promise<void> {
-    if (this.token !== undefined && this.token !== token) return
+    if (this.token !== token && this.token !== undefined) return
+    // Whoever could have logged in again was asked already.
+    if (this.token === undefined && !this.#loggingIn) throw sessionOver()
     this.#loggingIn ??= this.#logInAgain(token).finally(() => {
       this.#loggingIn = undefined
     })
@@ -172,12 +178,7 @@ export class Sessions {
     await this.#parts.onLoginNeeded?.()
     if (this.token !== undefined && this.token !== token) return
     if (this.token !== undefined) this.change(undefined, 'expired')
-    throw new CarrelProblem({
-      status: 401,
-      code: 'session-over',
-      title: 'The session is over',
-      detail: 'The session is over. Log in again.',
-    })
+    throw sessionOver()
   }
 
   #keep(response: Response, why: Why): void {
@@ -202,9 +203,11 @@ export class Sessions {
   #hear(message: Message): void {
     if ('pair' in message) this.#parts.transport.pair = message.pair
     else if ('token' in message) {
+      this.#skew = message.skew
+      this.#lifetime = message.lifetime
       this.#set(message.token, message.why)
       this.#adopted?.()
-    } else if (this.token !== undefined) this.#tabs.tell({ token: this.token, why: 'login' })
+    } else if ('ask' in message && this.token !== undefined) this.#tell('login')
   }
 
   #left(token: string): number {
@@ -230,6 +233,14 @@ export class Sessions {
     )
   }
 }
+
+const sessionOver = () =>
+  new CarrelProblem({
+    status: 401,
+    code: 'session-over',
+    title: 'The session is over',
+    detail: 'The session is over. Log in again.',
+  })
 
 export const bearer = (token: string | undefined): Readonly<Record<string, string>> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` }

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import axe, { type AxeResults } from 'axe-core'
 import type { BrowserContext, Page } from 'playwright-core'
+import { startReverseProxy } from '../providers/reverse-proxy.ts'
 import { repository } from '../service/process.ts'
-import { passwordOf, type Service } from '../service/service.ts'
+import { passwordOf, type Service, startService } from '../service/service.ts'
 import { openBrowser } from './browser.ts'
 
 /** The console in a real Chromium. What the browser complains about fails the test: a policy, a script, a missing file. */
@@ -22,21 +23,29 @@ export interface Desk {
   assertQuiet(): void
 }
 
+/** A service whose base URL is the address that the browser opens. */
+export async function startDeskService(
+  t: TestContext,
+  { below = '', env = {} }: { readonly below?: string; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<Service & { readonly address: string; readonly front: string }> {
+  const front = await startReverseProxy(t)
+  const service = await startService(t, { env: { CARREL_BASE_URL: front.address + below, ...env } })
+  front.forwardTo(service.address)
+  return { ...service, front: front.address + below }
+}
+
 export const phone = { width: 360, height: 740 }
 export const screen = { width: 1440, height: 900 }
 
 export async function openDesk(
   t: TestContext,
-  service: Pick<Service, 'address'>,
+  address: string,
   {
     size = screen,
     theme = 'light',
-    below = '',
   }: {
     readonly size?: { readonly width: number; readonly height: number }
     readonly theme?: 'light' | 'dark'
-    /** The path of the base URL. */
-    readonly below?: string
   } = {},
 ): Promise<Desk> {
   const context = await openBrowser(t, size)
@@ -54,9 +63,8 @@ export async function openDesk(
   }
   context.on('page', watch)
   watch(page)
-  const base = `${service.address}${below}`
   const open = async (path: string) => {
-    await page.goto(`${base}${path === '' ? '/' : `/console/${path}`}`)
+    await page.goto(`${address}${path === '' ? '/' : `/console/${path}`}`)
     await settled(page)
   }
   return {

@@ -89,7 +89,9 @@ function List(): JSX.Element {
         <Confirm
           title={ending === 'others' ? t('sessions.end.others') : t('sessions.end')}
           act={t('sessions.end')}
-          work={() => service.value.delete(ending === 'others' ? path : `${path}/${ending.id}`)}
+          work={() =>
+            ending === 'others' ? service.value.delete(path) : service.value.delete(`${path}/${ending.id}`)
+          }
           onClose={done => {
             setEnding(undefined)
             if (!done) return
