@@ -111,6 +111,7 @@ export const settings = {
         : undefined
     },
   ),
+  CARREL_CONSOLE: setting('true or false', 'true', oneOf('true', 'false')),
   CARREL_LOGIN_ON_BEHALF_OF: setting('true or false', 'false', oneOf('true', 'false')),
   CARREL_ON_BEHALF_OF_REASON: setting('optional or required', 'optional', oneOf('optional', 'required')),
   CARREL_END_USER_AGREEMENT: setting('true or false', 'false', oneOf('true', 'false')),

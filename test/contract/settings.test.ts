@@ -103,6 +103,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_SHORT_TOKEN_LIFETIME', ['1.8', '2.1', '0', 'short']],
   ['CARREL_TOKEN_SECRET', ['verysecret', 'verysecret-verysecret-verysecret-1,verysecret']],
   ['CARREL_METRICS_SECRET', ['verysecret', 'verysecret verysecret verysecret verysecret']],
+  ['CARREL_CONSOLE', ['yes', '0', 'off']],
   ['CARREL_LOGIN_ON_BEHALF_OF', ['yes', '1', 'TRUE']],
   ['CARREL_ON_BEHALF_OF_REASON', ['true', 'always']],
   ['CARREL_LOGOUT_PAGE_URL', ['/bye', 'javascript:alert(1)']],
