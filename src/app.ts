@@ -50,6 +50,7 @@ import { createFileStore } from './files/file-store.ts'
 import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
 import { describeFault } from './http/answer-problems.ts'
+import { describedRoutes } from './http/contract.ts'
 import { createCsrf } from './http/csrf.ts'
 import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
@@ -62,7 +63,8 @@ import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
-import { knownScripts } from './processes/known-scripts.ts'
+import { openapiRoutes } from './openapi/routes.ts'
+import { createOperator } from './operator/operator.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
 import { scriptRoutes } from './processes/scripts.ts'
@@ -127,6 +129,7 @@ export async function buildApp(
   const files = createFileStore(config.filesFolder)
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
+  const routes = describedRoutes(app)
   const runner = createProcesses({
     processes: storage.processes,
     report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
@@ -173,6 +176,7 @@ export async function buildApp(
       async api => {
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
+        openapiRoutes(api, { config, entities, routes })
         if (registrations) registrationRoutes(api, { addresses, csrf, registrations, throttle })
         const byMail = registrations && createByMail(registrations)
         const peopleParts = { accounts, people, addresses, config, eventOf, asksAgreement, byMail }
@@ -191,11 +195,10 @@ export async function buildApp(
         })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
-        const { resume } = scriptRoutes(api, {
-          addresses,
-          start: runner.start,
-          scripts: knownScripts({ config, storage }),
-        })
+        const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
+        const { scripts } = operator
+        const { resume } = scriptRoutes(api, { addresses, scripts, start: runner.start })
+        await operator.register(api)
         const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
@@ -208,7 +211,7 @@ export async function buildApp(
         uploadRoutes(api, uploading)
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
-        findRoutes(api, { addresses, config, repository })
+        findRoutes(api, { ...peopleParts, repository })
         await editingRoutes(api, { accounts, addresses, askAgain, config, files, repository, uploads })
         contentRoutes(api, {
           repository,
@@ -220,15 +223,11 @@ export async function buildApp(
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         authorizationRoutes(api, { accounts, addresses, config, people, repository })
-        await adminRoutes(api, {
-          ...{ accounts, addresses, askAgain, config, entities },
-          ...runner,
-          processes: storage.processes,
-          uploads,
-        })
+        const managing = { accounts, addresses, askAgain, config, entities, uploads }
+        await adminRoutes(api, { ...managing, ...runner, processes: storage.processes })
         const { alerts } = storage.processes
         alertRoutes(api, { addresses, alerts, eventOf, beforeChanges: refuseShortLivedToken })
-        auditEventRoutes(api, { accounts, addresses, asksAgreement, entities })
+        auditEventRoutes(api, { ...peopleParts, entities, repository })
         metadataFieldRoutes(api, addresses)
       },
       { prefix: '/api' },

@@ -6,7 +6,7 @@ import type { GroupUse } from './accounts.ts'
 import type { Part, Window } from './window.ts'
 
 /**
- * Epersons and groups as administrators change them over HTTP, and groups in groups (contract section on people and groups,
+ * Epersons and groups as administrators change them over HTTP, and groups in groups (contract section 7,
  * docs/decisions/0039). Every change is one transaction with its audit event; what it has changed is added to the event.
  * Nothing here leaves a store without an administrator who may log in.
  */
@@ -75,9 +75,24 @@ export interface People {
   withParents(groups: readonly Group[]): Awaitable<readonly Group[]>
   /** The groups that an eperson is in, through any number of levels, by name; also of a disabled one. */
   groupsOf(eperson: string): Awaitable<readonly GroupDetails[]>
+  /**
+   * How an eperson comes to their groups: those that they are directly in, and of all that these and some more are in, which
+   * is in which. At most `maxInclusions` of those.
+   * @param eperson null: nobody
+   * @param more uuids of groups
+   */
+  membershipsOf(eperson: string | null, more: readonly string[]): Awaitable<Memberships>
   /** By name. */
   findGroups(search: GroupSearch, window: Window, client: Client): Awaitable<Part<GroupDetails>>
 }
+
+export interface Memberships {
+  /** Uuids of groups. */
+  readonly direct: readonly string[]
+  readonly inclusions: readonly { readonly child: string; readonly parent: string }[]
+}
+
+export const maxInclusions = 10_000
 
 /** The one of several for which nothing was changed. */
 export interface OneRefused<Why> {
