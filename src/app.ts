@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from './admin/routes.ts'
 import { accessTokenRoutes } from './authn/access-token-routes.ts'
+import { createAskAgain } from './authn/ask-again.ts'
 import { eventOf } from './authn/audit.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
 import { createByMail } from './authn/by-mail.ts'
@@ -51,6 +52,7 @@ import { createFileStore } from './files/file-store.ts'
 import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
 import { describeFault } from './http/answer-problems.ts'
+import { describedRoutes } from './http/contract.ts'
 import { createCsrf } from './http/csrf.ts'
 import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
@@ -63,7 +65,8 @@ import { passwordMethod } from './model/accounts.ts'
 import { keyringOf } from './model/keys.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
-import { knownScripts } from './processes/known-scripts.ts'
+import { openapiRoutes } from './openapi/routes.ts'
+import { createOperator } from './operator/operator.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
 import { scriptRoutes } from './processes/scripts.ts'
@@ -123,10 +126,12 @@ export async function buildApp(
   const leases = createLeases({ accounts, config, specialGroups, tokens })
   const programs = createPrograms({ accessTokens, accounts, clock, config, measures })
   const onBehalfOf = createOnBehalfOf({ accounts, config })
+  const askAgain = createAskAgain({ accessTokens, accounts })
 
   const files = createFileStore(config.filesFolder)
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
+  const routes = describedRoutes(app)
   const runner = createProcesses({
     processes: storage.processes,
     report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
@@ -174,6 +179,7 @@ export async function buildApp(
       async api => {
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
+        openapiRoutes(api, { config, routes })
         if (registrations) registrationRoutes(api, { addresses, csrf, registrations, throttle })
         const byMail = registrations && createByMail(registrations)
         const peopleParts = { accounts, people, addresses, config, eventOf, asksAgreement, byMail }
@@ -192,12 +198,11 @@ export async function buildApp(
         })
         siteRoutes(api, { addresses, config })
         emptyAnswerRoutes(api, addresses)
-        const { resume } = scriptRoutes(api, {
-          addresses,
-          start: runner.start,
-          scripts: knownScripts({ config, storage }),
-        })
-        const uploading = { addresses, config, folder: uploadsIn(config.dataFolder) }
+        const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
+        const { scripts } = operator
+        const { resume } = scriptRoutes(api, { addresses, scripts, start: runner.start })
+        await operator.register(api)
+        const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
         processRoutes(api, {
@@ -210,7 +215,7 @@ export async function buildApp(
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
         findRoutes(api, { addresses, config, repository })
-        await editingRoutes(api, { accounts, addresses, config, files, repository, uploads })
+        await editingRoutes(api, { accounts, addresses, askAgain, config, files, repository, uploads })
         contentRoutes(api, {
           repository,
           files,
@@ -221,16 +226,10 @@ export async function buildApp(
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         authorizationRoutes(api, { accounts, addresses, config, people, repository })
-        await adminRoutes(api, {
-          accounts,
-          addresses,
-          config,
-          entities,
-          ...runner,
-          processes: storage.processes,
-          uploads,
-        })
-        alertRoutes(api, { addresses, alerts: storage.processes.alerts, eventOf })
+        const managing = { accounts, addresses, askAgain, config, entities, uploads }
+        await adminRoutes(api, { ...managing, ...runner, processes: storage.processes })
+        const { alerts } = storage.processes
+        alertRoutes(api, { addresses, alerts, eventOf, beforeChanges: refuseShortLivedToken })
         auditEventRoutes(api, { accounts, addresses, asksAgreement, entities })
         metadataFieldRoutes(api, addresses)
       },

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -11,6 +12,8 @@ import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
 import { epersonBody } from './epersons.ts'
 import { recordsIn } from './list.ts'
+
+const route = contractsIn(() => import('./system-contracts.ts'))
 
 interface Parts {
   readonly accounts: Pick<Accounts, 'eperson'>
@@ -108,11 +111,11 @@ export function auditEventRoutes(
     return row
   }
 
-  app.get(path, async request => {
+  app.get(path, route('listAuditEvents'), async request => {
     requireAdministrator(request.caller)
     return page(request, null, withParameters(all, request.query as Query, ['sort']))
   })
-  app.get(`${path}/search/findByObject`, async request => {
+  app.get(`${path}/search/findByObject`, route('searchAuditEvents'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
     const text = (single(query, 'object') ?? '').toLowerCase()
@@ -122,15 +125,15 @@ export function auditEventRoutes(
     }
     return page(request, where, withParameters(`${all}/search/findByObject`, query, ['object', 'sort']))
   })
-  app.get<Route>(`${path}/:id`, async request => bodyOf(await one(request)))
-  app.get<Route>(`${path}/:id/eperson`, async (request, reply) => {
+  app.get<Route>(`${path}/:id`, route('showAuditEvent'), async request => bodyOf(await one(request)))
+  app.get<Route>(`${path}/:id/eperson`, route('showEpersonOfAuditEvent'), async (request, reply) => {
     const { actor } = await one(request)
     const eperson = actor === null ? undefined : await accounts.eperson(actor)
     return eperson ? epersonBody(eperson, addresses, asksAgreement) : reply.code(204).send()
   })
   // What an event is about may be gone, or no object of DSpace's; the event names it.
   for (const part of ['object', 'subject'])
-    app.get<Route>(`${path}/:id/${part}`, async (request, reply) => {
+    app.get<Route>(`${path}/:id/${part}`, route('showPartOfAuditEvent', part), async (request, reply) => {
       await one(request)
       return reply.code(204).send()
     })

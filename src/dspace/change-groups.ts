@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { specialGroupNames } from '../config/special-groups.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { patchBody } from '../http/patch-body.ts'
 import { Problem } from '../http/problems.ts'
@@ -16,6 +17,8 @@ import { type EventOf, mayAdminister } from './change-epersons.ts'
 import { groupBody } from './epersons.ts'
 import { groupChange, newGroup } from './group-input.ts'
 import { placesOf } from './group-use.ts'
+
+const route = contractsIn(() => import('./people-contracts.ts'))
 
 interface Parts {
   readonly people: People
@@ -57,14 +60,14 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
       )
   }
 
-  app.post(path, { preParsing }, async (request, reply) => {
+  app.post(path, { preParsing, ...route('addGroup') }, async (request, reply) => {
     const event = eventIn(request, 'group.add')
     const added = await people.createGroup(newGroup(jsonObject(request)), event)
     if (added === 'exists') throw refused('There is a group of this name already.')
     return reply.code(201).header('location', addresses.group(added.uuid)).send(groupBody(added, addresses))
   })
 
-  app.patch<One>(url, { preParsing }, async request => {
+  app.patch<One>(url, { preParsing, ...route('changeGroup') }, async request => {
     const event = eventIn(request, 'group.change')
     const group = await groupIn(request)
     const change = groupChange(patchBody(request))
@@ -76,7 +79,7 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     return groupBody(changed, addresses)
   })
 
-  app.delete<One>(url, async (request, reply) => {
+  app.delete<One>(url, route('deleteGroup'), async (request, reply) => {
     const event = eventIn(request, 'group.delete')
     const group = await groupIn(request)
     refuseFixed(group, 'deleted')
@@ -95,7 +98,7 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     if (changed === 'last-administrator') throw lastAdministrator()
   }
 
-  app.post<One>(`${url}/epersons`, { preParsing }, async (request, reply) => {
+  app.post<One>(`${url}/epersons`, { preParsing, ...route('addMembers') }, async (request, reply) => {
     const { uuid, name } = await groupIn(request)
     if (specials.has(name))
       throw refused(
@@ -105,7 +108,7 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
       await setMember(request, uuid, eperson, true)
     return reply.code(204).send()
   })
-  app.delete<Two>(`${url}/epersons/:member`, async (request, reply) => {
+  app.delete<Two>(`${url}/epersons/:member`, route('removeMember'), async (request, reply) => {
     requireAdministrator(request.caller, to)
     const { uuid } = await groupIn(request)
     await setMember(request, uuid, readUuid(request.params.member) ?? '-', false)
@@ -123,7 +126,7 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     if (changed === 'last-administrator') throw lastAdministrator()
   }
 
-  app.post<One>(`${url}/subgroups`, { preParsing }, async (request, reply) => {
+  app.post<One>(`${url}/subgroups`, { preParsing, ...route('addSubgroups') }, async (request, reply) => {
     const { uuid, name } = await groupIn(request)
     if (specials.has(name))
       throw refused(
@@ -132,7 +135,7 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     for (const child of uuidsOf(request, '/eperson/groups/')) await setSubgroup(request, uuid, child, true)
     return reply.code(204).send()
   })
-  app.delete<Two>(`${url}/subgroups/:member`, async (request, reply) => {
+  app.delete<Two>(`${url}/subgroups/:member`, route('removeSubgroup'), async (request, reply) => {
     requireAdministrator(request.caller, to)
     const { uuid } = await groupIn(request)
     await setSubgroup(request, uuid, readUuid(request.params.member) ?? '-', false)

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
@@ -8,6 +9,8 @@ import type { Caller } from '../model/caller.ts'
 import type { Repository } from '../storage/repository.ts'
 import { readableBitstream, readableItem } from './access.ts'
 import { bitstreamBody, itemBody } from './bodies.ts'
+
+const route = contractsIn(() => import('./item-contracts.ts'))
 
 interface Parts {
   readonly addresses: Pick<Addresses, 'api'>
@@ -25,13 +28,13 @@ export function findRoutes(app: FastifyInstance, { addresses, config, repository
 
   const item = async (caller: Caller, uuid: string) => itemBody(await readableItem(shown, caller, uuid), core)
 
-  app.get('/pid/find', async ({ caller, query }) => {
+  app.get('/pid/find', route('findByIdentifier'), async ({ caller, query }) => {
     const identifier = required(query as Query, 'id').replace(/^hdl:/i, '')
     const uuid = await repository.uuidOf(identifier)
     if (uuid === undefined) throw new Problem('not-found', 'There is no item with this identifier.')
     return item(caller, uuid)
   })
-  app.get('/dso/find', async ({ caller, query }) => {
+  app.get('/dso/find', route('findByUuid'), async ({ caller, query }) => {
     const uuid = readUuid(required(query as Query, 'uuid'))
     if (uuid !== undefined && (await repository.item(uuid))) return item(caller, uuid)
     if (uuid !== undefined && (await repository.bitstream(uuid)))

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { emptyAnswerLinks } from './empty-answers.ts'
 import { findLinks } from './find.ts'
+
+const route = contractsIn(() => import('./root-contracts.ts'))
 
 /** Where a client begins: the HAL root, the links of authentication, and the CSRF pair (P4, C3). */
 export function rootRoutes(
@@ -11,9 +14,9 @@ export function rootRoutes(
 ): void {
   const root = rootOf(addresses)
   const authn = authnOf(addresses)
-  app.get('/', async () => root)
-  app.get('/authn', async () => authn)
-  app.get('/security/csrf', async (request, reply) => {
+  app.get('/', route('showRoot'), async () => root)
+  app.get('/authn', route('showAuthn'), async () => authn)
+  app.get('/security/csrf', route('issueCsrf'), async (request, reply) => {
     csrf.issue(request, reply)
     return reply.code(204).send()
   })

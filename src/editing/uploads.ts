@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import { bitstreamBody } from '../dspace/bodies.ts'
 import type { FileStore } from '../files/file-store.ts'
@@ -26,6 +27,7 @@ interface Parts extends EditingParts {
   /** Files that were sent in pieces; undefined: the service takes none. */
   readonly uploads: Uploads | undefined
   readonly limits: UploadLimits
+  readonly askAgain: AskAgain
   /** Makes the folder of files this store's own. @returns whether it is */
   readonly claim: () => Promise<boolean>
 }
@@ -53,7 +55,7 @@ const maxUploads = 200
  * was uploaded before (`?upload=`). The file is on disk before the store has a row, and the row before the answer.
  */
 export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, files, uploads, limits, repository, claim } = parts
+  const { addresses, files, uploads, limits, repository, claim, askAgain } = parts
   const core = `${addresses.api}/core`
   let underWay = 0
   // What a form is read by, as it arrives.
@@ -140,6 +142,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
     const fault = nameFaultOf(name)
     if (fault !== undefined) throw new Problem('change-refused', fault)
     // A long upload: the right may have been taken away meanwhile.
+    await askAgain(request)
     await writableBundle(repository, request.caller, bundle)
     const uuid = randomUUID()
     const outcome = await repository.change(

@@ -21,7 +21,15 @@ export interface Process {
 }
 
 /** The last is the name that DSpace's interface knows for deleting an item. */
-export type ProcessKind = 'import' | 'ingest' | 'verify' | 'backup' | 'dspace-object-deletion'
+export type ProcessKind =
+  | 'import'
+  | 'ingest'
+  | 'verify'
+  | 'verify-trail'
+  | 'verify-backups'
+  | 'clean'
+  | 'backup'
+  | 'dspace-object-deletion'
 
 /** `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before it did. */
 export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'

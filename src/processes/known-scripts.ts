@@ -26,6 +26,7 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
   const deletion: Script = {
     name: 'dspace-object-deletion',
     description: 'Deletes an item with its files.',
+    reaches: { part: 'items', method: 'DELETE' },
     parameters: [
       { name: '-i', nameLong: '--uuid', description: 'the UUID of the item', type: 'string' },
       { name: '-c', nameLong: '--copy', description: 'relations; there are none in Carrel', type: 'string' },

@@ -111,8 +111,13 @@ export function processRoutes(app: FastifyInstance, { accounts, addresses, proce
   })
   app.get<Route>(`${one}/events`, { exposeHeadRoute: false }, async (request, reply) => {
     const process = await readable(request)
-    const { stamp, eperson } = requireEperson(request.caller).session
-    const mayGoOn = async () => (await accounts.stampOf(eperson.uuid)) === stamp
+    const caller = requireEperson(request.caller)
+    const sessions = caller.kind === 'acting' ? [caller.session, caller.actor] : [caller.session]
+    const mayGoOn = async () => {
+      for (const { stamp, eperson } of sessions)
+        if ((await accounts.stampOf(eperson.uuid)) !== stamp) return false
+      return true
+    }
     await turnOf(reply)
     const pieces = listeners.events(process, lastLine(request), mayGoOn, signalOf(request))
     reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no')
@@ -169,7 +174,16 @@ function lastLine({ headers }: FastifyRequest): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0
 }
 
-const kinds: readonly ProcessKind[] = ['import', 'ingest', 'verify', 'backup', 'dspace-object-deletion']
+const kinds: readonly ProcessKind[] = [
+  'import',
+  'ingest',
+  'verify',
+  'verify-trail',
+  'verify-backups',
+  'clean',
+  'backup',
+  'dspace-object-deletion',
+]
 
 function searchOf(query: Query): ProcessSearch {
   const status = single(query, 'processStatus')

@@ -6,7 +6,9 @@ import { halPage, readPage } from '../http/hal.ts'
 import { type Query, quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
+import type { ApiPart, ScopeMethod } from '../model/access-tokens.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import { type Caller, mayUsePart } from '../model/caller.ts'
 import type { Process, ProcessKind, StartProcess } from '../model/processes.ts'
 import { processAddress, processBody } from './bodies.ts'
 import type { Resume } from './routes.ts'
@@ -17,6 +19,8 @@ export interface Script {
   readonly name: ProcessKind
   readonly description: string
   readonly parameters: readonly ScriptParameter[]
+  /** What an access token must be for besides: what the script does has an address in another part of the API. */
+  readonly reaches?: { readonly part: ApiPart; readonly method: ScopeMethod }
   /** @param event what is recorded when it has done something, but for its name @throws Problem 422 */
   work(given: ReadonlyMap<string, string>, event: (name: AuditEvent['event']) => AuditEvent): Work
 }
@@ -70,6 +74,7 @@ export function scriptRoutes(
     more: Process['parameters'] = {},
   ): Promise<Process> {
     const { session } = requireAdministrator(request.caller)
+    requireReach(request.caller, script)
     const event = (name: AuditEvent['event']) =>
       eventOf(request.caller, request, { event: name, outcome: 'success' })
     const isResumed = 'resumes' in more
@@ -122,6 +127,15 @@ export function scriptRoutes(
       return begin(script, given, request, { resumes: String(process.id) })
     }
   return { resume: Object.fromEntries(scripts.map(script => [script.name, resumeOf(script)])) }
+}
+
+/** @throws Problem 403 for an access token that may not do by its address what the script does */
+function requireReach(caller: Caller, { name, reaches }: Script): void {
+  if (!reaches || mayUsePart(caller, reaches.part, reaches.method)) return
+  throw new Problem(
+    'access-token-refused',
+    `The script ${name} needs an access token for ${reaches.method} in the part ${reaches.part} of the API, too.`,
+  )
 }
 
 async function requireAdmin({ caller }: FastifyRequest): Promise<void> {

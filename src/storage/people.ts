@@ -61,9 +61,24 @@ export interface People {
   withParents(groups: readonly Group[]): Awaitable<readonly Group[]>
   /** The groups that an eperson is in, through any number of levels, by name; also of a disabled one. */
   groupsOf(eperson: string): Awaitable<readonly GroupDetails[]>
+  /**
+   * How an eperson comes to their groups: those that they are directly in, and of all that these and some more are in, which
+   * is in which. At most `maxInclusions` of those.
+   * @param eperson null: nobody
+   * @param more uuids of groups
+   */
+  membershipsOf(eperson: string | null, more: readonly string[]): Awaitable<Memberships>
   /** By name. */
   findGroups(search: GroupSearch, window: Window, client: Client): Awaitable<Part<GroupDetails>>
 }
+
+export interface Memberships {
+  /** Uuids of groups. */
+  readonly direct: readonly string[]
+  readonly inclusions: readonly { readonly child: string; readonly parent: string }[]
+}
+
+export const maxInclusions = 10_000
 
 /** How many levels of groups there may be below a group, itself included. */
 export const maxLevels = 20

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Config } from '../config/config.ts'
@@ -9,6 +10,7 @@ import { requireAdministrator } from '../http/require-eperson.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseReaders } from '../ingest/readers.ts'
+import { mayUsePart } from '../model/caller.ts'
 import type { Process, StartProcess } from '../model/processes.ts'
 import type { Readers } from '../model/readers.ts'
 import { processAddress, processBody } from '../processes/bodies.ts'
@@ -23,6 +25,8 @@ import { createUploads } from './uploads.ts'
 interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
   readonly addresses: Addresses
+  /** After a body that may have come for hours. */
+  readonly askAgain: AskAgain
   readonly config: Pick<Config, 'uploads' | 'filesFolder'>
   readonly folder: string
   readonly repository: Repository
@@ -39,7 +43,7 @@ const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 
  * body. It is done as a process.
  */
 export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
-  const { accounts, addresses, config, folder, repository, start } = parts
+  const { accounts, addresses, askAgain, config, folder, repository, start } = parts
   const { uploads: limits, filesFolder } = config
   const uploads = createUploads(folder)
 
@@ -128,6 +132,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const id = upload ?? (await keepBody(request, eperson))
       let process: Process
       try {
+        await askAgain(request)
         process = await begin(request, id, { ...given, name: nameOf(name) })
       } catch (error) {
         if (upload === undefined) await removeUpload(folder, id)
@@ -145,6 +150,12 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const { upload, resumes: _, ...given } = process.parameters
       if (upload === undefined)
         throw new Problem('process-state', 'It was begun on the command line: run the command again.')
+      // What it begins has its own address in that part.
+      if (!mayUsePart(request.caller, 'administration', 'POST'))
+        throw new Problem(
+          'access-token-refused',
+          'An ingest needs an access token for POST in the part administration of the API, too.',
+        )
       await requireUpload(upload, requireAdministrator(request.caller).session.eperson.uuid)
       return begin(request, upload, given, process.id)
     },

@@ -90,6 +90,15 @@ testOn(
   },
 )
 
+test('S5 T10 a token in the address writes no alert', async t => {
+  const { admin, nobody } = await started(t)
+  const at = async (path: string) => `${path}?authentication-token=${await admin.shortLivedToken()}`
+  const refused = [403, 'short-lived-token-refused'] as const
+  await assertProblem(await send(nobody, 'POST', await at(alerts), alert), ...refused)
+  const { alertId } = (await (await send(admin, 'POST', alerts, alert)).json()) as { alertId: number }
+  await assertProblem(await send(nobody, 'PUT', await at(`${alerts}/${alertId}`), alert), ...refused)
+})
+
 test('S7 administrators read the audit trail in DSpace’s words, page by page and of one object', async t => {
   const { service, admin, ruth } = await started(t)
   const { uuid } = await addItem(service, { identifier: 'letter' })

@@ -22,7 +22,10 @@ type Kind<V> = [V] extends [never]
 
 type KindOf<T, F extends keyof T> = Kind<NonNullable<T[F]>>
 
-type FieldOf<T, K extends string> = { [F in Field<T>]: KindOf<T, F> extends K ? F : never }[Field<T>]
+/** Of records that nobody has described, every field may be of any type. */
+type FieldOf<T, K extends string> = string extends keyof T
+  ? string
+  : { [F in Field<T>]: KindOf<T, F> extends K ? F : never }[Field<T>]
 
 /** A place in JSON, such as `metadata."dc.title"[0].value`. */
 type Path<T> = `${FieldOf<T, 'json'>}${'.' | '['}${string}`

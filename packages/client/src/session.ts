@@ -155,7 +155,9 @@ export class Sessions {
    * @throws CarrelProblem if there was none
    */
   async lost(token: string): Promise<void> {
-    if (this.token !== undefined && this.token !== token) return
+    if (this.token !== token && this.token !== undefined) return
+    // Whoever could have logged in again was asked already.
+    if (this.token === undefined && !this.#loggingIn) throw sessionOver()
     this.#loggingIn ??= this.#logInAgain(token).finally(() => {
       this.#loggingIn = undefined
     })
@@ -172,12 +174,7 @@ export class Sessions {
     await this.#parts.onLoginNeeded?.()
     if (this.token !== undefined && this.token !== token) return
     if (this.token !== undefined) this.change(undefined, 'expired')
-    throw new CarrelProblem({
-      status: 401,
-      code: 'session-over',
-      title: 'The session is over',
-      detail: 'The session is over. Log in again.',
-    })
+    throw sessionOver()
   }
 
   #keep(response: Response, why: Why): void {
@@ -230,6 +227,14 @@ export class Sessions {
     )
   }
 }
+
+const sessionOver = () =>
+  new CarrelProblem({
+    status: 401,
+    code: 'session-over',
+    title: 'The session is over',
+    detail: 'The session is over. Log in again.',
+  })
 
 export const bearer = (token: string | undefined): Readonly<Record<string, string>> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` }
