@@ -51,12 +51,13 @@ effect(() => {
   document.documentElement.lang = language.value
 })
 
-type Values = Readonly<Record<string, string | number>>
+export type Values = Readonly<Record<string, string | number>>
 
 /** @param values `n` chooses the plural form */
-export function t(key: Key, values: Values = {}): string {
-  const { texts } = current.value
-  const text = texts[key]
+export const t = (key: Key, values: Values = {}): string => say(current.value.texts[key], values)
+
+/** A text of any dictionary in the language that is spoken. */
+export function say(text: Text, values: Values): string {
   const chosen =
     typeof text === 'string' ? text : (text[plurals.value.select(Number(values.n))] ?? text.other)
   return chosen.replace(/\{(\w+)\}/g, (whole, name: string) => {
