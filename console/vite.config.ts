@@ -15,6 +15,14 @@ export default defineConfig(({ command }) => ({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     emptyOutDir: true,
+    rolldownOptions: {
+      output: {
+        // What every page needs is one file: a first visit asks for little, and pages come when they are opened.
+        codeSplitting: {
+          groups: [{ name: 'console', test: /node_modules\/(@?preact|lucide)|packages\/client\/src\/(?!downloads|uploads|processes)|console\/src\/(parts|shell|pages\/login\/LoginForm|i18n\/(i18n|en)|styles|[\w-]+\.tsx?$)/ }],
+        },
+      },
+    },
     license: { fileName: 'licenses.md' },
   },
   server: {

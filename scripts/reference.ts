@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { configSchema } from '../src/config/schema.ts'
 import { settings, structuredSettings } from '../src/config/settings.ts'
 import { problems } from '../src/http/problems.ts'
+import { clientApi } from './client-api.ts'
 import { contract } from './contract.ts'
 import { openApi } from './open-api.ts'
 
@@ -43,6 +44,7 @@ ${Object.entries(structuredSettings)
 `,
   'reference/carrel.schema.json': () => `${JSON.stringify(configSchema, null, 2)}\n`,
   'reference/openapi.json': openApi,
+  '../packages/client/src/api.ts': () => clientApi(openApi),
   'reference/problems.md': () => `${note}
 # Problems
 

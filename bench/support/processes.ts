@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** Starts real processes to measure, each on a free port, and reads what the operating system reports of them. */
@@ -65,6 +65,21 @@ export const carrel = (dataFolder: string, args: readonly string[], input = ''):
 export function processorTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** The same of all threads that have not ended, to the nanosecond, for short turns. */
+export function threadsTime(pid: number): number {
+  let sum = 0
+  for (const thread of readdirSync(`/proc/${pid}/task`))
+    sum += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
+  return sum / 1e9
+}
+
+/** The same of a PostgreSQL server that keeps its files in a folder. */
+export function serverTime(folder: string): number {
+  const [pid] = readFileSync(`${folder}/postmaster.pid`, 'utf8').split('\n')
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  return children.reduce((sum, child) => sum + threadsTime(Number(child)), 0)
 }
 
 /** The current and the peak resident memory, in MB (/proc/<pid>/status). */

@@ -10,8 +10,12 @@ export interface Person {
 export const email = 'bench@example.org'
 export const password = 'a password for measuring'
 
-export function addPerson(dataFolder: string, admin = false): void {
-  carrel(dataFolder, ['eperson', 'add', email, '--password-stdin', ...(admin ? ['--admin'] : [])], password)
+export const addPerson = (dataFolder: string, admin = false): void =>
+  addPersonBy((args, input) => carrel(dataFolder, args, input), admin)
+
+/** @param run runs a command of Carrel */
+export function addPersonBy(run: (args: readonly string[], input: string) => void, admin = false): void {
+  run(['eperson', 'add', email, '--password-stdin', ...(admin ? ['--admin'] : [])], password)
 }
 
 export async function logIn(address: string, user = email): Promise<Person> {

@@ -5,6 +5,7 @@ import { service } from './api.ts'
 /** What the service says of its entities, and their records. */
 export type Entity = Description & { readonly description?: string }
 export type EntityField = Entity['fields'][number]
+export type Relation = NonNullable<Entity['relations']>[number]
 export type DataRecord = Readonly<Record<string, Json>>
 export type { Json }
 
@@ -47,7 +48,7 @@ export const keyInPath = (entity: Entity, text: string): string | readonly strin
 
 export const entityPath = (name: string): string => `entities/${encodeURIComponent(name)}`
 export const recordPath = (entity: Entity, record: DataRecord): string =>
-  `${entityPath(entity.name)}/${keyPath(entity, record)}`
+  `${entityPath(entity.name)}/records/${keyPath(entity, record)}`
 
 /** What is asked of an entity: in its own words, or as a query in PQL with a condition. */
 export interface Asked {

@@ -3,6 +3,7 @@ import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
 import { signalOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { badParameter, type Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
@@ -20,6 +21,8 @@ import { type ImportQuery, importQuery } from './import-options.ts'
 import { runImport } from './import-process.ts'
 import type { Imports } from './imports.ts'
 import { refused } from './refused.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
@@ -44,7 +47,7 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, body, done) => done(null, body))
 
-  app.post<{ Params: { name: string } }>('/:name/import', async (request, reply) => {
+  app.post<{ Params: { name: string } }>('/:name/import', route('importRecords'), async (request, reply) => {
     const { name } = request.params
     const asked = importQuery(request.query as Query)
     await requireGroup(asked.read ?? undefined, accounts)

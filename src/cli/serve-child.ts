@@ -29,7 +29,10 @@ export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Re
 
   async function run(job: Job): Promise<FromChild> {
     try {
-      return { kind: 'done', report: await work(job, { signal: interruption.signal, progress }) }
+      return {
+        kind: 'done',
+        report: JSON.stringify(await work(job, { signal: interruption.signal, progress })),
+      }
     } catch (error) {
       if (interruption.signal.aborted) return { kind: 'cancelled' }
       if (error instanceof StoreUnavailable) return { kind: 'unavailable', message: error.message }

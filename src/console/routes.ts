@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { contractsIn } from '../http/contract.ts'
 import { escapeHtml } from '../http/html-page.ts'
 import { Problem } from '../http/problems.ts'
 import { type Built, type Encoding, readBuilt } from './built.ts'
@@ -12,6 +13,10 @@ interface Parts {
   /** What a program gets at the same address. */
   readonly root: object
 }
+
+const route = contractsIn(() => import('./contracts.ts'))
+/** Nobody is asked who they are: what is sent is the same for everybody. */
+const forAll = { ignoresCaller: true }
 
 /** Nothing from elsewhere, nothing inline, no frames (CO3). `blob:` is a file that the page itself has loaded to show it. */
 const policy = [
@@ -28,7 +33,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The console: one page at the address of the service and at each address below `/console` (docs/decisions/0048). */
+/** The console: one page at the address of the service and at each address below `/console` (docs/decisions/0049). */
 export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Parts): void {
   if (!config.console) return
   const built = readBuilt(folder)
@@ -53,20 +58,26 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
       : reply.type('text/html; charset=utf-8').send(page.html)
   }
 
-  app.get('/', (request, reply) =>
+  app.get('/', { config: { ...route('showConsole').config, ...forAll } }, (request, reply) =>
     acceptsPage(request) ? sendPage(request, reply) : reply.header('vary', 'Accept').send(root),
   )
-  app.get('/console', sendPage)
-  app.get('/console/*', sendPage)
-  app.get<{ Params: { name: string } }>('/console/assets/:name', async (request, reply) => {
-    const asset = await built?.asset(request.params.name, encodingsOf(request))
-    if (!asset) throw new Problem('not-found', 'There is no such file of the console.')
-    if (asset.encoding) reply.header('content-encoding', asset.encoding)
+  app.get(
+    '/console',
+    { config: { ...route('showConsolePage', 'showConsoleHome').config, ...forAll } },
+    sendPage,
+  )
+  const { contract } = route('showConsolePage', 'showConsolePage').config
+  app.get('/console/*', { config: { contracts: { ':page': contract }, ...forAll } }, sendPage)
+  const asset = { config: { ...route('sendConsoleAsset').config, ...forAll, isAsset: true } }
+  app.get<{ Params: { name: string } }>('/console/assets/:name', asset, async (request, reply) => {
+    const found = await built?.asset(request.params.name, encodingsOf(request))
+    if (!found) throw new Problem('not-found', 'There is no such file of the console.')
+    if (found.encoding) reply.header('content-encoding', found.encoding)
     return reply
       .header('cache-control', 'public, max-age=31536000, immutable')
       .header('vary', 'Accept-Encoding')
-      .type(asset.type)
-      .send(asset.body)
+      .type(found.type)
+      .send(found.body)
   })
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
@@ -102,7 +102,10 @@ export function groupRoutes(
   })
   app.get<Route>(`${url}/subgroups`, route('listSubgroups'), async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    return page(request, `${addresses.group(uuid)}/subgroups`, '', { inside: { group: uuid, is: true } })
+    const self = `${addresses.group(uuid)}/subgroups`
+    // Members may read a group, but not who else is in it.
+    if (!isAdministrator(request.caller)) return halPage('groups', [], readPage(request.query as Query), self)
+    return page(request, self, '', { inside: { group: uuid, is: true } })
   })
   // In DSpace, the community or collection that a group was made for.
   app.get<Route>(`${url}/object`, route('showObjectOfGroup'), async (request, reply) => {

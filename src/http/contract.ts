@@ -91,7 +91,7 @@ export const contractsIn =
 declare module 'fastify' {
   interface FastifyContextConfig {
     contract?: ContractOf
-    /** Of a pattern with `*`: the addresses that it stands for, as patterns without one, each with its contract. */
+    /** Of a pattern with `*`: what it may stand for, such as `:key`, the shortest first, each with its contract. */
     contracts?: Readonly<Record<string, ContractOf>>
     /** Whether the route is outside of the scope that knows who is asking. */
     ignoresCaller?: boolean
@@ -102,6 +102,8 @@ export interface DescribedRoute {
   readonly method: string
   /** Such as `/api/core/items/:uuid`. */
   readonly url: string
+  /** The same as the router knows it: the end of the address may be a `*`. */
+  readonly pattern: string
   readonly contract: ContractOf | undefined
   readonly knowsCaller: boolean
   /** Whether the route reads a body, if only to refuse it. */
@@ -117,13 +119,15 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
   const routes: DescribedRoute[] = []
   app.addHook('onRoute', ({ method, url, config, preParsing }) => {
     const hooks = [preParsing ?? []].flat() as readonly { readonly name: string }[]
-    const addresses = config?.contracts ?? { [url]: config?.contract }
+    const addresses = config?.contracts ?? { '*': config?.contract }
+    const isOwnHead = method === 'HEAD' && !routes.some(one => one.method === 'GET' && one.pattern === url)
     for (const one of [method].flat())
-      if (one !== 'HEAD')
-        for (const [address, contract] of Object.entries(addresses))
+      if (one !== 'HEAD' || isOwnHead)
+        for (const [rest, contract] of Object.entries(addresses))
           routes.push({
             method: one,
-            url: address.replace(/(?<=.)\/$/, ''),
+            url: url.replace('*', () => rest).replace(/(?<=.)\/$/, ''),
+            pattern: url,
             contract,
             knowsCaller: config?.ignoresCaller !== true,
             takesBody: changing.has(one) && !hooks.some(hook => hook.name === 'ignoreBody'),
@@ -135,14 +139,3 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
 }
 
 const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
-
-/**
- * Whether a described address is that of a request.
- * @param pattern of the route that took it, which may stand for several
- */
-export const isAt = (url: string, pattern: string, path: string): boolean =>
-  pattern.includes('*')
-    ? new RegExp(`^${url.replaceAll(/[.+?^$(){}|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}/?$`).test(
-        path,
-      )
-    : url === pattern.replace(/(?<=.)\/$/, '')

@@ -24,6 +24,7 @@ export const ProblemBody = named(
     line: Type.Optional(count),
     column: Type.Optional(count),
     pointer: Type.Optional(Type.String({ description: 'RFC 6901: the place in the JSON.' })),
+    operation: Type.Optional(Type.Integer({ minimum: 0, description: 'Of a patch, from 0.' })),
     member: Type.Optional(Type.String({ description: 'RFC 6901: the place in the body.' })),
     marker: Type.Optional(Type.String({ description: 'The line of the query, and a mark below the place.' })),
     found: Type.Optional(text),
@@ -33,7 +34,7 @@ export const ProblemBody = named(
       Type.Union([
         Type.Array(text),
         Type.Object(
-          { least: Type.Integer(), most: Type.Optional(Type.Integer()) },
+          { least: Type.Optional(Type.Integer()), most: Type.Optional(Type.Integer()) },
           { additionalProperties: false },
         ),
       ]),

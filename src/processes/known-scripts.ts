@@ -24,7 +24,7 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
     work: () => async run => (await import('./works.ts')).verifyWork(filesFolder, repository)(run),
   }
   const deletion: Script = {
-    name: 'dspace-object-deletion',
+    name: 'object-deletion',
     description: 'Deletes an item with its files.',
     reaches: { part: 'items', method: 'DELETE' },
     parameters: [

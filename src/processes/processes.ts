@@ -3,7 +3,15 @@ import { Problem } from '../http/problems.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { ownProgram } from '../lib/programs.ts'
 import { Interrupted, OperatorError, StoreUnavailable } from '../model/errors.ts'
-import type { EndState, NewProcess, Process, Progress, Run, StartProcess } from '../model/processes.ts'
+import {
+  type EndState,
+  type NewProcess,
+  type Process,
+  type Progress,
+  Rivalled,
+  type Run,
+  type StartProcess,
+} from '../model/processes.ts'
 import type { Ending, Place, Processes } from '../storage/processes.ts'
 import { createUnkept, type Unkept } from './log.ts'
 
@@ -75,6 +83,7 @@ export function createProcesses({ processes, atOnce = defaultAtOnce, report = ()
         throw new Overloaded(
           `${maxWaiting} processes are waiting already. Try again when some of them have ended.`,
         )
+      if ('rival' in process) throw new Rivalled(process.rival)
       void run(process, work, result => result)
       return process
     },
@@ -83,6 +92,7 @@ export function createProcesses({ processes, atOnce = defaultAtOnce, report = ()
         if (error instanceof StoreUnavailable) return undefined
         throw error
       })
+      if (process && 'rival' in process) throw new Rivalled(process.rival)
       return process ? run(process, work, resultOf) : work(unlisted())
     },
     close: async () => {

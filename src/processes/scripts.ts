@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { type Query, quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -13,6 +14,8 @@ import type { Process, ProcessKind, StartProcess } from '../model/processes.ts'
 import { processAddress, processBody } from './bodies.ts'
 import type { Resume } from './routes.ts'
 import type { Work } from './works.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 /** A process that administrators begin by its name. */
 export interface Script {
@@ -89,12 +92,12 @@ export function scriptRoutes(
     )
   }
 
-  app.get(path, async request => {
+  app.get(path, route('listScripts'), async request => {
     requireAdministrator(request.caller)
     return halPage('scripts', scripts.map(bodyOf), readPage(request.query as Query), all)
   })
   // The interface looks for some scripts before anybody logs in, and takes a 401 for the end of a session.
-  app.get<Route>(`${path}/:name`, async ({ caller, params }) => {
+  app.get<Route>(`${path}/:name`, route('showScript'), async ({ caller, params }) => {
     const script = find(params.name)
     requireAdministrator(caller)
     return bodyOf(script)
@@ -107,7 +110,7 @@ export function scriptRoutes(
     )
     scope.post<Route>(
       `${path}/:name/processes`,
-      { preParsing: [refuseShortLivedToken, requireAdmin] },
+      { ...route('beginScript'), preParsing: [refuseShortLivedToken, requireAdmin] },
       async (request, reply) => {
         const script = find(request.params.name)
         const process = await begin(script, await readParameters(request, script), request)

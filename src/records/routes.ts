@@ -4,6 +4,7 @@ import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Config } from '../config/config.ts'
 import { type Addresses, pathOf } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
@@ -27,6 +28,8 @@ import { requirePrecondition } from './preconditions.ts'
 import { isObject, type Members, maxRecord, readJson } from './read-body.ts'
 import { requireWritable } from './writable.ts'
 
+const contract = contractsIn(() => import('./contracts.ts'))
+
 interface Parts {
   readonly addresses: Addresses
   readonly config: Pick<Config, 'queryBase'>
@@ -45,6 +48,8 @@ const maxAttempts = 50
 
 const mergePatch = 'application/merge-patch+json'
 const jsonPatch = 'application/json-patch+json'
+
+const names = { PUT: 'putRecord', PATCH: 'changeRecord', DELETE: 'deleteRecord' } as const
 
 /** A record that is there, or isn't, and what it shall be. */
 interface Change {
@@ -70,6 +75,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
     app.route({
       method,
       url: '/:entity/*',
+      config: { contracts: { ':key': contract(names[method]).config.contract } },
       bodyLimit: maxRecord,
       preParsing: [refuseShortLivedToken, requireLogin],
       handler: async (request, reply) => {

@@ -6,7 +6,7 @@ import type { GroupUse } from './accounts.ts'
 import type { Part, Window } from './window.ts'
 
 /**
- * Epersons and groups as administrators change them over HTTP, and groups in groups (contract section on people and groups,
+ * Epersons and groups as administrators change them over HTTP, and groups in groups (contract section 7,
  * docs/decisions/0039). Every change is one transaction with its audit event; what it has changed is added to the event.
  * Nothing here leaves a store without an administrator who may log in.
  */

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
+import { parseExact } from '../lib/json.ts'
 import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 
 /** Work that a service does in a process of its own, as a command would (docs/decisions/0044). */
@@ -17,7 +18,8 @@ export type ToChild<Job> = { readonly job: Job } | { readonly cancel: true }
 /** And back. */
 export type FromChild =
   | { readonly kind: 'progress'; readonly step: string; readonly share: number }
-  | { readonly kind: 'done'; readonly report: Report }
+  /** As JSON: numbers with more digits than a double holds are objects that can't be sent. */
+  | { readonly kind: 'done'; readonly report: string }
   /** Somebody can put it right: the message says how. */
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'unavailable'; readonly message: string }
@@ -67,7 +69,7 @@ export async function runInChild<Job>(work: Work<Job>, { signal, progress }: Run
     const outcome = await outcomeOf(child, work, progress)
     switch (outcome.kind) {
       case 'done':
-        return outcome.report
+        return parseExact(outcome.report) as Report
       case 'refused':
         throw new Refusal(outcome.message)
       case 'unavailable':

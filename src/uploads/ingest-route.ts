@@ -4,6 +4,7 @@ import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
@@ -21,6 +22,8 @@ import { admitUpload } from './admit.ts'
 import { addUpload, findUpload, newUploadId, removeUpload } from './folder.ts'
 import { receive } from './receive.ts'
 import { createUploads } from './uploads.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
@@ -117,7 +120,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     scope.addContentTypeParser(mediaTypes, (_request, _payload, done) => done(null))
     scope.addHook('onResponse', endSlowBody)
     const preParsing = [refuseShortLivedToken, requireAdmin, allowSlowBody]
-    scope.post('/admin/ingest', { preParsing }, async (request, reply) => {
+    scope.post('/admin/ingest', { ...route('ingest'), preParsing }, async (request, reply) => {
       const eperson = requireAdministrator(request.caller).session.eperson.uuid
       const { upload, ...given } = singleParameters(request.query as Query, names)
       // Before anything is kept.

@@ -204,3 +204,17 @@ test('CL7 a signal ends a request, a pause and a listing, with its own reason', 
       if (id === 10) reading.abort(reason)
   }, reason)
 })
+
+test('CL5 what stands in braces in a path is filled in, whatever characters it has', async t => {
+  const { line, openAs } = await startClientWorld(t)
+  const client = await openAs(root)
+  const uuid = client.session?.eperson ?? ''
+  const eperson = await client.get('/api/eperson/epersons/{uuid}', { path: { uuid } })
+  assert.equal(eperson.email, root)
+  await assert.rejects(client.get('/api/eperson/epersons/{uuid}', { path: { uuid: '../a b?c' } }), {
+    name: 'CarrelProblem',
+  })
+  assert.equal(line.requests.at(-1)?.path, '/api/eperson/epersons/..%2Fa%20b%3Fc')
+  const groups = client.list('/api/eperson/epersons/{uuid}/groups', { path: { uuid } })
+  for await (const { name } of groups) assert.equal(name, 'Administrator')
+})

@@ -94,3 +94,25 @@ test('CL4 a query gives the columns that it names, and whole records otherwise',
   }
   assert.equal(typeof ask, 'function')
 })
+
+test('CL4 the routes that the service describes have types: what is in the path, the query and the body, and the answer', () => {
+  const ask = async () => {
+    const item = await museum.get('/api/core/items/{uuid}', { path: { uuid: 'a' } })
+    const title: string | undefined = item.metadata['dc.title']?.[0]?.value
+    const { authenticated }: { readonly authenticated: boolean } = await museum.get('/api/authn/status')
+    for await (const { email } of museum.list('/api/eperson/epersons')) assert.ok(email)
+    await museum.post('/api/authn/tokens', { json: { name: 'nightly', methods: ['GET'] } })
+    // @ts-expect-error there is no such method
+    await museum.post('/api/authn/tokens', { json: { name: 'nightly', methods: ['FETCH'] } })
+    // @ts-expect-error it is called uuid
+    await museum.get('/api/core/items/{uuid}', { path: { id: 'a' } })
+    // @ts-expect-error it has to be said
+    await museum.get('/api/core/items/{uuid}')
+    // @ts-expect-error a status has no such member
+    assert.ok((await museum.get('/api/authn/status')).loggedIn)
+    const other: unknown = await museum.get('/api/some/other/address', { query: { a: 1 } })
+    const said = await museum.get<{ readonly a: number }>('/api/some/other/address')
+    assert.ok(title && authenticated && other && said.a)
+  }
+  assert.equal(typeof ask, 'function')
+})

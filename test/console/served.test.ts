@@ -34,7 +34,11 @@ test('CO1 a browser gets the console at / and below /console, and a program the 
 })
 
 test('CO1 the console works below the path of the base URL, and asks for queries where they are', async t => {
-  const env = { CARREL_BASE_URL: 'http://repo.example.edu/a&b', CARREL_QUERY_BASE: '/pdb/query/v4', CARREL_CSRF_HEADER: 'X-PAIR' }
+  const env = {
+    CARREL_BASE_URL: 'http://repo.example.edu/a&b',
+    CARREL_QUERY_BASE: '/pdb/query/v4',
+    CARREL_CSRF_HEADER: 'X-PAIR',
+  }
   const { address } = await startService(t, { env })
   for (const path of ['/a&b', '/a&b/', '/a&b/console/items', '/']) {
     const page = await fetch(address + path, { headers: html })

@@ -264,7 +264,7 @@ test('K2 a token for processes alone deletes no item, ingests nothing, and reads
     const form = new FormData()
     form.set('properties', JSON.stringify([{ name: '-i', value: uuid }]))
     return client.csrfPair().then(({ value }) =>
-      client.request('/api/system/scripts/dspace-object-deletion/processes', {
+      client.request('/api/system/scripts/object-deletion/processes', {
         method: 'POST',
         body: form,
         headers: { 'x-xsrf-token': value },
@@ -288,8 +288,9 @@ test('K2 a token for processes alone deletes no item, ingests nothing, and reads
 
   const begun = { kind: 'ingest', eperson: null, parameters: { upload: '0'.repeat(32) } } as const
   const process = await service.storage.processes.begin(begun, { owner: 'x', atOnce: null, waiting: 1 })
+  assert.ok(process && 'id' in process)
   await service.storage.processes.interrupt(['x'])
-  const resume = `/api/system/processes/${process?.id}/resume`
+  const resume = `/api/system/processes/${process.id}/resume`
   await assertProblem(await processes.post(resume), 403, 'access-token-refused')
 
   const both = { methods: [...methods, 'DELETE'], parts: ['processes', 'items'] }

@@ -264,7 +264,7 @@ test('PR3 administrators begin checks and backups by name, as DSpace’s interfa
   }
   assert.deepEqual(
     scripts._embedded.scripts.map(({ id }) => id),
-    ['backup', 'dspace-object-deletion', 'verify'],
+    ['backup', 'object-deletion', 'verify'],
   )
   for (const { id } of scripts._embedded.scripts)
     assert.equal((await admin.get(`/api/system/scripts/${id}`)).status, 200)

@@ -8,48 +8,50 @@ import { ProblemNotice } from './states.tsx'
 
 interface Parts {
   readonly title: string
-  /** What happens, and whether it can be undone. */
-  readonly children?: ComponentChildren
-  /** What the button says. */
-  readonly action: string
-  readonly danger?: boolean
+  /** What happens, for those who have to decide; or what has to be given for it. */
+  readonly children: ComponentChildren
+  /** What the button says: the deed, not “OK”. */
+  readonly act: string
+  /** `primary` for what takes nothing away. */
+  readonly tone?: 'danger' | 'primary'
   /** What has to be typed first, for what can't be undone. */
   readonly typed?: { readonly label: string; readonly word: string }
-  readonly onConfirm: () => Promise<unknown>
-  readonly onClose: () => void
+  readonly work: () => Promise<unknown>
+  /** Afterwards, and when somebody thinks better of it. */
+  readonly onClose: (done: boolean) => void
 }
 
-/** Asks once more. */
+/** Asks before what can't be undone. */
 export function Confirm(parts: Parts): JSX.Element {
-  const { title, children, action, danger, typed, onConfirm, onClose } = parts
+  const { title, children, act, tone = 'danger', typed, work, onClose } = parts
   const [word, setWord] = useState('')
-  const work = useWork(async () => {
-    await onConfirm()
-    onClose()
+  const doing = useWork(async () => {
+    await work()
+    onClose(true)
   })
   const isReady = !typed || word === typed.word
   return (
     <Dialog
       title={title}
-      onClose={onClose}
-      onSubmit={() => isReady && work.run()}
+      onClose={() => onClose(false)}
+      onSubmit={() => isReady && doing.run()}
       footer={
         <>
-          <button type="button" class="button" onClick={onClose}>
+          <button type="button" class="button" onClick={() => onClose(false)}>
             {t('cancel')}
           </button>
           <button
             type="submit"
-            class={`button ${danger ? 'danger' : 'primary'}`}
-            aria-busy={work.busy}
-            aria-disabled={!isReady}
+            class={`button ${tone}`}
+            aria-busy={doing.busy}
+            {...(isReady ? {} : { 'aria-disabled': true })}
           >
-            {action}
+            {act}
           </button>
         </>
       }
     >
-      {children}
+      <div class="stack">{children}</div>
       {typed && (
         <Field label={typed.label}>
           <input
@@ -60,7 +62,7 @@ export function Confirm(parts: Parts): JSX.Element {
           />
         </Field>
       )}
-      <ProblemNotice problem={work.problem} />
+      <ProblemNotice problem={doing.problem} />
     </Dialog>
   )
 }

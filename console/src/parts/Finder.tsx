@@ -34,7 +34,9 @@ export function Finder<Row>(parts: Parts<Row>): JSX.Element {
     async signal =>
       text.trim() === ''
         ? undefined
-        : service.value.list<Row>(path, { ...parameters, query: text.trim() }).page(0, most, signal),
+        : service.value
+            .list<Row>(path, { query: { ...parameters, query: text.trim() } })
+            .page(0, most, signal),
     [text, path, JSON.stringify(parameters), chosen],
   )
   const choose = async (row: Row) => {

@@ -29,7 +29,7 @@ export function HalTable<Row>(parts: Parts<Row>): JSX.Element {
   const { name = 'page', size = 50 } = parts
   const page = Math.max(1, Math.trunc(Number(query.value.get(name))) || 1)
   const { value, problem, loading, reload } = useLoad(
-    signal => service.value.list<Row>(path, parameters).page(page - 1, size, signal),
+    signal => service.value.list<Row>(path, { query: parameters }).page(page - 1, size, signal),
     [path, JSON.stringify(parameters), page, size, version, who.value],
   )
   if (problem) return <ProblemView problem={problem} retry={reload} />

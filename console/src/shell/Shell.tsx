@@ -11,6 +11,7 @@ import { AlertNotice } from './AlertNotice.tsx'
 import { Brand } from './Brand.tsx'
 import { SessionEnd } from './SessionEnd.tsx'
 import { Sidebar } from './Sidebar.tsx'
+import { Tour } from './Tour.tsx'
 import './shell.css'
 import '../parts/button.css'
 import '../parts/field.css'
@@ -45,6 +46,7 @@ export function Shell(): JSX.Element {
         </main>
       </div>
       {drawer && <Drawer onClose={() => setDrawer(false)} />}
+      <Tour />
       <SessionEnd />
       <Toasts />
     </>

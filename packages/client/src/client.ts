@@ -1,7 +1,9 @@
+import type { Routes, Schemas } from './api.ts'
 import { type HalList, listOf } from './hal.ts'
 import { CarrelProblem } from './problem.ts'
 import type { Json } from './query.ts'
 import { type Description, Entity, type Query, queryOf } from './records.ts'
+import { type Ask, type Element, pathIn, type Request, read } from './routes.ts'
 import { bearer, type Session, type SessionListener, Sessions } from './session.ts'
 import { openStorage, type TokenStorage } from './storage.ts'
 import { type Retries, type Send, Transport } from './transport.ts'
@@ -31,11 +33,6 @@ export interface Options {
   readonly fetch?: typeof fetch
 }
 
-export interface Request extends Send {
-  /** Without the token, also if somebody is logged in. */
-  readonly anonymous?: boolean
-}
-
 /** A way to log in. */
 export interface LoginMethod {
   /** `password`, or the scheme of a provider. */
@@ -44,18 +41,9 @@ export interface LoginMethod {
   readonly location?: string
 }
 
-export interface Status {
-  readonly authenticated: boolean
-  readonly authenticationMethod: string | null
-  readonly _embedded: {
-    readonly eperson?: { readonly uuid: string; readonly email: string; readonly name: string }
-    readonly specialGroups: {
-      readonly _embedded: {
-        readonly specialGroups: readonly { readonly uuid: string; readonly name: string }[]
-      }
-    }
-  }
-}
+export type Status = Schemas['Status']
+
+type ListOptions = Pick<Request, 'path' | 'query'>
 
 /** Entities whose fields nobody has described. */
 export type AnyEntities = Readonly<Record<string, Readonly<Record<string, Json>>>>
@@ -97,6 +85,12 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
   readonly #sessions: Sessions
   /** Sent with each request. */
   readonly #headers: Readonly<Record<string, string>>
+
+  readonly get = this.#ask<'get'>('GET')
+  readonly post = this.#ask<'post'>('POST')
+  readonly put = this.#ask<'put'>('PUT')
+  readonly patch = this.#ask<'patch'>('PATCH')
+  readonly delete = this.#ask<'delete'>('DELETE')
 
   constructor(transport: Transport, sessions: Sessions, headers: Readonly<Record<string, string>> = {}) {
     this.#transport = transport
@@ -167,7 +161,7 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
 
   /** Whom the service takes the caller for. */
   async status(): Promise<Status> {
-    return this.get<Status>('/api/authn/status')
+    return this.get('/api/authn/status')
   }
 
   /** The same session, in which an administrator acts as somebody else. */
@@ -187,7 +181,7 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
   async request(method: string, path: string, given: Request = {}): Promise<Response> {
     const token = given.anonymous ? undefined : await this.#sessions.fresh()
     const send = (bearing: string | undefined) =>
-      this.#transport.send(method, pathIn(path), {
+      this.#transport.send(method, pathIn(path, given.path), {
         ...given,
         headers: { ...this.#headers, ...bearer(bearing), ...given.headers },
       })
@@ -200,22 +194,6 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
       })
       return await send(this.#sessions.token)
     }
-  }
-
-  async get<T = unknown>(path: string, given?: Request): Promise<T> {
-    return read<T>(await this.request('GET', path, given))
-  }
-  async post<T = unknown>(path: string, given?: Request): Promise<T> {
-    return read<T>(await this.request('POST', path, given))
-  }
-  async put<T = unknown>(path: string, given?: Request): Promise<T> {
-    return read<T>(await this.request('PUT', path, given))
-  }
-  async patch<T = unknown>(path: string, given?: Request): Promise<T> {
-    return read<T>(await this.request('PATCH', path, given))
-  }
-  async delete<T = unknown>(path: string, given?: Request): Promise<T> {
-    return read<T>(await this.request('DELETE', path, given))
   }
 
   /** The address of a path, as it is asked from here. */
@@ -238,28 +216,20 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
   }
 
   /** A list in DSpace's form, such as `/api/core/items`: `for await` goes over all of its pages. */
-  list<T = unknown>(path: string, query: Send['query'] = {}): HalList<T> {
-    return listOf<T>(this, path, query)
+  list<P extends keyof Routes['get'] & string>(path: P, given?: ListOptions): HalList<Element<P>>
+  list<T = unknown>(path: string, given?: ListOptions): HalList<T>
+  list(path: string, { path: values, query }: ListOptions = {}): HalList<unknown> {
+    return listOf(this, pathIn(path, values), query ?? {})
+  }
+
+  #ask<M extends keyof Routes>(method: string): Ask<M> {
+    return (async (path: string, given?: Request) => read(await this.request(method, path, given))) as Ask<M>
   }
 
   /** Leaves the other tabs, and renews nothing any more. */
   close(): void {
     this.#sessions.close()
   }
-}
-
-/** The part of a link that is the same whichever way the service is reached: from `/api` on. No token goes elsewhere. */
-function pathIn(link: string): string {
-  if (!/^https?:/.test(link)) return link
-  const { pathname, search } = new URL(link)
-  return pathname.replace(/^.*?(\/server)?(?=\/api(\/|$))/, '') + search
-}
-
-async function read<T>(response: Response): Promise<T> {
-  const text = await response.text()
-  return (
-    text && /\bjson\b/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text || undefined
-  ) as T
 }
 
 /** RFC 9110 §11.6.1, as far as this service uses it: a scheme and its parameters, all of them quoted. */

@@ -96,7 +96,11 @@ export class Sessions {
 
   change(token: string | undefined, why: Why): void {
     this.#set(token, why)
-    this.#tabs.tell({ token, why })
+    this.#tell(why)
+  }
+
+  #tell(why: Why): void {
+    this.#tabs.tell({ token: this.token, why, skew: this.#skew, lifetime: this.#lifetime })
   }
 
   /** Asks other tabs for the token that they have. */
@@ -199,9 +203,11 @@ export class Sessions {
   #hear(message: Message): void {
     if ('pair' in message) this.#parts.transport.pair = message.pair
     else if ('token' in message) {
+      this.#skew = message.skew
+      this.#lifetime = message.lifetime
       this.#set(message.token, message.why)
       this.#adopted?.()
-    } else if (this.token !== undefined) this.#tabs.tell({ token: this.token, why: 'login' })
+    } else if ('ask' in message && this.token !== undefined) this.#tell('login')
   }
 
   #left(token: string): number {

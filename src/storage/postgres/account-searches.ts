@@ -1,8 +1,10 @@
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
+import { isByName, maxExcepted } from '../shared/people-names.ts'
 import type { Part, Window } from '../window.ts'
 import type { Pool, Value } from './driver.ts'
+import type { KeptNames } from './people-names.ts'
 import { type EpersonRow, epersonColumns, isStorable, toEperson } from './rows.ts'
 
 /** Pages of epersons and groups, in the order of an index. */
@@ -10,10 +12,15 @@ const nothing = { rows: [], total: 0 }
 
 export async function findEpersons(
   pool: Pool,
-  { text, membership }: EpersonSearch,
-  { offset, limit }: Window,
+  names: KeptNames,
+  search: EpersonSearch,
+  window: Window,
 ): Promise<Part<Eperson>> {
+  const { text, membership } = search
+  const { offset, limit } = window
   if (![text, membership?.group ?? ''].every(isStorable)) return nothing
+  const byName = isByName(search, window) ? await findByName(pool, names, search, window) : undefined
+  if (byName) return byName
   const values: Value[] = []
   const place = (value: Value) => `$${values.push(value)}`
   const conditions: string[] = []
@@ -38,6 +45,35 @@ export async function findEpersons(
     offset,
   )
   return { rows: (await rows).map(toEperson), total: await total }
+}
+
+/** @returns undefined where there are too many epersons for a list, or too many members of the group */
+async function findByName(
+  pool: Pool,
+  kept: KeptNames,
+  { text, membership }: EpersonSearch,
+  window: Window,
+): Promise<Part<Eperson> | undefined> {
+  const [current, members] = await Promise.all([
+    kept.current(text),
+    membership ? membersOf(pool, membership.group) : [],
+  ])
+  if (!current || members.length > maxExcepted) return undefined
+  const { emails, total } = current.names.find(text, window, current.also, new Set(members))
+  const rows = await pool.rows<EpersonRow>(
+    `SELECT ${epersonColumns} FROM carrel.eperson WHERE email_key = ANY($1) ORDER BY email_key`,
+    emails,
+  )
+  return { rows: rows.map(toEperson), total }
+}
+
+async function membersOf(pool: Pool, group: string): Promise<readonly string[]> {
+  const rows = await pool.rows<{ email_key: string }>(
+    'SELECT email_key FROM carrel.membership JOIN carrel.eperson ON uuid = eperson WHERE epersongroup = $1 LIMIT $2',
+    group,
+    maxExcepted + 1,
+  )
+  return rows.map(({ email_key }) => email_key)
 }
 
 /** Only an index is read up to the beginning of the page. */

@@ -17,6 +17,7 @@ import type { Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, joinOrLeave } from './group-changes.ts'
 import { withParents } from './group-tree.ts'
+import { keepNames } from './people-names.ts'
 import {
   type EpersonRow,
   epersonColumns,
@@ -45,6 +46,7 @@ export function postgresAccounts({
   patientPool,
 }: Parts): Accounts & { close(): Promise<void> } {
   const failures = countFailures(event => recordEvent(pool, event))
+  const names = keepNames(pool)
   const sessions = new Map<string, Session>()
 
   const stampOf = async (uuid: string) =>
@@ -128,7 +130,7 @@ export function postgresAccounts({
     join: (group, email, event) => joinOrLeave(pool, 'join', group, email, event),
     leave: (group, email, event) => joinOrLeave(pool, 'leave', group, email, event),
 
-    findEpersons: (search, window) => findEpersons(pool, search, window),
+    findEpersons: (search, window) => findEpersons(pool, names, search, window),
     listEpersons: async () =>
       (await pool.rows<SessionRow>(`SELECT ${sessionColumns} FROM carrel.eperson ORDER BY email_key`)).map(
         row => ({ ...toEperson(row), groups: row.groups.map(group => group.name) }),

@@ -1,6 +1,7 @@
 import { epersonCount } from './eperson-count.ts'
 import { itemTables } from './item-tables.ts'
 import { mailTables } from './mail-tables.ts'
+import { nameTables } from './name-tables.ts'
 import { peopleTables } from './people-tables.ts'
 import { processTables } from './process-tables.ts'
 import { recordTables } from './record-tables.ts'
@@ -241,4 +242,5 @@ export const migrations: readonly string[] = [
   itemTables,
   recordTables,
   mailTables,
+  nameTables,
 ]

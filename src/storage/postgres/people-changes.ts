@@ -200,8 +200,10 @@ async function keepingAdministrator<T>(
     return await pool.transaction(async db => {
       // Of two changes at once that each leave another administrator, the later one sees the earlier one.
       if (mayEnd) await lockGroups(db)
+      // Where there is none, nothing can take them away.
+      const mustStay = mayEnd && (await hasAdministrator(db))
       const result = await change(db)
-      if (mayEnd && !(await hasAdministrator(db))) throw new LastAdministrator()
+      if (mustStay && !(await hasAdministrator(db))) throw new LastAdministrator()
       return result
     })
   } catch (error) {

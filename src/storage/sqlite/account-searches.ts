@@ -2,6 +2,8 @@ import type { Client } from '../../lib/fair-queue.ts'
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
+import { isByName } from '../shared/people-names.ts'
+import { whilePresent } from '../shared/while-present.ts'
 import type { Part, Window } from '../window.ts'
 import type { TablePlan } from './compile.ts'
 import { readPage } from './pages.ts'
@@ -24,7 +26,13 @@ export async function findEpersons(
   window: Window,
   client: Client,
 ): Promise<Part<Eperson>> {
-  const { rows, total } = await read<EpersonRow>(parts, planOf(search, window), search.text !== '', client)
+  const byName = isByName(search, window)
+    ? await whilePresent(client, stop =>
+        parts.readerThreads.quick().call('people', parts.file, search, window, stop),
+      )
+    : null
+  const { rows, total } =
+    byName ?? (await read<EpersonRow>(parts, planOf(search, window), search.text !== '', client))
   return { rows: rows.map(toEperson), total }
 }
 

@@ -1,5 +1,6 @@
 import { itemTables } from './item-tables.ts'
 import { mailTables } from './mail-tables.ts'
+import { nameTables } from './name-tables.ts'
 import { peopleTables } from './people-tables.ts'
 import { processTables } from './process-tables.ts'
 import { recordTables } from './record-tables.ts'
@@ -238,4 +239,5 @@ export const migrations: readonly string[] = [
   itemTables,
   recordTables,
   mailTables,
+  nameTables,
 ]

@@ -3,6 +3,7 @@ import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
+import type { EpersonSearch } from '../accounts.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Among, RecordNumbers, SortField } from '../shared/record-source.ts'
 import { packColumn, shareNumbers } from '../shared/records/columns.ts'
@@ -13,11 +14,13 @@ import { recordWork } from '../shared/records/work.ts'
 import { sortRecords, toSlots } from '../shared/sort-records.ts'
 import { limited, limitStatements, mayGoOn, type Stop } from '../shared/statement-limits.ts'
 import { highlightRows } from '../shared/text-search.ts'
+import type { Window } from '../window.ts'
 import type { TablePlan } from './compile.ts'
 import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { explainPage } from './explain.ts'
 import { queryFunctions } from './functions.ts'
+import { findByName } from './people-names.ts'
 import {
   openRecords,
   packRecords,
@@ -184,6 +187,10 @@ function createReader() {
         const chosen = choose(db, plan)
         return chosen.reads > maxRows ? null : pageOf(db, chosen, plan, separator)
       }),
+
+    /** @returns null if they have to be searched in another way */
+    people: (file: string, search: EpersonSearch, window: Window, stop: Stop) =>
+      inSnapshot(file, stop, db => findByName(db, search, window)),
 
     explain: (file: string, plan: TablePlan, runs: boolean, stop: Stop) =>
       inSnapshot(file, stop, db => explainPage(db, plan, runs)),

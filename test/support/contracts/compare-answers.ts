@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as ajvModule from 'ajv/dist/2020.js'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
-import { type ContractOf, type DescribedRoute, isAt } from '../../../src/http/contract.ts'
+import type { DescribedRoute } from '../../../src/http/contract.ts'
 import { describe, type OpenApi } from '../../../src/openapi/document.ts'
 import {
   headersOfAll,
@@ -87,14 +87,15 @@ function compare(
 
   function faultsOf(answered: Answered): readonly string[] {
     if (answered.isPreflight && answered.status === 204) return extra(answered, always, ofPreflight)
-    const route = routes.find(
-      ({ method, url }) =>
-        (method === answered.method || (method === 'GET' && answered.method === 'HEAD')) &&
-        answered.route !== undefined &&
-        isAt(url, answered.route, answered.path),
+    const possible = routes.filter(
+      ({ method, pattern }) =>
+        pattern === answered.route &&
+        (method === answered.method || (method === 'GET' && answered.method === 'HEAD')),
     )
+    // Only of a pattern with a wildcard is there more than one.
+    const route = possible.find(({ url }) => isAt(url, answered.path)) ?? possible.at(-1)
     if (!route) return unroutedFaults(answered)
-    if (!route.contract) return []
+    if (!route.contract) return [`${route.method} ${route.url} has no contract`]
     const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
     const operation = document.paths[path]?.[route.method.toLowerCase()]
     if (!operation) return [`${route.method} ${path} is not in the document`]
@@ -156,7 +157,7 @@ function compare(
     if (key === undefined)
       return [`the media type ${type} is not documented, only ${Object.keys(content).join(', ')}`]
     if (body === undefined || answered.method === 'HEAD') return []
-    if (!/json$/.test(key)) return []
+    if (!/[/+]json$/.test(key)) return []
     const value = parsed(body)
     if (value === undefined) return [`the body is not JSON: ${body.slice(0, 200)}`]
     return check(refTo(...at, 'content', key, 'schema'), value)
@@ -176,6 +177,9 @@ const extra = (
     .filter(name => !always.has(name) && !more.includes(name))
     .map(name => `the header ${name} is not documented`)
 
+const isAt = (url: string, path: string) =>
+  new RegExp(`^${url.replaceAll(/[.+?^$(){}|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}/?$`).test(path)
+
 const mediaType = ({ headers }: Answered) =>
   (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase()
 
@@ -186,5 +190,3 @@ function parsed(body: string): unknown {
     return undefined
   }
 }
-
-export type { ContractOf }

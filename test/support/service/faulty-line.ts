@@ -21,9 +21,10 @@ export interface Seen {
   readonly headers: IncomingMessage['headers']
 }
 
-/** An answer of its own; or an answer, or a request, that breaks off after so many bytes. */
+/** An answer of its own; a request that is passed on after so many ms; an answer, or a request, that breaks off after so many bytes. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  | { readonly waits: number }
   | { readonly answerBreaksAfter: number }
   | { readonly requestBreaksAfter: number }
 
@@ -81,7 +82,7 @@ export async function startFaultyLine(
         drop()
         outgoing.destroy()
       })
-    else incoming.pipe(outgoing)
+    else setTimeout(() => incoming.pipe(outgoing), fault && 'waits' in fault ? fault.waits : 0)
   }
   return line
 }

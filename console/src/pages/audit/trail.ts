@@ -40,7 +40,9 @@ export async function conditionOf(filter: Filter, signal: AbortSignal): Promise<
   const { person, event, outcome, from, until } = filter
   const conditions: unknown[] = []
   if (person.trim() !== '') {
-    const search = service.value.list<Person>(`${people}/search/byMetadata`, { query: person.trim() })
+    const search = service.value.list<Person>(`${people}/search/byMetadata`, {
+      query: { query: person.trim() },
+    })
     const { items } = await search.page(0, mostPeople, signal)
     // Those who were deleted are in the trail by their UUID only.
     const uuids = items.length > 0 ? items.map(({ uuid }) => uuid) : isUuid(person) ? [person.trim()] : []

@@ -74,11 +74,10 @@ function EntityAdmin({
       {dropping && (
         <Confirm
           title={a('entity.drop.title', { name })}
-          action={a('entity.drop')}
-          danger
+          act={a('entity.drop')}
           typed={{ label: a('confirm.typed', { word: name }), word: name }}
           onClose={() => setDropping(false)}
-          onConfirm={async () => {
+          work={async () => {
             await dropEntity(name)
             toast(a('entity.dropped', { name }))
             await loadEntities().catch(() => {})

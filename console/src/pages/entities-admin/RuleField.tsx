@@ -54,7 +54,7 @@ function GroupName({
     const controller = new AbortController()
     const timer = setTimeout(async () => {
       try {
-        const search = service.value.list<Group>(`${groups}/search/byMetadata`, { query: name })
+        const search = service.value.list<Group>(`${groups}/search/byMetadata`, { query: { query: name } })
         const { items } = await search.page(0, 20, controller.signal)
         setKnown(items.map(group => group.name))
       } catch {

@@ -54,7 +54,8 @@ export function FilterPanel({
       }}
     >
       <div class="row spread">
-        <div class="group" role="group" aria-label={t('filter.how')}>
+        <fieldset class="group">
+          <legend class="sr-only">{t('filter.how')}</legend>
           <button
             type="button"
             class="button"
@@ -80,8 +81,10 @@ export function FilterPanel({
           >
             PQL
           </button>
-        </div>
-        {!read && mode === 'pql' && <span class="small soft">{t('filter.too-much')}</span>}
+        </fieldset>
+        {!read && mode === 'pql' && draft.value === condition && (
+          <span class="small soft">{t('filter.too-much')}</span>
+        )}
       </div>
       {mode === 'hand' ? (
         <Builder entity={entity} filter={filter} onChange={byHand} />

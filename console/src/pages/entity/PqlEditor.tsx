@@ -86,58 +86,60 @@ export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Eleme
       <label class="sr-only" for={id}>
         {t('filter.pql.label', { name: entity.name })}
       </label>
-      <textarea
-        ref={area}
-        id={id}
-        class="code-input"
-        rows={Math.min(8, Math.max(2, value.split('\n').length))}
-        aria-haspopup="listbox"
-        aria-controls={`${id}-list`}
-        aria-autocomplete="list"
-        aria-describedby={`${id}-hint`}
-        {...(shown ? { 'aria-activedescendant': `${id}-${chosen}` } : {})}
-        {...(fault ? { 'aria-invalid': 'true' } : {})}
-        autoComplete="off"
-        autoCapitalize="none"
-        spellcheck={false}
-        placeholder={t('filter.pql.example')}
-        value={value}
-        onInput={event => {
-          onInput(event.currentTarget.value)
-          setOpen(true)
-          look(event.currentTarget.value, event.currentTarget.selectionStart).catch(() => {})
-        }}
-        onKeyDown={onKeyDown}
-        onBlur={() => setOpen(false)}
-      />
-      <div
-        role="listbox"
-        id={`${id}-list`}
-        aria-label={t('filter.pql.suggestions')}
-        class={shown ? 'suggestions' : ''}
-      >
-        {shown &&
-          list.map((one, at) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text above
-            // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text
-            <div
-              key={one.text}
-              id={`${id}-${at}`}
-              role="option"
-              aria-selected={at === chosen}
-              class="suggestion"
-              onPointerDown={event => {
-                event.preventDefault()
-                take(one)
-              }}
-              ref={element => {
-                if (at === chosen) element?.scrollIntoView({ block: 'nearest' })
-              }}
-            >
-              <bdi>{one.text}</bdi>
-              {one.about && <span class="soft small number">{one.about}</span>}
-            </div>
-          ))}
+      <div class="pql-input">
+        <textarea
+          ref={area}
+          id={id}
+          class="code-input"
+          rows={Math.min(8, Math.max(2, value.split('\n').length))}
+          aria-haspopup="listbox"
+          aria-controls={`${id}-list`}
+          aria-autocomplete="list"
+          aria-describedby={`${id}-hint`}
+          {...(shown ? { 'aria-activedescendant': `${id}-${chosen}` } : {})}
+          {...(fault ? { 'aria-invalid': 'true' } : {})}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellcheck={false}
+          placeholder={t('filter.pql.example')}
+          value={value}
+          onInput={event => {
+            onInput(event.currentTarget.value)
+            setOpen(true)
+            look(event.currentTarget.value, event.currentTarget.selectionStart).catch(() => {})
+          }}
+          onKeyDown={onKeyDown}
+          onBlur={() => setOpen(false)}
+        />
+        <div
+          role="listbox"
+          id={`${id}-list`}
+          aria-label={t('filter.pql.suggestions')}
+          class={shown ? 'suggestions' : ''}
+        >
+          {shown &&
+            list.map((one, at) => (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text above
+              // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text
+              <div
+                key={one.text}
+                id={`${id}-${at}`}
+                role="option"
+                aria-selected={at === chosen}
+                class="suggestion"
+                onPointerDown={event => {
+                  event.preventDefault()
+                  take(one)
+                }}
+                ref={element => {
+                  if (at === chosen) element?.scrollIntoView({ block: 'nearest' })
+                }}
+              >
+                <bdi>{one.text}</bdi>
+                {one.about && <span class="soft small number">{one.about}</span>}
+              </div>
+            ))}
+        </div>
       </div>
       {fault && !shown && (
         <QueryFault

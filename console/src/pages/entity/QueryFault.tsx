@@ -29,7 +29,7 @@ export function faultOf(problem: unknown, condition: string, prefix: string): Fa
   const text = lines[line - 1] ?? ''
   const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0)
   return {
-    message: message.charAt(0).toUpperCase() + message.slice(1),
+    message,
     line: text,
     column: Math.min(place, text.length),
     at: Math.min(before + place, condition.length),
@@ -37,7 +37,7 @@ export function faultOf(problem: unknown, condition: string, prefix: string): Fa
   }
 }
 
-/** The wrong line with a mark under the place, what is wrong, and what was perhaps meant. */
+/** The line with the wrong place underlined, what is wrong, and what was perhaps meant. */
 export function QueryFault({
   fault,
   onNearest,
@@ -46,13 +46,15 @@ export function QueryFault({
   readonly onNearest?: ((nearest: string) => void) | undefined
 }): JSX.Element {
   const { message, line, column = 0, nearest } = fault
+  // The word at the place; at the end, where something is missing, a space.
+  const wrong = /^(?:"[^"]*"?|[\w.-]+|\S)/.exec(line?.slice(column) ?? '')?.[0] ?? ' '
   return (
     <Notice tone="bad">
       {line !== undefined && (
         <pre class="place">
-          {line}
-          {'\n'}
-          <span aria-hidden="true">{' '.repeat(column)}▲</span>
+          {line.slice(0, column)}
+          <mark>{wrong}</mark>
+          {line.slice(column + wrong.length)}
         </pre>
       )}
       <p>{message}</p>

@@ -96,11 +96,10 @@ function GroupPage({
       {deleting && (
         <Confirm
           title={a('group.delete.title', { name: value.name })}
-          action={t('delete')}
-          danger
+          act={t('delete')}
           typed={{ label: a('confirm.typed', { word: value.name }), word: value.name }}
           onClose={() => setDeleting(false)}
-          onConfirm={async () => {
+          work={async () => {
             await deleteGroup(uuid)
             toast(a('group.deleted', { name: value.name }))
             go('admin/groups')

@@ -78,10 +78,11 @@ function AddGroup({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const [description, setDescription] = useState('')
   return (
     <Confirm
+      tone="primary"
       title={a('groups.add')}
-      action={a('groups.add')}
+      act={a('groups.add')}
       onClose={onClose}
-      onConfirm={async () => {
+      work={async () => {
         const { uuid } = await addGroup(name.trim(), description.trim())
         toast(a('groups.added', { name }))
         go(groupPath(uuid))

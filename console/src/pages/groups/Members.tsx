@@ -81,10 +81,9 @@ export function Members<Row extends { readonly uuid: string }>(parts: Parts<Row>
       {leaving && (
         <Confirm
           title={a('group.leave.title', { name: nameOf(leaving) })}
-          action={t('remove')}
-          danger
+          act={t('remove')}
           onClose={() => setLeaving(undefined)}
-          onConfirm={async () => {
+          work={async () => {
             await removeMember(group, kind, leaving.uuid)
             toast(a('group.left', { name: nameOf(leaving) }))
             again()

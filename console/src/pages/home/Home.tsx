@@ -1,11 +1,14 @@
 import type { JSX } from 'preact'
 import { type Entity, isBuiltIn, loadEntities, loadPage } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
+import { ArrowRight } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Empty, Loading, loginHref, ProblemView } from '../../parts/states.tsx'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
+import { isDemo, showStep, step } from '../../shell/tour.ts'
 import './home.css'
 
 /** What is here: each entity with its fields, and how many records the caller may read. */
@@ -30,6 +33,7 @@ function Lists({ list }: { readonly list: readonly Entity[] }): JSX.Element {
   const login = who.value.kind === 'nobody' && <a href={loginHref()}>{t('home.more')}</a>
   return (
     <>
+      {isDemo(list) && <Invitation />}
       <section class="section">
         <h2>{t('home.entities')}</h2>
         {own.length === 0 ? <Empty title={t('home.none')}>{login}</Empty> : <Catalogue list={own} />}
@@ -41,6 +45,20 @@ function Lists({ list }: { readonly list: readonly Entity[] }): JSX.Element {
     </>
   )
 }
+
+const Invitation = (): JSX.Element | null =>
+  step.value === undefined ? (
+    <section class="invitation">
+      <div>
+        <h2>{t('tour')}</h2>
+        <p class="soft">{t('tour.what')}</p>
+      </div>
+      <button type="button" class="button primary" onClick={() => showStep(0)}>
+        {t('tour.start')}
+        <Icon of={ArrowRight} />
+      </button>
+    </section>
+  ) : null
 
 const Catalogue = ({
   list,

@@ -149,10 +149,9 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
       {leaving && (
         <Confirm
           title={a('file.delete.title', { name: leaving.name })}
-          action={t('delete')}
-          danger
+          act={t('delete')}
           onClose={() => setLeaving(undefined)}
-          onConfirm={async () => {
+          work={async () => {
             await deleteFile(leaving.uuid)
             toast(a('file.deleted'))
             reload()

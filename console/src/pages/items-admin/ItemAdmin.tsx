@@ -124,10 +124,10 @@ function Actions({ item, onChange }: { readonly item: Item; readonly onChange: (
       {open === 'withdraw' && (
         <Confirm
           title={withdrawn ? a('item.reinstate') : a('item.withdraw')}
-          action={withdrawn ? a('item.reinstate') : a('item.withdraw')}
-          danger={!withdrawn}
+          act={withdrawn ? a('item.reinstate') : a('item.withdraw')}
+          tone={!withdrawn ? 'danger' : 'primary'}
           onClose={() => setOpen(undefined)}
-          onConfirm={async () => {
+          work={async () => {
             await setState(uuid, '/withdrawn', !withdrawn)
             toast(a('saved'))
             onChange()
@@ -139,11 +139,10 @@ function Actions({ item, onChange }: { readonly item: Item; readonly onChange: (
       {open === 'delete' && (
         <Confirm
           title={a('item.delete.title', { name })}
-          action={a('item.delete')}
-          danger
+          act={a('item.delete')}
           typed={{ label: a('confirm.typed', { word: item.handle }), word: item.handle }}
           onClose={() => setOpen(undefined)}
-          onConfirm={async () => {
+          work={async () => {
             await deleteItem(uuid)
             toast(a('item.deleted'))
             go('admin/items')

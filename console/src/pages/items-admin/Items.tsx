@@ -140,10 +140,11 @@ function AddItem({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const [title, setTitle] = useState('')
   return (
     <Confirm
+      tone="primary"
       title={a('items.add')}
-      action={a('items.add')}
+      act={a('items.add')}
       onClose={onClose}
-      onConfirm={async () => {
+      work={async () => {
         const { uuid } = await addItem(title.trim())
         go(itemPath(uuid))
       }}

@@ -132,7 +132,7 @@ export const deleteFile = (uuid: string): Promise<unknown> =>
 const policies = '/api/authz/resourcepolicies'
 
 export const loadPolicies = async (uuid: string, signal: AbortSignal): Promise<readonly Policy[]> => {
-  const list = service.value.list<Policy>(`${policies}/search/resource`, { uuid })
+  const list = service.value.list<Policy>(`${policies}/search/resource`, { query: { uuid } })
   return (await list.page(0, 100, signal)).items
 }
 

@@ -17,10 +17,11 @@ export function NewPassword({
   const [password, setTyped] = useState('')
   return (
     <Confirm
+      tone="primary"
       title={a('person.set-password')}
-      action={a('person.set-password')}
+      act={a('person.set-password')}
       onClose={onClose}
-      onConfirm={async () => {
+      work={async () => {
         await setPassword(person.uuid, password)
         toast(a('person.password.set', { name: nameOf(person) }))
       }}

@@ -70,10 +70,11 @@ export function PersonActions({
       {open === 'password' && <NewPassword person={person} onClose={close} />}
       {open === 'logout' && (
         <Confirm
+          tone="primary"
           title={a('person.log-out')}
-          action={a('person.log-out')}
+          act={a('person.log-out')}
           onClose={close}
-          onConfirm={async () => {
+          work={async () => {
             await logOutEverywhere(uuid)
             toast(a('person.logged-out', { name }))
           }}
@@ -84,10 +85,10 @@ export function PersonActions({
       {open === 'login' && (
         <Confirm
           title={canLogIn ? a('person.disable') : a('person.enable')}
-          action={canLogIn ? a('person.disable') : a('person.enable')}
-          danger={canLogIn}
+          act={canLogIn ? a('person.disable') : a('person.enable')}
+          tone={canLogIn ? 'danger' : 'primary'}
           onClose={close}
-          onConfirm={async () => {
+          work={async () => {
             await letLogIn(uuid, !canLogIn)
             toast(a('saved'))
             onChange()
@@ -99,11 +100,10 @@ export function PersonActions({
       {open === 'delete' && (
         <Confirm
           title={a('person.delete.title', { name })}
-          action={a('person.delete')}
-          danger
+          act={a('person.delete')}
           typed={{ label: a('confirm.typed', { word: email }), word: email }}
           onClose={close}
-          onConfirm={async () => {
+          work={async () => {
             await deletePerson(uuid)
             toast(a('person.deleted', { name }))
             go('admin/people')

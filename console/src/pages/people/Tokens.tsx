@@ -37,10 +37,9 @@ export function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {
       {leaving && (
         <Confirm
           title={a('tokens.revoke.title', { name: leaving.name })}
-          action={a('tokens.revoke')}
-          danger
+          act={a('tokens.revoke')}
           onClose={() => setLeaving(undefined)}
-          onConfirm={async () => {
+          work={async () => {
             await revoke(uuid, leaving.id)
             toast(a('tokens.revoked'))
             setVersion(version + 1)

@@ -105,10 +105,9 @@ function Actions({
       {deleting && (
         <Confirm
           title={a('process.remove.title')}
-          action={t('remove')}
-          danger
+          act={t('remove')}
           onClose={() => setDeleting(false)}
-          onConfirm={async () => {
+          work={async () => {
             await removeProcess(processId)
             go('admin/processes')
           }}

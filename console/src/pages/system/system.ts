@@ -107,7 +107,7 @@ export interface AlertBody {
   readonly message: string
   readonly active: boolean
   readonly countdownTo: string | null
-  readonly allowSessions: string
+  readonly allowSessions: 'all' | 'current' | 'admin'
 }
 
 const alerts = '/api/system/systemwidealerts'

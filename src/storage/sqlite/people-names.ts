@@ -1,0 +1,80 @@
+import type { EpersonSearch } from '../accounts.ts'
+import {
+  keptFor,
+  maxChanges,
+  maxExcepted,
+  maxNamed,
+  type Named,
+  type PeopleNames,
+  peopleNames,
+} from '../shared/people-names.ts'
+import type { Part, Window } from '../window.ts'
+import type { Database } from './driver.ts'
+import { type EpersonRow, epersonColumns } from './rows.ts'
+
+/** Searches in the list of names that a reader thread keeps (docs/decisions/0048). */
+
+interface Kept {
+  readonly names: PeopleNames
+  /** The number of the last change that is in it. */
+  last: number
+  readonly forget: NodeJS.Timeout
+}
+
+const lists = new WeakMap<Database, Kept>()
+
+/**
+ * In a snapshot.
+ * @returns null where there are too many epersons for a list, or too many members of the group
+ */
+export function findByName(
+  db: Database,
+  { text, membership }: EpersonSearch,
+  window: Window,
+): Part<EpersonRow> | null {
+  const names = namesIn(db)
+  const members = membership ? membersOf(db, membership.group) : []
+  if (!names || members.length > maxExcepted) return null
+  const also = db.get<{ email_key: string }>('SELECT email_key FROM eperson WHERE uuid = ?', text)?.email_key
+  const { emails, total } = names.find(text, window, also, new Set(members))
+  const sql = `SELECT ${epersonColumns} FROM eperson WHERE email_key = ?`
+  return { rows: emails.flatMap(email => db.get<EpersonRow>(sql, email) ?? []), total }
+}
+
+const membersOf = (db: Database, group: string): readonly string[] =>
+  db
+    .all<{ email_key: string }>(
+      'SELECT email_key FROM membership JOIN eperson ON uuid = eperson WHERE epersongroup = ? LIMIT ?',
+      group,
+      maxExcepted + 1,
+    )
+    .map(({ email_key }) => email_key)
+
+/** The list as the snapshot has it. */
+function namesIn(db: Database): PeopleNames | undefined {
+  const last = db.get<{ last: number }>('SELECT coalesce(max(id), 0) AS last FROM eperson_renamed')?.last ?? 0
+  let kept = lists.get(db)
+  if (!kept || last - kept.last > maxChanges || last < kept.last) kept = load(db, last)
+  else if (last > kept.last) {
+    const changed = db.all<{ email_key: string; name_key: string | null }>(
+      `SELECT DISTINCT r.email_key, name_key FROM eperson_renamed r
+       LEFT JOIN eperson e ON e.email_key = r.email_key WHERE r.id > ?`,
+      kept.last,
+    )
+    for (const { email_key, name_key } of changed) kept.names.set(email_key, name_key)
+    kept.last = last
+  }
+  kept?.forget.refresh()
+  return kept && kept.names.size <= maxNamed ? kept.names : undefined
+}
+
+function load(db: Database, last: number): Kept | undefined {
+  const many = db.get('SELECT 1 FROM eperson LIMIT 1 OFFSET ?', maxNamed)
+  if (many) return undefined
+  const rows = db.iterate('SELECT email_key, name_key FROM eperson ORDER BY email_key')
+  clearTimeout(lists.get(db)?.forget)
+  const forget = setTimeout(() => lists.delete(db), keptFor).unref()
+  const kept = { names: peopleNames(rows as IterableIterator<Named>), last, forget }
+  lists.set(db, kept)
+  return kept
+}

@@ -1,0 +1,152 @@
+import { writeFileSync } from 'node:fs'
+import type { Page, Request } from 'playwright-core'
+import { type Recorded, type RecordedWalk, shapeOf } from '../support/clients/recorded.ts'
+
+/** A request as the browser sent it, and its answer. */
+interface Sent {
+  readonly method: string
+  readonly path: string
+  readonly type: string
+  readonly body: string
+  readonly onBehalfOf: string
+  readonly who: string
+  readonly hadToken: boolean
+  readonly status: number
+  readonly shape: string
+  readonly text: string
+}
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+
+/**
+ * Writes down what the interface asks, so that the everyday suite can ask the same without it
+ * (test/journeys/dspace-interface-requests.test.ts). Nothing of an answer is kept but its status and its shape.
+ */
+export class Recorder {
+  readonly #walk: string
+  readonly #service: string
+  readonly #known = new Map<string, string>()
+  readonly #answers: Promise<Sent | undefined>[] = []
+  #hasToken = false
+
+  /** @param known UUIDs by name */
+  constructor(walk: string, service: string, ui: string, known: ReadonlyMap<string, string>) {
+    this.#walk = walk
+    this.#service = service
+    for (const [name, value] of known) this.#known.set(value, name)
+    this.#known.set(service, 'base').set(encodeURIComponent(service), 'base%').set(ui, 'ui')
+  }
+
+  watch(page: Page): void {
+    page.on('requestfinished', request => {
+      if (request.url().startsWith(`${this.#service}/`)) this.#answers.push(this.#read(request))
+    })
+  }
+
+  async #read(request: Request): Promise<Sent | undefined> {
+    const response = await request.response()
+    if (!response) return undefined
+    const headers = await request.allHeaders()
+    const token = /^Bearer (.*)$/i.exec(headers.authorization ?? '')?.[1]
+    const path = request.url().slice(this.#service.length)
+    const hadToken = this.#hasToken
+    const status = response.status()
+    if (path === '/api/authn/login' && status === 200) this.#hasToken = true
+    if (path === '/api/authn/logout' && status < 400) this.#hasToken = false
+    const answer = await response.allHeaders()
+    // A page that was left has no bodies any more.
+    const text = status === 204 ? '' : await response.text().catch(() => '')
+    return {
+      method: request.method(),
+      path: path.replace(/authentication-token=[^&]+/, 'authentication-token={short}'),
+      type: headers['content-type'] ?? '',
+      body: request.postDataBuffer()?.toString() ?? '',
+      onBehalfOf: headers['x-on-behalf-of'] ?? '',
+      who: token === undefined ? '' : personIn(token),
+      hadToken,
+      status,
+      shape: shapeOf(answer['content-type'] ?? '', text),
+      text,
+    }
+  }
+
+  /** @param seen what other walks have asked already */
+  async finish(seen: Set<string>): Promise<RecordedWalk> {
+    const all = (await Promise.all(this.#answers)).filter(one => one !== undefined)
+    const origins = new Map<string, { readonly at: number; readonly pointer: string }>()
+    for (const [at, { text, shape }] of all.entries()) {
+      if (shape === '' || shape.includes('/')) continue
+      for (const [pointer, id] of idsIn(JSON.parse(text)))
+        if (!origins.has(id) && !this.#known.has(id)) origins.set(id, { at, pointer })
+    }
+    const gives = new Map<number, Record<string, string>>()
+    const names = new Map<string, string>()
+    const nameOf = (id: string) => {
+      const known = this.#known.get(id) ?? names.get(id)
+      if (known !== undefined) return `{${known}}`
+      const origin = origins.get(id)
+      if (!origin) return id
+      const name = `id${names.size + 1}`
+      names.set(id, name)
+      gives.set(origin.at, { ...gives.get(origin.at), [name]: origin.pointer })
+      return `{${name}}`
+    }
+    const named = (text: string) => {
+      let result = text.replace(uuid, nameOf)
+      for (const [value, name] of this.#known)
+        if (/^https?[:%]/.test(value)) result = result.replaceAll(value, `{${name}}`)
+      return result
+    }
+    const lines = all.map(one => ({ one, line: lineOf(one, named) }))
+    const requests = lines.flatMap(({ one, line: [method, path, answer, more] }, at): Recorded[] => {
+      const given = gives.get(at)
+      const key = JSON.stringify([one.who, method, path, answer, more])
+      const isOwn = /\{id\d+\}/.test(key)
+      const name = isOwn ? `${this.#walk} ${key}` : key
+      if (method === 'GET' && seen.has(name) && !given) return []
+      seen.add(name)
+      const rest = { ...more, ...(given && { gives: given }) }
+      return [Object.keys(rest).length === 0 ? [method, path, answer] : [method, path, answer, rest]]
+    })
+    return { walk: this.#walk, requests }
+  }
+}
+
+function lineOf(one: Sent, named: (text: string) => string): Recorded {
+  const { method, path, type, body, onBehalfOf, who, hadToken, status, shape } = one
+  const isForm = /^multipart\//i.test(type)
+  const more = {
+    ...(hadToken && who === '' && { open: true as const }),
+    ...(method !== 'GET' && !isForm && type !== '' && { type: type.replace(/;.*/, '') }),
+    ...(!isForm && body !== '' && { body: named(body) }),
+    ...(isForm && { form: formIn(named(body)) }),
+    ...(onBehalfOf !== '' && { for: named(onBehalfOf) }),
+  }
+  return [method, named(path), `${status} ${shape}`.trim(), more]
+}
+
+/** The parts of a form: the browser tells the name of a file, and of other parts their value. */
+function formIn(body: string): Record<string, string> {
+  const parts = body.matchAll(/name="([^"]+)"(?:; filename="([^"]+)")?\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)/g)
+  return Object.fromEntries([...parts].map(([, name = '', file, value = '']) => [name, file ?? value]))
+}
+
+const personIn = (token: string): string => {
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { eid: string }
+  return claims.eid
+}
+
+/** Every UUID that is a whole value, with its JSON pointer. */
+function* idsIn(value: unknown, pointer = ''): Generator<readonly [pointer: string, id: string]> {
+  if (typeof value === 'string' && value.replace(uuid, '') === '' && value !== '') yield [pointer, value]
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, member] of Object.entries(value))
+    if (key !== '_links')
+      yield* idsIn(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+}
+
+/** One line for each request. */
+export function writeWalks(path: string, walks: readonly RecordedWalk[]): void {
+  const lines = walks.flatMap(({ walk, requests }) => [{ walk }, ...requests])
+  writeFileSync(path, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
+}

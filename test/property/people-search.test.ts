@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { commandEvent } from '../../src/cli/store.ts'
+import type { Eperson } from '../../src/model/accounts.ts'
+import type { EpersonSearch } from '../../src/storage/accounts.ts'
+import { storeClient } from '../support/clients/store-client.ts'
+import { repeats } from '../support/scale.ts'
+import { engines, runSqlIn, testOn } from '../support/service/engines.ts'
+import { startService } from '../support/service/service.ts'
+
+/** Any changes of epersons on one node, against a plain reading of what a search on another must find. */
+const letters = fc.constantFrom(
+  'a',
+  'A',
+  'b',
+  'ß',
+  'İ',
+  'é',
+  'É',
+  ' ',
+  '%',
+  '_',
+  "'",
+  '"',
+  '.',
+  '\n',
+  '😀',
+  '\u{1F469}',
+  'ﬀ',
+)
+const word = fc.string({ unit: letters, maxLength: 6 })
+const name = fc.option(word)
+const who = fc.nat(11)
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('add' as const), who, first: name, last: name }),
+  fc.record({ kind: fc.constant('rename' as const), who, first: name, last: name }),
+  fc.record({ kind: fc.constant('move' as const), who, to: who }),
+  fc.record({ kind: fc.constant('remove' as const), who }),
+  fc.record({ kind: fc.constant('join' as const), who, is: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('search' as const),
+    text: fc.oneof(word, fc.constantFrom('@', 'a@b', 'org', 'a b', '\0')),
+    inside: fc.constantFrom(null, true, false),
+    offset: fc.nat(5),
+    limit: fc.integer({ min: 1, max: 5 }),
+  }),
+  fc.record({ kind: fc.constant('uuid' as const), who }),
+)
+
+const addresses = [
+  'a@b.org',
+  'B@a.org',
+  'ab@b.org',
+  'é@é.org',
+  'ß@x.org',
+  'z_z@org.a',
+  '😀@a.org',
+  'ﬀ@a.org',
+  'o%@b.org',
+]
+const addressOf = (n: number) => (n < addresses.length ? addresses[n] : `person${n}@example.org`) ?? ''
+
+const inOrder = (people: Iterable<Eperson>): Eperson[] =>
+  [...people].sort((a, b) =>
+    Buffer.compare(Buffer.from(a.email.toLowerCase()), Buffer.from(b.email.toLowerCase())),
+  )
+
+/** What the contract says, of everybody. */
+function plainly(
+  people: Iterable<Eperson>,
+  members: ReadonlySet<string>,
+  { text, membership }: EpersonSearch,
+) {
+  const named = ({ firstName, lastName }: Eperson) =>
+    [firstName, lastName]
+      .filter(part => part !== null)
+      .join(' ')
+      .toLowerCase()
+  return inOrder(people)
+    .filter(
+      one =>
+        text === '' ||
+        one.uuid === text ||
+        one.email.toLowerCase().includes(text) ||
+        named(one).includes(text),
+    )
+    .filter(one => membership === null || members.has(one.uuid) === membership.is)
+    .map(({ uuid }) => uuid)
+}
+
+for (const engine of engines)
+  describe(`searches among people on ${engine}`, () => {
+    test('M3 S4 a search finds on every node what a plain reading of everybody finds, from the next request on', async t => {
+      const service = await startService(t, { engine })
+      const node = await startService(t, { dataFolder: service.dataFolder })
+      const { people } = service.storage
+      const group = await people.createGroup({ name: 'Some', description: null }, commandEvent('group.add'))
+      assert.ok(group !== 'exists')
+      // Without an administrator, so that nobody has to stay.
+      const known = new Map<number, Eperson>()
+      const members = new Set<string>()
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async steps => {
+          for (const one of steps) {
+            const person = 'who' in one ? known.get(one.who) : undefined
+            if (one.kind === 'add' && !person) {
+              const { first: firstName, last: lastName } = one
+              const added = await people.createEperson(
+                {
+                  email: addressOf(one.who),
+                  firstName,
+                  lastName,
+                  passwordHash: null,
+                  enabled: true,
+                  profile: {},
+                },
+                commandEvent('eperson.add'),
+              )
+              assert.ok(added !== 'exists')
+              known.set(one.who, added)
+            } else if ((one.kind === 'rename' || one.kind === 'move') && person) {
+              if (one.kind === 'move' && known.has(one.to)) continue
+              const change =
+                one.kind === 'rename'
+                  ? { firstName: one.first, lastName: one.last }
+                  : { email: addressOf(one.to) }
+              const changed = await people.changeEperson(person.uuid, change, commandEvent('eperson.change'))
+              assert.ok(typeof changed !== 'string')
+              known.delete(one.who)
+              known.set(one.kind === 'move' ? one.to : one.who, changed)
+            } else if (one.kind === 'remove' && person) {
+              const removed = await people.removeEperson(person.uuid, commandEvent('eperson.delete'))
+              assert.equal(removed, 'changed')
+              known.delete(one.who)
+              members.delete(person.uuid)
+            } else if (one.kind === 'join' && person) {
+              await people.setMember(one.is, group.uuid, person.uuid, commandEvent('group.join'))
+              one.is ? members.add(person.uuid) : members.delete(person.uuid)
+            } else if (one.kind === 'search' || (one.kind === 'uuid' && person)) {
+              const text = one.kind === 'uuid' ? (person?.uuid ?? '') : one.text.toLowerCase()
+              const is = one.kind === 'uuid' ? null : one.inside
+              const search = { text, membership: is === null ? null : { group: group.uuid, is } }
+              const { offset, limit } = one.kind === 'uuid' ? { offset: 0, limit: 2 } : one
+              const found = await node.storage.accounts.findEpersons(search, { offset, limit }, storeClient)
+              const expected = plainly(known.values(), members, search)
+              assert.deepEqual(
+                found.rows.map(({ uuid }) => uuid),
+                expected.slice(offset, offset + limit),
+              )
+              assert.equal(found.total, expected.length)
+            }
+          }
+        }),
+        { numRuns: repeats(30, 500), endOnFailure: true },
+      )
+    })
+
+    test('M3 S4 pages far into thousands, and searches outside of large groups, find what a plain reading finds', async t => {
+      const service = await startService(t, { engine })
+      const node = await startService(t, { dataFolder: service.dataFolder })
+      const { accounts, people } = service.storage
+      const count = 5_000
+      const [schema, series, yes, key] =
+        engine === 'sqlite'
+          ? [
+              '',
+              `(WITH RECURSIVE n(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n WHERE n < ${count}) SELECT n FROM n)`,
+              '1',
+              "x''",
+            ]
+          : ['carrel.', `generate_series(1, ${count}) AS n`, 'true', "''"]
+      const groups: string[] = []
+      for (const name of ['Few', 'Many']) {
+        const added = await people.createGroup({ name, description: null }, commandEvent('group.add'))
+        assert.ok(added !== 'exists')
+        groups.push(added.uuid)
+      }
+      const search = (text: string, group: string | null, offset: number) =>
+        node.storage.accounts.findEpersons(
+          { text, membership: group === null ? null : { group, is: false } },
+          { offset, limit: 7 },
+          storeClient,
+        )
+      // There is a list before there are many changes.
+      assert.equal((await search('number', null, 0)).total, 0)
+      const rows = (
+        from: string,
+      ) => `INSERT INTO ${schema}eperson (uuid, email, email_key, first_name, name_key, enabled,
+          password_stamp, session_key, stamp, created)
+        SELECT 'u' || ${from} || n, ${from} || n || '@example.org', ${from} || n || '@example.org', 'Number ' || n,
+          'number ' || n, ${yes}, 0, ${key}, 0, '2026-01-01T00:00:00Z' FROM ${series}`
+      const run = async (sql: string) => {
+        if (engine === 'postgres') return runSqlIn(service.dataFolder, sql)
+        const db = new DatabaseSync(join(service.dataFolder, 'carrel.db'))
+        db.exec(sql)
+        return db.close()
+      }
+      for (const from of ["'p'", "'q'", "'r'"]) await run(rows(from))
+      await run(
+        `INSERT INTO ${schema}membership (eperson, epersongroup) SELECT 'up' || n, '${groups[0]}' FROM ${series} WHERE n < 50`,
+      )
+      await run(
+        `INSERT INTO ${schema}membership (eperson, epersongroup) SELECT 'up' || n, '${groups[1]}' FROM ${series}`,
+      )
+      const all = inOrder(await accounts.listEpersons())
+      const [few, many] = [1, 2].map(() => new Set<string>())
+      for (let n = 1; n <= count; n++) {
+        if (n < 50) few?.add(`up${n}`)
+        many?.add(`up${n}`)
+      }
+      for (const [text, group, members, offset] of [
+        ['', null, few, 3 * count - 3],
+        ['', null, few, 3 * count],
+        ['', null, few, 4_000],
+        ['', groups[0], few, 9_000],
+        ['', groups[1], many, 9_000],
+        ['12', null, few, 0],
+        ['number 12', groups[0], few, 3],
+        ['q12', groups[1], many, 3],
+        ['1', groups[1], many, 2_100],
+      ] as const) {
+        const found = await search(text, group ?? null, offset)
+        const membership = group === null || group === undefined ? null : { group, is: false }
+        const expected = plainly(all, members ?? few ?? new Set(), { text, membership })
+        assert.deepEqual(
+          found.rows.map(({ uuid }) => uuid),
+          expected.slice(offset, offset + 7),
+          `${text} ${offset}`,
+        )
+        assert.equal(found.total, expected.length)
+      }
+    })
+  })
+
+testOn(
+  'postgres',
+  'M3 S4 a search finds who is there after a backup was restored under a running node',
+  async t => {
+    const service = await startService(t, { engine: 'postgres' })
+    const { accounts } = service.storage
+    await service.addEperson('ada@example.org')
+    await service.addEperson('bob@example.org')
+    const found = async () =>
+      (
+        await accounts.findEpersons(
+          { text: 'example', membership: null },
+          { offset: 0, limit: 9 },
+          storeClient,
+        )
+      ).rows.map(({ email }) => email)
+    assert.deepEqual(await found(), ['ada@example.org', 'bob@example.org'])
+    // As restoring does it, no trigger runs.
+    await runSqlIn(
+      service.dataFolder,
+      `SET session_replication_role = replica; DELETE FROM carrel.eperson WHERE email_key = 'ada@example.org';
+     INSERT INTO carrel.eperson_count VALUES (-1)`,
+    )
+    assert.deepEqual(await found(), ['bob@example.org'])
+  },
+)
