@@ -179,7 +179,7 @@ export async function buildApp(
       async api => {
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
-        openapiRoutes(api, { config, routes })
+        openapiRoutes(api, { config, entities, routes })
         if (registrations) registrationRoutes(api, { addresses, csrf, registrations, throttle })
         const byMail = registrations && createByMail(registrations)
         const peopleParts = { accounts, people, addresses, config, eventOf, asksAgreement, byMail }
@@ -214,7 +214,7 @@ export async function buildApp(
         uploadRoutes(api, uploading)
         itemRoutes(api, { addresses, config, entities, repository })
         bitstreamRoutes(api, { addresses, config, entities, repository })
-        findRoutes(api, { addresses, config, repository })
+        findRoutes(api, { ...peopleParts, repository })
         await editingRoutes(api, { accounts, addresses, askAgain, config, files, repository, uploads })
         contentRoutes(api, {
           repository,
@@ -230,7 +230,7 @@ export async function buildApp(
         await adminRoutes(api, { ...managing, ...runner, processes: storage.processes })
         const { alerts } = storage.processes
         alertRoutes(api, { addresses, alerts, eventOf, beforeChanges: refuseShortLivedToken })
-        auditEventRoutes(api, { accounts, addresses, asksAgreement, entities })
+        auditEventRoutes(api, { ...peopleParts, entities, repository })
         metadataFieldRoutes(api, addresses)
       },
       { prefix: '/api' },

@@ -58,6 +58,7 @@ export const tags = [
   'Queries',
   'PuppetDB',
   'Administration of entities',
+  'Operation',
   'For DSpace’s user interface',
 ] as const
 export type Tag = (typeof tags)[number]

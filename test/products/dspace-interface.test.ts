@@ -239,6 +239,9 @@ for (const folder of builds) {
       await walker.sees('ada@example.org')
 
       await walker.edits('ada@example.org')
+      // Version 9 asks once more for whom it has deleted.
+      const ada = new URL(page.url()).pathname.split('/').at(-2)
+      walker.expects(404, `/api/eperson/epersons/${ada}`)
       await walker.click('ds-eperson-form button.delete-button')
       await walker.click('.modal-content .confirm, .modal-content #confirmOK, ngb-modal-window .btn-danger')
       await walker.sees('Successfully deleted EPerson')
@@ -297,10 +300,9 @@ for (const folder of builds) {
       await walker.logIn(administrator)
       await walker.open(`${item}/edit/status`)
       await walker.sees('Withdraw', 'Permanently delete')
-      for (const tab of ['relationships', 'versionhistory', 'access-control', 'curate', 'mapper', 'view']) {
-        await walker.open(`${item}/edit/${tab}`)
-        assert.equal(await walker.spins(), false, tab)
-      }
+      // What Carrel doesn't have is not offered.
+      for (const tab of ['Curate', 'Relationships', 'Version History', 'Access Control', 'Collection Mapper'])
+        assert.equal(await page.locator(`a.nav-link:has-text("${tab}")`).count(), 0, tab)
       await changeTitle(walker, `${item}/edit/metadata`, 'Letters from the mountains')
       await addFile(walker, item, 'map.txt', 'where it was')
       await walker.open(`${item}/full`)
@@ -318,7 +320,10 @@ for (const folder of builds) {
       await walker.open(policies)
       await walker.sees('2999-12-31')
       await deletePolicy(walker, 'Readers')
-      await walker.seesNo('2999-12-31')
+      await walker.sees('deleted')
+      await walker.open(policies)
+      await walker.sees('Curators')
+      assert.ok(!(await walker.text()).includes('2999-12-31'))
       const ofFile = `/bitstreams/${uuidOf('open.txt')}/authorizations`
       await walker.open(ofFile)
       await walker.sees('Anonymous')
@@ -363,6 +368,7 @@ for (const folder of builds) {
         await walker.open('/auditlogs')
         await walker.sees('process.start', 'login', 'Test Person')
         await walker.open(`${item}/auditlogs`)
+        await walker.sees('item.add', 'item.access')
       }
       for (const [path, said] of pagesOfAdministrators) {
         await walker.open(path)
@@ -402,7 +408,6 @@ const pagesOfAdministrators = [
   ['/admin/metadata-import', ''],
   ['/admin/batch-import', ''],
   ['/admin/reports/collections', ''],
-  ['/admin/reports/queries', ''],
   ['/admin/ldn/services', ''],
   ['/notifications/quality-assurance', ''],
   ['/mydspace', ''],
@@ -496,7 +501,7 @@ async function fillPolicy(walker: Walker, group: string): Promise<void> {
 
 async function changePolicy(walker: Walker, group: string): Promise<void> {
   await walker.click(`ds-resource-policies tbody tr:has-text("${group}") button:has(.fa-edit)`)
-  await walker.fill({ 'textarea#description': 'Until then' })
+  await walker.fill({ 'textarea#description': 'Until then', 'input#end, #end input': '2999-12-31' })
   await walker.click('ds-resource-policy-form button.btn-primary:has-text("Save")')
 }
 

@@ -138,7 +138,9 @@ export class Walker {
     })
     page.on('requestfailed', request => {
       this.#open.delete(request)
-      if (isOurs(request) && request.failure()?.errorText !== 'net::ERR_ABORTED')
+      // The interface tries each file as a picture, and the browser takes nothing else for one.
+      const isPicture = request.resourceType() === 'image'
+      if (isOurs(request) && !isPicture && request.failure()?.errorText !== 'net::ERR_ABORTED')
         this.#fail(request, 'failed')
     })
   }
