@@ -50,6 +50,7 @@ export const de: Dictionary = {
   no: 'nein',
   none: 'keine',
   back: 'Zurück',
+  'file.choose': 'Auswählen …',
   'finder.more': {
     one: 'und ein weiterer Treffer: mehr vom Namen eingeben',
     other: 'und {n} weitere Treffer: mehr vom Namen eingeben',

@@ -50,6 +50,7 @@ export const en = {
   no: 'no',
   none: 'none',
   back: 'Back',
+  'file.choose': 'Choose…',
   'finder.more': { one: 'and one more: type more of its name', other: 'and {n} more: type more of the name' },
 
   // States

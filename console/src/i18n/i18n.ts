@@ -77,6 +77,10 @@ const dateTimes = computed(
   () => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'short' }),
 )
 const dates = computed(() => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeZone: 'UTC' }))
+const moments = computed(
+  () => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'medium' }),
+)
+const clocks = computed(() => new Intl.DateTimeFormat(locale.value, { timeStyle: 'medium' }))
 const relative = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'auto' }))
 
 export const formatNumber = (value: number): string => numbers.value.format(value)
@@ -87,6 +91,12 @@ export function formatTime(text: string): string {
   if (Number.isNaN(time.getTime())) return text
   return /T00:00:00(\.0+)?Z$/.test(text) ? dates.value.format(time) : dateTimes.value.format(time)
 }
+
+/** With seconds, for what follows in quick order. */
+export const formatMoment = (text: string): string => moments.value.format(new Date(text))
+
+/** The time of day. */
+export const formatClock = (time: number): string => clocks.value.format(time)
 
 const steps = [
   ['year', 365 * 86_400],

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { t } from '../i18n/i18n.ts'
 import { Upload } from '../icons.ts'
 import { Icon } from './Icon.tsx'
 import './drop.css'
@@ -15,15 +16,13 @@ interface Parts {
 
 /** A place to drop files on; from the keyboard, it is the browser's field for files. */
 export function Drop({ label, hint, accept, multiple = false, onFiles }: Parts): JSX.Element {
-  const id = useId()
   const [over, setOver] = useState(false)
   const take = (list: FileList | null | undefined) => {
     const files = [...(list ?? [])]
     if (files.length > 0) onFiles(multiple ? files : files.slice(0, 1))
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is for pointers; the field inside is for everybody
-    <div
+    <label
       class={`drop ${over ? 'over' : ''}`}
       onDragOver={event => {
         event.preventDefault()
@@ -37,12 +36,19 @@ export function Drop({ label, hint, accept, multiple = false, onFiles }: Parts):
       }}
     >
       <Icon of={Upload} size={22} />
-      <div>
-        <label for={id}>{label}</label>
-        {hint && <p class="small soft">{hint}</p>}
-      </div>
+      <span class="what">
+        <strong>
+          <bdi>{label}</bdi>
+        </strong>
+        {hint && (
+          <span class="small soft">
+            <bdi>{hint}</bdi>
+          </span>
+        )}
+      </span>
       <input
-        id={id}
+        class="sr-only"
+        aria-label={label}
         type="file"
         {...(accept ? { accept } : {})}
         multiple={multiple}
@@ -52,6 +58,9 @@ export function Drop({ label, hint, accept, multiple = false, onFiles }: Parts):
           event.currentTarget.value = ''
         }}
       />
-    </div>
+      <span class="button" aria-hidden="true">
+        {t('file.choose')}
+      </span>
+    </label>
   )
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin/admin.ts'
-import { formatNumber, formatTime } from '../../i18n/i18n.ts'
+import { formatMoment, formatNumber } from '../../i18n/i18n.ts'
 import { ScrollText, ShieldCheck } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -50,7 +50,7 @@ const columns = (names: Names): readonly Column<TrailEvent>[] => [
     label: a('event.time'),
     cell: ({ id, time }) => (
       <a href={href(eventPath(id))}>
-        <time dateTime={time}>{formatTime(time)}</time>
+        <time dateTime={time}>{formatMoment(time)}</time>
       </a>
     ),
   },

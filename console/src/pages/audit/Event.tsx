@@ -9,7 +9,7 @@ import { Loading, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
-import { eventPath, Outcome, Somebody } from './Audit.tsx'
+import { Outcome, Somebody } from './Audit.tsx'
 import { loadEvent, type TrailEvent } from './trail.ts'
 
 /** One event of the trail, with what was before and after. */
@@ -36,7 +36,7 @@ function EventPage({
     >
       <Facts
         of={[
-          [a('event.number'), <a href={href(eventPath(event.id))}>{String(event.id)}</a>],
+          [a('event.number'), String(event.id)],
           [a('event.time'), <time dateTime={event.time}>{exactTime(event.time)}</time>],
           [a('event.eperson'), <Somebody uuid={event.eperson} names={names} />],
           [

@@ -11,7 +11,6 @@ import { toast } from '../../parts/toast.tsx'
 import { type Change, changeDeclared, type Relation, type Tagged, wrongMember } from './declared.ts'
 import { Relations } from './Relations.tsx'
 import { RuleField, readChoices } from './RuleField.tsx'
-import '../people/people.css'
 import './entities-admin.css'
 
 interface Values {

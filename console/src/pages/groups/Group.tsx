@@ -16,7 +16,6 @@ import { nameOf, type Person, people, personPath, textOf } from '../people/peopl
 import { GroupTags } from './Groups.tsx'
 import { changeGroup, deleteGroup, type Group, groupPath, groups, isOpen, loadGroup } from './groups.ts'
 import { Members } from './Members.tsx'
-import '../people/people.css'
 
 /** One group: its name, who is in it, and which groups are. */
 function GroupPage({

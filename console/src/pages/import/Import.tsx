@@ -26,7 +26,6 @@ import {
 } from './imports.ts'
 import { Look } from './Look.tsx'
 import { Options } from './Options.tsx'
-import '../people/people.css'
 import './import.css'
 
 interface Sent {

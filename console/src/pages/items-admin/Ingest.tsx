@@ -15,7 +15,6 @@ import { href } from '../../router.ts'
 import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
 import { Follow } from '../processes/Follow.tsx'
 import '../import/import.css'
-import '../people/people.css'
 
 interface Options {
   readonly read: string

@@ -80,6 +80,11 @@ export function MetadataEditor({
         if (!isSame) work.run()
       }}
     >
+      <div class="metadata-head" aria-hidden="true">
+        <span>{a('field.name')}</span>
+        <span>{a('metadata.value.head')}</span>
+        <span>{a('metadata.language.head')}</span>
+      </div>
       <ul class="metadata">
         {lines.map(({ id, field, value, language }, at) => (
           <li key={id}>
@@ -101,7 +106,6 @@ export function MetadataEditor({
             <input
               class="language"
               aria-label={a('metadata.language', { n: at + 1 })}
-              placeholder="en"
               spellcheck={false}
               value={language}
               onInput={event => set(id, { language: event.currentTarget.value })}

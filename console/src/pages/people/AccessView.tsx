@@ -17,6 +17,7 @@ import {
   type Person,
   type Reason,
 } from './people.ts'
+import './people.css'
 
 /** The groups of a person and why, and what they would see who come from here or there. */
 export function AccessView({ person }: { readonly person: Person }): JSX.Element {
@@ -28,6 +29,10 @@ export function AccessView({ person }: { readonly person: Person }): JSX.Element
   return (
     <>
       <section class="section">
+        <h2>{a('access.groups')}</h2>
+        {value ? <Groups access={value} /> : !problem && <Loading lines={3} />}
+      </section>
+      <section class="section">
         <h2>{a('access.title')}</h2>
         <Question asked={asked} onAsk={setAsked} />
         {problem ? (
@@ -37,10 +42,6 @@ export function AccessView({ person }: { readonly person: Person }): JSX.Element
         ) : (
           <Loading />
         )}
-      </section>
-      <section class="section">
-        <h2>{a('access.groups')}</h2>
-        {value && <Groups access={value} />}
       </section>
     </>
   )

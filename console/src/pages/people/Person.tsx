@@ -14,7 +14,6 @@ import { LoginState } from './People.tsx'
 import { PersonActions } from './PersonActions.tsx'
 import { changePerson, loadPerson, nameOf, type Person, textOf } from './people.ts'
 import { Tokens } from './Tokens.tsx'
-import './people.css'
 
 /** One account: who that is, and what can be done about it. */
 function PersonPage({

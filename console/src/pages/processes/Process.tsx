@@ -14,7 +14,7 @@ import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
-import { personPath } from '../people/people.ts'
+import { loadPerson, nameOf, personPath } from '../people/people.ts'
 import { Follow } from './Follow.tsx'
 import { isUnderWay, processPath, removeProcess, resume } from './processes.ts'
 
@@ -43,14 +43,7 @@ function ProcessPage({
         <Facts
           of={[
             [a('process.begun'), formatTime(value.creationTime)],
-            [
-              a('process.by'),
-              value.userId === null ? (
-                a('command-line')
-              ) : (
-                <a href={href(personPath(value.userId))}>{a('process.by.show')}</a>
-              ),
-            ],
+            [a('process.by'), value.userId === null ? a('command-line') : <Beginner uuid={value.userId} />],
             ...value.parameters.map(
               ({ name, value: text }) => [aOf('parameter', name), <bdi>{text}</bdi>] as const,
             ),
@@ -58,6 +51,16 @@ function ProcessPage({
         />
       </section>
     </Page>
+  )
+}
+
+/** Who began it, by their name as soon as it is known. */
+function Beginner({ uuid }: { readonly uuid: string }): JSX.Element {
+  const { value } = useLoad(signal => loadPerson(uuid, signal), [uuid])
+  return (
+    <a href={href(personPath(uuid))}>
+      <bdi>{value ? nameOf(value) : uuid}</bdi>
+    </a>
   )
 }
 

@@ -10,7 +10,6 @@ import { who } from '../../session.ts'
 import { lookForAlert } from '../../shell/alert.ts'
 import { SystemPage } from './SystemPage.tsx'
 import { type AlertBody, loadAlert, writeAlert } from './system.ts'
-import '../people/people.css'
 
 /** A message for everybody, on every page. */
 function Alert(): JSX.Element {

@@ -9,7 +9,6 @@ import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { href } from '../../router.ts'
 import { personPath } from '../people/people.ts'
 import { type Explained, explain } from './system.ts'
-import '../people/people.css'
 
 /** Attributes are an object in JSON; everything else that is pasted is what a provider has sent. */
 function attributesIn(text: string): Record<string, unknown> | undefined {

@@ -2,7 +2,7 @@ import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin/admin.ts'
-import { formatNumber } from '../../i18n/i18n.ts'
+import { formatClock, formatNumber } from '../../i18n/i18n.ts'
 
 export interface Series {
   readonly name: string
@@ -52,10 +52,10 @@ export function LinePlot({ title, unit, times, series: all }: Parts): JSX.Elemen
           </g>
         ))}
         <text x={left} y={height - 4}>
-          {timeOf(first)}
+          {formatClock(first)}
         </text>
         <text x={width - right} y={height - 4} text-anchor="end">
-          {timeOf(last)}
+          {formatClock(last)}
         </text>
         {series.map(({ name, values }, at) => (
           <path key={name} class={`series series-${at + 1}`} d={path(values) ?? ''} />
@@ -92,6 +92,3 @@ export function LinePlot({ title, unit, times, series: all }: Parts): JSX.Elemen
 
 const written = (value: number | null | undefined) =>
   value === null || value === undefined ? '–' : round(value)
-
-const timeOf = (time: number) =>
-  new Date(time).toLocaleTimeString(document.documentElement.lang, { timeStyle: 'medium' })
