@@ -38,6 +38,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   model: [],
   config: [],
+  console: ['config', 'dspace/root-contracts.ts', 'http'],
   http: ['config'],
   threads: [],
   storage: [],
@@ -190,7 +191,7 @@ const libraries: Readonly<Record<string, string>> = {
   'content-disposition': 'src/downloads/presentation.ts',
   'csv-parse': 'src/import/csv-rows.ts',
   fastify:
-    'src/(app.ts|admin/|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|openapi/|operator/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
+    'src/(app.ts|admin/|console/|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|openapi/|operator/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',
