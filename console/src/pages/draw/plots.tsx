@@ -240,6 +240,7 @@ export function Cells({
   const height = rows.length * step + 60
   const x = scaleBand<string>(columns, [left, width - 8]).padding(0.04)
   const y = scaleBand<string>(rows, [8, height - 52]).padding(0.06)
+  const filled = new Set(groups.map(one => `${name(one.name)}\n${name(one.within)}`))
   const isWide = x.bandwidth() > 44
   const skip = every(
     columns.length,
@@ -270,6 +271,21 @@ export function Cells({
             text-anchor="middle"
           />
         ) : null,
+      )}
+      {rows.flatMap(row =>
+        columns.map(column =>
+          filled.has(`${column}\n${row}`) ? null : (
+            <rect
+              key={`${column}\n${row}`}
+              x={x(column)}
+              y={y(row)}
+              width={x.bandwidth()}
+              height={y.bandwidth()}
+              rx={2}
+              fill="var(--wash)"
+            />
+          ),
+        ),
       )}
       {groups.map(one => {
         const [column, row] = [x(name(one.name)), y(name(one.within))]
