@@ -266,9 +266,9 @@ export function Cells({
             key={column}
             text={column}
             of={12}
-            x={(x(column) ?? 0) + x.bandwidth() / 2}
+            x={at === columns.length - 1 ? width - 8 : (x(column) ?? 0) + x.bandwidth() / 2}
             y={height - 30}
-            text-anchor="middle"
+            text-anchor={at === columns.length - 1 ? 'end' : 'middle'}
           />
         ) : null,
       )}
