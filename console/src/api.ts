@@ -1,6 +1,7 @@
 import { CarrelNetworkError, CarrelProblem, type Client, createClient } from '@carrel/client'
 import { computed, signal } from '@preact/signals'
 
+export type { HalPage } from '@carrel/client'
 /** How the service is reached: the only file that makes a client. */
 export { CarrelNetworkError, CarrelProblem }
 

@@ -16,8 +16,6 @@ export type Config = Readonly<{
   dataFolder: string
   /** Where the contents of bitstreams are; nodes of one service share it. */
   filesFolder: string
-  /** Bytes of a file that is sent. */
-  fileSize: number
   /** Bytes of all files; null: no limit. */
   filesQuota: number | null
   filesSentBy: FilesSentBy
@@ -151,7 +149,6 @@ export function toConfig(env: Environment): Config {
   return Object.freeze({
     database,
     dataFolder,
-    fileSize: required('CARREL_FILE_SIZE') * 1024 * 1024,
     filesQuota: inBytes(value('CARREL_FILES_QUOTA')),
     filesFolder: resolve(value('CARREL_FILES') ?? join(dataFolder, 'files')),
     filesSentBy,

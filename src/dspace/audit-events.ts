@@ -10,6 +10,9 @@ import { type Condition, listOf } from '../model/plan.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
+import type { People } from '../storage/people.ts'
+import type { Repository } from '../storage/repository.ts'
+import { createSubjects, type Subject } from './audit-subjects.ts'
 import { epersonBody } from './epersons.ts'
 import { recordsIn } from './list.ts'
 
@@ -20,6 +23,8 @@ interface Parts {
   readonly addresses: Addresses
   readonly asksAgreement: boolean
   readonly entities: Entities
+  readonly people: Pick<People, 'group'>
+  readonly repository: Repository
 }
 
 /** What it reads of an event of the trail. */
@@ -41,34 +46,38 @@ const maxRecords = 100
  * `/api/system/auditevents`, for the page of DSpace's interface with that name: the audit trail, newest first. Each event is
  * the same as in the entity `audit-events`, in DSpace's words: who did it, and to whom or what.
  */
-export function auditEventRoutes(
-  app: FastifyInstance,
-  { accounts, addresses, asksAgreement, entities }: Parts,
-): void {
+export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
   type Route = { Params: { id: string } }
+  const { accounts, addresses, asksAgreement, entities } = parts
+  const subjects = createSubjects(parts)
   const path = '/system/auditevents'
   const all = `${addresses.api}${path}`
 
-  const bodyOf = ({ id, time, event, outcome, eperson, actor, object, reason, changes }: Row) => {
+  const bodyOf = ({ id, time, event, outcome, actor, object, reason, changes }: Row, subject?: Subject) => {
     const self = `${all}/${id}`
-    const detail = [...(outcome === 'success' ? [] : [outcome]), ...(reason === null ? [] : [reason])]
-    if (changes !== null) detail.push(JSON.stringify(changes))
+    const why = [...(outcome === 'success' ? [] : [outcome]), ...(reason === null ? [] : [reason])]
+    const what = [
+      ...(object === null ? [] : [object]),
+      ...(changes === null ? [] : [JSON.stringify(changes)]),
+    ]
+    const text = (parts: readonly string[]) => (parts.length === 0 ? null : parts.join('; '))
     return {
       id: String(id),
       epersonUUID: actor,
-      subjectUUID: object ?? eperson,
-      subjectType: object === null ? (eperson === null ? null : 'EPERSON') : null,
+      subjectUUID: subject?.uuid ?? null,
+      subjectType: subject?.type ?? null,
       objectUUID: null,
       objectType: null,
       eventType: event,
       timeStamp: time,
-      detail: detail.length === 0 ? null : detail.join('; '),
+      detail: text([...why, ...what]),
       metadataField: null,
-      value: null,
+      // These two are what the interface shows of an event besides.
+      value: text(what),
+      action: text(why),
       authority: null,
-      confidence: -1,
-      place: -1,
-      action: null,
+      confidence: null,
+      place: null,
       checksum: null,
       type: 'auditevent',
       _links: {
@@ -98,14 +107,16 @@ export function auditEventRoutes(
   async function page(request: FastifyRequest, where: Condition | null, self: string) {
     const asked = readPage(request.query as Query, maxRecords)
     const { rows, total } = await find(request, where, windowOf(asked))
-    return halPart('auditevents', rows.map(bodyOf), total, asked, self)
+    const about = await subjects.of(rows, request)
+    const bodies = rows.map((row, at) => bodyOf(row, about[at]))
+    return halPart('auditevents', bodies, total, asked, self)
   }
 
   /** @throws Problem 401, 403 or 404 */
   async function one(request: FastifyRequest): Promise<Row> {
     requireAdministrator(request.caller)
     const { id } = request.params as Route['Params']
-    const where = /^\d{1,15}$/.test(id) ? equals('id', { kind: 'number', text: String(Number(id)) }) : none
+    const where = /^\d{1,15}$/.test(id) ? numbered(Number(id)) : none
     const [row] = (await find(request, where, { offset: 0, limit: 1 })).rows
     if (!row) throw new Problem('not-found', 'There is no event with this id.')
     return row
@@ -118,11 +129,7 @@ export function auditEventRoutes(
   app.get(`${path}/search/findByObject`, route('searchAuditEvents'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    const text = (single(query, 'object') ?? '').toLowerCase()
-    const where: Condition = {
-      kind: 'or',
-      of: ['object', 'eperson'].map(name => equals(name, { kind: 'text', text })),
-    }
+    const where = await subjects.about(single(query, 'object') ?? '')
     return page(request, where, withParameters(`${all}/search/findByObject`, query, ['object', 'sort']))
   })
   app.get<Route>(`${path}/:id`, route('showAuditEvent'), async request => bodyOf(await one(request)))
@@ -140,13 +147,12 @@ export function auditEventRoutes(
 }
 
 type Window = ReturnType<typeof windowOf>
-type Compare = Extract<Condition, { kind: 'compare' }>
 
-const equals = (name: string, value: Compare['value']): Condition => ({
+const numbered = (id: number): Condition => ({
   kind: 'compare',
-  field: { name, path: [], type: name === 'id' ? 'integer' : 'text' },
+  field: { name: 'id', path: [], type: 'integer' },
   operator: '=',
-  value,
+  value: { kind: 'number', text: String(id) },
   negated: false,
 })
 

@@ -8,6 +8,8 @@ import {
   BitstreamPage,
   Bundle,
   BundlePage,
+  Eperson,
+  Group,
   Identifiers,
   Item,
   ItemPage,
@@ -162,10 +164,10 @@ export const contracts = {
     problems: paged,
   },
   findByUuid: {
-    summary: 'The item or the file with a UUID',
+    summary: 'The item or the file with a UUID, and for administrators the eperson or the group',
     tag,
     query: { uuid: parameter(uuid, undefined, { required: true }) },
-    answers: { 200: answer('What it is.', json(Type.Union([Item, Bitstream]))) },
+    answers: { 200: answer('What it is.', json(Type.Union([Item, Bitstream, Eperson, Group]))) },
     problems: paged,
   },
   listSites: {

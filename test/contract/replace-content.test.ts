@@ -45,11 +45,13 @@ test('I16 the content of a file is replaced, and everything else of it stays', a
     checkSum: { ...before.checkSum, value: replaced.body.checkSum.value },
   })
   assert.notEqual(now.checkSum.value, before.checkSum.value)
-  // DSpace's interface forgets what it knows of the file that this names.
+  // DSpace's interface forgets what it knows from addresses with this in them.
   const { 'dspace.bitstream.isReplacementOf': of, ...metadata } = replaced.body.metadata
   assert.deepEqual({ ...replaced.body, metadata }, now)
-  assert.deepEqual(of, [{ value: 'a.txt', language: null, authority: file.uuid, confidence: 600, place: 0 }])
-  // Whoever might read it may read it now.
+  assert.deepEqual(of, [
+    { value: 'a.txt', language: null, authority: '/bitstreams', confidence: 600, place: 0 },
+  ])
+  // Those who might read the file may read it now.
   assert.equal(await contentOf(service.client(), path), 'the second')
   // The type is that of the new content, whatever the file is called.
   assert.equal(await mimeTypeOf(admin, path), 'application/pdf')
@@ -96,7 +98,7 @@ test('I16 who may not change the item replaces nothing, nor does who has seen an
 })
 
 test('I16 I8 a quota counts the new content in the place of the old one', async t => {
-  const { admin, item, file, path } = await started(t, { CARREL_FILE_SIZE: '1', CARREL_FILES_QUOTA: '2' })
+  const { admin, item, file, path } = await started(t, { CARREL_UPLOAD_SIZE: '1', CARREL_FILES_QUOTA: '2' })
   const megabyte = 1024 * 1024
   const bytes = (size: number) => new Uint8Array(size).fill(1)
   const send = (size: number) => replaceContent(admin, file.uuid, { name: 'a', content: bytes(size) })

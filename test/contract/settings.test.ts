@@ -131,7 +131,6 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_UI_URL', ['ui.example.edu', 'ftp://ui.example.edu']],
   ['CARREL_REGISTRATION', ['yes', '1']],
   ['CARREL_REGISTRATION_DOMAINS', ['*', 'example', 'ruth@example.edu']],
-  ['CARREL_FILE_SIZE', ['0', '1.5', 'all']],
   ['CARREL_FILES_QUOTA', ['0', '1.5', 'all']],
   ['CARREL_IMPORT_SIZE', ['0', '1.5', 'all']],
   ['CARREL_UPLOAD_SIZE', ['0', '1.5', '10000001']],

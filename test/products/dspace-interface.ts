@@ -138,7 +138,9 @@ export class Walker {
     })
     page.on('requestfailed', request => {
       this.#open.delete(request)
-      if (isOurs(request) && request.failure()?.errorText !== 'net::ERR_ABORTED')
+      // The interface tries each file as a picture, and the browser takes nothing else for one.
+      const isPicture = request.resourceType() === 'image'
+      if (isOurs(request) && !isPicture && request.failure()?.errorText !== 'net::ERR_ABORTED')
         this.#fail(request, 'failed')
     })
   }
@@ -227,8 +229,9 @@ export class Walker {
   /** Clicks the first of these. */
   async click(selector: string): Promise<void> {
     this.step(selector)
-    await this.page.locator(`${selector}`).filter({ visible: true }).first().click()
+    await this.page.locator(selector).filter({ visible: true }).first().click()
     await this.settle()
+    await this.picture()
   }
 
   /** Fills fields, and gives the form the time to notice: it does so some time after the last key. */

@@ -16,6 +16,13 @@ export const en = {
   'nav.sessions': 'Sessions',
   'nav.tokens': 'Access tokens',
   'nav.api': 'API',
+  'nav.people': 'People',
+  'nav.groups': 'Groups',
+  'nav.entities': 'Entities',
+  'nav.archive': 'Items and files',
+  'nav.processes': 'Processes',
+  'nav.audit': 'Audit trail',
+  'nav.system': 'System',
   theme: 'Appearance',
   'theme.system': 'As the system',
   'theme.light': 'Light',
@@ -43,6 +50,8 @@ export const en = {
   no: 'no',
   none: 'none',
   back: 'Back',
+  'file.choose': 'Choose…',
+  'finder.more': { one: 'and one more: type more of its name', other: 'and {n} more: type more of the name' },
 
   // States
   empty: 'Nothing here',
