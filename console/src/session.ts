@@ -99,7 +99,7 @@ export async function logout(): Promise<void> {
   if (provider) location.assign(provider)
 }
 
-/** Whoever begins or ends to act for somebody sees other things. */
+/** Acting for somebody shows other things than before, and so does its end. */
 let before = acting.peek()
 effect(() => {
   const now = acting.value

@@ -16,7 +16,8 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
     await page.keyboard.press('Tab')
     const text = await page.evaluate(() => {
       const element = document.activeElement
-      const labelled = element && 'labels' in element ? (element as HTMLInputElement).labels?.[0]?.textContent : null
+      const labelled =
+        element && 'labels' in element ? (element as HTMLInputElement).labels?.[0]?.textContent : null
       return (element?.getAttribute('aria-label') ?? labelled ?? element?.textContent ?? '').trim()
     })
     if (fits(text)) return

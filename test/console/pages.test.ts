@@ -106,7 +106,10 @@ testOn('sqlite', 'CO4 the pictures of docs/console.md are as the console is', as
   await desk.logIn(reader)
   for (const [name, path] of [
     ['home', ''],
-    ['filter', `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1785')}&columns=id,title,place,year`],
+    [
+      'filter',
+      `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1785')}&columns=id,title,place,year`,
+    ],
     ['cells', 'entities/letters/draw?by=year&and=sender&as=cells&of=sum:pages'],
   ] as const) {
     await desk.open(path)

@@ -3,8 +3,8 @@ import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { closeDatabases, createTemplate, runSql } from './databases.ts'
-import { repository } from './process.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { repository } from './process.ts'
 
 /** One PostgreSQL for all test files of a run (`--test-global-setup`); a file that runs alone starts its own. */
 let server: PostgresServer | undefined
@@ -26,7 +26,10 @@ export async function globalSetup(): Promise<void> {
 function buildConsole(): void {
   const folder = join(repository, 'console')
   const changed = (pattern: string) =>
-    Math.max(0, ...globSync(pattern, { cwd: repository }).map(file => statSync(join(repository, file)).mtimeMs))
+    Math.max(
+      0,
+      ...globSync(pattern, { cwd: repository }).map(file => statSync(join(repository, file)).mtimeMs),
+    )
   const sources = changed('{console/{src/**/*,*.*},packages/client/src/**/*}')
   if (sources > changed('console/dist/index.html'))
     execFileSync(process.execPath, [join(folder, 'build.js')], { stdio: 'inherit' })
