@@ -27,6 +27,8 @@ import { createThrottle } from './authn/throttle.ts'
 import { createTickets } from './authn/tickets.ts'
 import { createTokens } from './authn/tokens.ts'
 import type { Config } from './config/config.ts'
+import { builtFolder } from './console/built.ts'
+import { consoleRoutes } from './console/routes.ts'
 import { createHandOver } from './downloads/hand-over.ts'
 import { createLeases } from './downloads/leases.ts'
 import { contentRoutes } from './downloads/route.ts'
@@ -43,7 +45,7 @@ import { findRoutes } from './dspace/find.ts'
 import { groupRoutes } from './dspace/groups.ts'
 import { itemRoutes } from './dspace/items.ts'
 import { metadataFieldRoutes } from './dspace/metadata-fields.ts'
-import { rootRoutes } from './dspace/root.ts'
+import { rootOf, rootRoutes } from './dspace/root.ts'
 import { siteRoutes } from './dspace/sites.ts'
 import { editingRoutes } from './editing/routes.ts'
 import { createFileStore } from './files/file-store.ts'
@@ -151,6 +153,7 @@ export async function buildApp(
   storage.metrics.countQueues(measures.queue)
   metricsRoutes(app, { config, limits, tally, metrics: storage.metrics })
   signpostingRoutes(app)
+  consoleRoutes(app, { config, folder: builtFolder, root: rootOf(addresses) })
   // Everything inside knows who is asking.
   await app.register(async inside => {
     const password = config.loginMethods.includes(passwordMethod)

@@ -54,7 +54,8 @@ function typeName(name: string, taken: Set<string>): string {
   return found
 }
 
-const property = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
+const property = (name: string) =>
+  /^[A-Za-z_$][\w$]*$/.test(name) ? name : /^[\w -]*$/.test(name) ? `'${name}'` : JSON.stringify(name)
 
 /** Names come from files and tables: nothing in one ends the comment. */
 const comment = (text: string) => text.replaceAll('*/', '*\\/').replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ')

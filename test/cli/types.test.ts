@@ -38,8 +38,8 @@ test('CL13 carrel types writes what the caller may read, and programs with it ar
     'year: number | null',
     'shown: boolean',
     'acquired: Instant',
-    '"a-b": Json',
-    '"art-works": ArtWorks',
+    "'a-b': Json",
+    "'art-works': ArtWorks",
     'rooms: Rooms',
   ])
     assert.ok(written.includes(`  readonly ${line}\n`), `${line} in ${written}`)
@@ -108,14 +108,33 @@ testOn('sqlite', 'CL13 carrel types says what is wrong, and shows no token', asy
 
 testOn('sqlite', 'CL13 names of any kind become names of types and members', () => {
   const field = { name: 'a"\n*/b', type: 'text', nullable: false }
-  const entities = ['a-b', 'a_b', 'a b', 'AB', '2nd', 'json', 'naïve', '*/ import "x"; /*'].map(name => ({
+  const entities = [
+    'red-one',
+    'red_one',
+    'red one',
+    'RedOne',
+    '2nd',
+    'json',
+    'naïve',
+    '*/ import "x"; /*',
+  ].map(name => ({
     name,
     key: 'a',
     fields: [field],
   }))
   const text = typesOf(entities, 'http://localhost')
   const names = [...text.matchAll(/^export interface (\S+) \{$/gm)].map(([, name]) => name)
-  assert.deepEqual(names, ['AB', 'A_b', 'AB2', 'AB3', '_2nd', 'Json2', 'Naïve', 'ImportX', 'Entities'])
+  assert.deepEqual(names, [
+    'RedOne',
+    'Red_one',
+    'RedOne2',
+    'RedOne3',
+    '_2nd',
+    'Json2',
+    'Naïve',
+    'ImportX',
+    'Entities',
+  ])
   assert.ok(text.includes('readonly "a\\"\\n*/b": string'))
   assert.ok(text.includes('/** *\\/ import "x"; /*, by a. */'))
 })

@@ -175,7 +175,9 @@ test('D3 every setting of single sign-on is explained in docs/sso.md', () => {
 })
 
 test('links between documents lead to files that there are', () => {
-  const documents = globSync(['*.md', 'docs/**/*.md', 'deploy/*.md'], { cwd: repository })
+  const documents = globSync(['*.md', 'docs/**/*.md', '{deploy,examples,packages/*}/*.md'], {
+    cwd: repository,
+  })
   const links = documents.flatMap(file =>
     [...readFileSync(join(repository, file), 'utf8').matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(
       ([, target = '']) => [file, target] as const,

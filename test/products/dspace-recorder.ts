@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import type { Page, Request } from 'playwright-core'
-import { type Recorded, type RecordedWalk, shapeOf } from '../support/clients/recorded.ts'
+import { anyShape, type Recorded, type RecordedWalk, shapeOf } from '../support/clients/recorded.ts'
 
 /** A request as the browser sent it, and its answer. */
 interface Sent {
@@ -55,7 +55,7 @@ export class Recorder {
     if (path === '/api/authn/logout' && status < 400) this.#hasToken = false
     const answer = await response.allHeaders()
     // A page that was left has no bodies any more.
-    const text = status === 204 ? '' : await response.text().catch(() => '')
+    const text = status === 204 ? '' : await response.text().catch(() => undefined)
     return {
       method: request.method(),
       path: path.replace(/authentication-token=[^&]+/, 'authentication-token={short}'),
@@ -65,8 +65,8 @@ export class Recorder {
       who: token === undefined ? '' : personIn(token),
       hadToken,
       status,
-      shape: shapeOf(answer['content-type'] ?? '', text),
-      text,
+      shape: text === undefined ? anyShape : shapeOf(answer['content-type'] ?? '', text),
+      text: text ?? '',
     }
   }
 
@@ -75,7 +75,7 @@ export class Recorder {
     const all = (await Promise.all(this.#answers)).filter(one => one !== undefined)
     const origins = new Map<string, { readonly at: number; readonly pointer: string }>()
     for (const [at, { text, shape }] of all.entries()) {
-      if (shape === '' || shape.includes('/')) continue
+      if (text === '' || shape.includes('/')) continue
       for (const [pointer, id] of idsIn(JSON.parse(text)))
         if (!origins.has(id) && !this.#known.has(id)) origins.set(id, { at, pointer })
     }

@@ -1107,6 +1107,7 @@ export interface Schemas {
 /** What each route takes and answers. */
 export interface Routes {
   readonly get: {
+    readonly '/': { answer: string | Schemas['Root'] }
     readonly '/actuator': { answer: {
   readonly type: 'actuator'
   readonly _links: {
@@ -1948,6 +1949,9 @@ export interface Routes {
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
+    readonly '/console': { answer: string }
+    readonly '/console/assets/{name}': { path: { readonly name: string }; answer: string }
+    readonly '/console/{page}': { path: { readonly page: string }; answer: string }
     readonly '/health/live': { answer: {
   readonly status: 'live'
 } }

@@ -26,19 +26,21 @@ interface More {
   readonly gives?: Readonly<Record<string, string>>
 }
 
+/** Of an answer that the browser could not tell any more. */
+export const anyShape = '?'
+
 /** What the answer is, in few words: `item`, `epersons*3` for a page of a list, the media type of what is no JSON. */
 export function shapeOf(mediaType: string, text: string): string {
   if (text === '') return ''
   if (!/^application\/(?:[\w.-]+\+)?json/.test(mediaType)) return mediaType.split(';', 1)[0] ?? ''
   const body = JSON.parse(text) as unknown
   if (Array.isArray(body)) return `[]*${body.length}`
-  const { type, title, _embedded } = body as {
+  const { type, _embedded } = body as {
     readonly type?: string
-    readonly title?: string
     readonly _embedded?: Readonly<Record<string, unknown>>
   }
-  // A problem's type is an address.
-  if (typeof type === 'string') return /^https?:/.test(type) ? (title ?? 'problem') : type
+  // Of a problem, whose type is an address, the status says enough.
+  if (typeof type === 'string') return /^https?:/.test(type) ? '' : type
   const [list] = Object.entries(_embedded ?? {})
   if (list && Array.isArray(list[1])) return `${list[0]}*${countOf(list[0], list[1].length)}`
   return 'object'
