@@ -4,7 +4,7 @@ import { answer, nothing, parameter, Type, text } from '../http/schema.ts'
 
 const page = { 'text/html': text }
 const conditions = { 'If-None-Match': parameter(text) }
-const tag = { ETag: text }
+const tag = { ETag: text, 'Cross-Origin-Opener-Policy': text }
 
 export const contracts = {
   showConsole: {
@@ -17,7 +17,7 @@ export const contracts = {
       200: answer(
         'The page, or the links.',
         { ...page, 'application/json': Root },
-        { ETag: Type.Optional(text) },
+        { ETag: Type.Optional(text), 'Cross-Origin-Opener-Policy': Type.Optional(text) },
       ),
       304: nothing('The page has not changed.', tag),
     },
