@@ -769,6 +769,7 @@ export interface Schemas {
       readonly least?: number
       readonly most?: number
     })
+    readonly most?: number
     readonly nearest?: string
     readonly process?: number
     readonly error?: string
