@@ -11,7 +11,7 @@ import {
 } from '../support/data/interface-world.ts'
 import { serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
-import { builds, freePort, serveInterface, Walker } from './dspace-interface.ts'
+import { builds, freePort, keepNotes, serveInterface, Walker } from './dspace-interface.ts'
 import { Recorder, writeWalks } from './dspace-recorder.ts'
 
 /** What people do at DSpace's interface, as they see it. The service is a process of its own. */
@@ -41,6 +41,7 @@ function walk(name: string, what: string, folder: string, work: (walk: Walk) => 
   void test(`${name} (${version})`, async t => {
     const { uuids, ui, service } = await start(t, folder)
     const context = await openBrowser(t, { width: 1300, height: 1000 })
+    await context.addInitScript(keepNotes)
     const page = await context.newPage()
     const recorder = new Recorder(`${what}, ${version}`, service, ui, uuids)
     recorder.watch(page)
@@ -365,6 +366,8 @@ for (const folder of builds) {
       await walker.open('/processes/1')
       await walker.sees('COMPLETED')
       await walker.click('#showOutputButton')
+      // It looks once more for what it has deleted.
+      walker.expects(404, '/api/system/processes/1?')
       await walker.click('button#delete')
       await walker.click('#delete-confirm')
       await walker.sees('successfully deleted')
