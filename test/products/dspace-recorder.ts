@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Page, Request } from 'playwright-core'
 import { anyShape, type Recorded, type RecordedWalk, shapeOf } from '../support/clients/recorded.ts'
 
@@ -162,8 +162,17 @@ function* idsIn(value: unknown, pointer = ''): Generator<readonly [pointer: stri
       yield* idsIn(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
 }
 
-/** One line for each request. */
+/**
+ * One line for each request. Walks that are there already stay, such as those through another version of the interface, and
+ * what they have asked in the same words isn't written again.
+ */
 export function writeWalks(path: string, walks: readonly RecordedWalk[]): void {
-  const lines = walks.flatMap(({ walk, requests }) => [{ walk }, ...requests])
-  writeFileSync(path, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
+  const there = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+  const known = new Set(there)
+  const isNews = (line: string) => !known.has(line) || !line.startsWith('["GET"') || line.includes('{id')
+  const lines = walks.flatMap(({ walk, requests }) => [
+    JSON.stringify({ walk }),
+    ...requests.map(one => JSON.stringify(one)).filter(isNews),
+  ])
+  writeFileSync(path, [...there, ...lines].map(line => `${line}\n`).join(''))
 }
