@@ -23,6 +23,8 @@ export function Dialog({ title, onClose, wide, children, footer, onSubmit }: Par
   useEffect(() => {
     const element = dialog.current
     element?.showModal()
+    // Who opened a form wants to fill it in.
+    element?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => element?.close()
   }, [])
   const inside = (

@@ -90,7 +90,6 @@ export function MetadataEditor({
           <li key={id}>
             <input
               aria-label={a('metadata.field', { n: at + 1 })}
-              placeholder="dc.title"
               list="metadata-fields"
               spellcheck={false}
               value={field}
