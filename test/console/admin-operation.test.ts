@@ -78,6 +78,7 @@ testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and v
   await page.getByLabel('Event').selectOption('login')
   await page.getByLabel('Outcome').selectOption('failure')
   await page.getByRole('searchbox').fill('ruth')
+  await page.waitForURL(/person=ruth/)
   await page.getByText('1–1 of 1').waitFor()
   const { searchParams } = new URL(page.url())
   assert.deepEqual(Object.fromEntries(searchParams), { event: 'login', outcome: 'failure', person: 'ruth' })
