@@ -24,9 +24,12 @@ const route = (
 /** Pages of administrators speak a dictionary of their own. */
 const administration: typeof route = (pattern, load) =>
   route(pattern, async () => {
-    const { beginAdminTexts } = await import('./i18n/admin/admin.ts')
+    const [{ beginAdminTexts }, { administratorsOnly }] = await Promise.all([
+      import('./i18n/admin/admin.ts'),
+      import('./pages/AdministratorsOnly.tsx'),
+    ])
     const [page] = await Promise.all([load(), beginAdminTexts()])
-    return page
+    return { default: administratorsOnly(page.default) }
   })
 
 /** Every page by its path: `:name` is any one part. Each is a file of its own, loaded when it is opened. */

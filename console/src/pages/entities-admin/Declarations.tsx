@@ -40,7 +40,8 @@ export function Declarations({
   const start = valuesOf(tagged)
   const [values, setValues] = useState(start)
   const [unread, setUnread] = useState<string>()
-  useEffect(() => setValues(start), [tagged])
+  // What was typed stays when the same is loaded again.
+  useEffect(() => setValues(start), [JSON.stringify(start)])
   const set = (change: Partial<Values>) => setValues({ ...values, ...change })
   const { entity, tag } = tagged
   const isSame = JSON.stringify(values) === JSON.stringify(start)

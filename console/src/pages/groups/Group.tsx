@@ -118,7 +118,7 @@ function About({ group, onChange }: { readonly group: Group; readonly onChange: 
   useEffect(() => {
     setName(group.name)
     setDescription(known)
-  }, [group])
+  }, [group.name, known])
   const isSame = name === group.name && description === known
   const work = useWork(async () => {
     await changeGroup(group.uuid, name === group.name ? undefined : name.trim(), description.trim())

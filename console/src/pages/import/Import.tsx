@@ -48,10 +48,8 @@ function Import(): JSX.Element {
 
   /** The entity may be there: then its key is the key. */
   const find = async (name: string) => {
-    const found = await loadDeclared(name).then(
-      ({ entity }) => entity,
-      () => undefined,
-    )
+    const isThere = (await loadEntities()).some(one => one.name === name)
+    const found = isThere ? (await loadDeclared(name)).entity : undefined
     setKnown(found)
     return found
   }

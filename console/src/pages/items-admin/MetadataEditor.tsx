@@ -55,7 +55,8 @@ export function MetadataEditor({
 }): JSX.Element {
   const { item, tag } = tagged
   const [lines, setLines] = useState(() => linesOf(item.metadata))
-  useEffect(() => setLines(linesOf(item.metadata)), [tagged])
+  // What was typed stays when the same is loaded again.
+  useEffect(() => setLines(linesOf(item.metadata)), [plain(item.metadata)])
   const known = useLoad(async signal => {
     const list = service.value.list<{ readonly name?: string; readonly id?: string }>(
       '/api/core/metadatafields',
@@ -90,7 +91,6 @@ export function MetadataEditor({
           <li key={id}>
             <input
               aria-label={a('metadata.field', { n: at + 1 })}
-              placeholder="dc.title"
               list="metadata-fields"
               spellcheck={false}
               value={field}

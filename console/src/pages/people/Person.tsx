@@ -69,7 +69,8 @@ function Profile({
     lastName: textOf(person.metadata, 'eperson.lastname'),
   }
   const [values, setValues] = useState(start)
-  useEffect(() => setValues(start), [person])
+  // What was typed stays when the same is loaded again.
+  useEffect(() => setValues(start), [JSON.stringify(start)])
   const isSame = JSON.stringify(values) === JSON.stringify(start)
   const work = useWork(async () => {
     await changePerson(person, { ...values, email: values.email.trim() })

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a, aOf } from '../../i18n/admin/admin.ts'
-import { formatBytes, formatNumber, formatTime } from '../../i18n/i18n.ts'
+import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
 import { tones } from './processes.ts'
@@ -117,19 +117,26 @@ function Status({
   )
 }
 
+const written = (value: unknown): string =>
+  typeof value === 'number'
+    ? formatNumber(value)
+    : typeof value === 'boolean'
+      ? t(value ? 'yes' : 'no')
+      : typeof value === 'string'
+        ? value
+        : JSON.stringify(value, null, 1)
+
+/** Nothing is said by an empty list. */
+const isSaid = ([, value]: readonly [string, unknown]) => !Array.isArray(value) || value.length > 0
+
 /** What a process made: its members, as the service calls them. */
 function Result({ of }: { readonly of: unknown }): JSX.Element | null {
   if (typeof of !== 'object' || of === null || Object.keys(of).length === 0) return null
   return (
     <Facts
-      of={Object.entries(of).map(([name, value]) => [
-        aOf('result', name),
-        typeof value === 'number' ? (
-          formatNumber(value)
-        ) : (
-          <bdi>{typeof value === 'string' ? value : JSON.stringify(value, null, 1)}</bdi>
-        ),
-      ])}
+      of={Object.entries(of)
+        .filter(isSaid)
+        .map(([name, value]) => [aOf('result', name), <bdi>{written(value)}</bdi>])}
     />
   )
 }

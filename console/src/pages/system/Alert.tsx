@@ -47,7 +47,8 @@ function AlertForm({
     until: localTime(alert?.countdownTo ?? null),
   }
   const [values, setValues] = useState(start)
-  useEffect(() => setValues(start), [alert])
+  // What was typed stays when the same is loaded again.
+  useEffect(() => setValues(start), [JSON.stringify(start)])
   const isSame = alert !== null && JSON.stringify(values) === JSON.stringify(start)
   const work = useWork(async () => {
     await writeAlert(alert?.alertId, {
