@@ -79,6 +79,7 @@ export const headersOfAll: Readonly<Record<string, string>> = {
   'content-length': 'Bytes of the body.',
   'content-security-policy': 'Forbids everything but what a page needs.',
   'content-type': 'Of the body.',
+  'cross-origin-opener-policy': '`same-origin`, on pages of the console.',
   date: 'RFC 9110 §6.6.1.',
   'keep-alive': 'How long the connection stays open, in seconds.',
   'referrer-policy': '`no-referrer`: an address may hold a short-lived token.',
