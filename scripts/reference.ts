@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { configSchema } from '../src/config/schema.ts'
 import { settings, structuredSettings } from '../src/config/settings.ts'
 import { problems } from '../src/http/problems.ts'
+import { clientApi } from './client-api.ts'
 import { contract } from './contract.ts'
+import { openApi } from './open-api.ts'
 
 /**
  * The parts of docs/ that are generated from the code. `npm run docs` writes them, and a test compares them. A setting or a
@@ -11,7 +13,7 @@ import { contract } from './contract.ts'
  */
 const note = '<!-- Generated from the code by `npm run docs`. -->'
 
-export const references: Readonly<Record<string, () => string>> = {
+export const references: Readonly<Record<string, () => string | Promise<string>>> = {
   'contract.md': contract,
   'reference/settings.md': () => `${note}
 # Settings
@@ -41,6 +43,8 @@ ${Object.entries(structuredSettings)
   .join('\n')}
 `,
   'reference/carrel.schema.json': () => `${JSON.stringify(configSchema, null, 2)}\n`,
+  'reference/openapi.json': openApi,
+  '../packages/client/src/api.ts': () => clientApi(openApi),
   'reference/problems.md': () => `${note}
 # Problems
 
@@ -61,4 +65,4 @@ export const referencePath = (name: string): string =>
   fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const [name, make] of Object.entries(references)) writeFileSync(referencePath(name), make())
+  for (const [name, make] of Object.entries(references)) writeFileSync(referencePath(name), await make())

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -19,6 +20,8 @@ import { putEntity } from './put-entity.ts'
 import { readObject } from './read-body.ts'
 import { suggestedRelations } from './suggested.ts'
 import { wantedByPatch, wantedByPut } from './wanted.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
@@ -56,7 +59,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
 
-  app.get('/', async request => {
+  app.get('/', route('listEntities'), async request => {
     const query = request.query as Query
     singleParameters(query, ['page', 'size'])
     const all = await entities.all()
@@ -67,13 +70,13 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     return { ...page, _embedded: { entities: bodies } }
   })
 
-  app.get<Route>('/:name', async (request, reply) => {
+  app.get<Route>('/:name', route('showEntity'), async (request, reply) => {
     singleParameters(request.query as Query, [])
     const { tag, body } = await answer(request.params.name)
     return reply.header('etag', tag).send(body)
   })
 
-  app.put<Route>('/:name', async (request, reply) => {
+  app.put<Route>('/:name', route('putEntity'), async (request, reply) => {
     const { name } = request.params
     singleParameters(request.query as Query, [])
     const wanted = wantedByPut(readObject(request, [json]), name)
@@ -85,7 +88,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     return reply.header('etag', tag).send(body)
   })
 
-  app.patch<Route>('/:name', async (request, reply) => {
+  app.patch<Route>('/:name', route('changeEntity'), async (request, reply) => {
     const { name } = request.params
     singleParameters(request.query as Query, [])
     const members = readObject(request, ['application/merge-patch+json', json])
@@ -112,7 +115,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     return reply.header('etag', tag).send(body)
   })
 
-  app.delete<Route>('/:name', async (request, reply) => {
+  app.delete<Route>('/:name', route('dropEntity'), async (request, reply) => {
     const { name } = request.params
     singleParameters(request.query as Query, [])
     await again(request, async () => {

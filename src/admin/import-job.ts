@@ -33,19 +33,3 @@ export interface CollateWork {
   readonly name: string
   readonly collations: ReadonlyMap<string, string | null>
 }
-
-/** From the service to the process that works. */
-export type ToWorker = { readonly job: Job } | { readonly cancel: true }
-
-/** And back. */
-export type FromWorker =
-  | { readonly kind: 'progress'; readonly step: string; readonly share: number }
-  | { readonly kind: 'done'; readonly report: Readonly<Record<string, unknown>> }
-  /** Somebody can put it right: the message says how. */
-  | { readonly kind: 'refused'; readonly message: string }
-  | { readonly kind: 'unavailable'; readonly message: string }
-  | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'cancelled' }
-
-/** The descriptor that the process finds its file at. */
-export const fileDescriptor = 3

@@ -1,9 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
 import { signalOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { badParameter, type Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
 import { checkName } from '../import/import-entity.ts'
 import { ImportError } from '../import/import-error.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
@@ -19,8 +22,12 @@ import { runImport } from './import-process.ts'
 import type { Imports } from './imports.ts'
 import { refused } from './refused.ts'
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
+  /** After a body that may have come for hours. */
+  readonly askAgain: AskAgain
   readonly config: Config
   readonly entities: Entities
   readonly imports: Imports
@@ -33,14 +40,14 @@ const maxReceiving = 4
 const maxPreviews = 2
 /** `POST {api}/admin/entities/{name}/import` (EA5 to EA8), below a scope for administrators. */
 export function importRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, config, entities, imports } = parts
+  const { accounts, askAgain, config, entities, imports } = parts
   const receiving = new Set<string>()
   let previews = 0
   // The handler reads the body, when it knows that it wants it.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, body, done) => done(null, body))
 
-  app.post<{ Params: { name: string } }>('/:name/import', async (request, reply) => {
+  app.post<{ Params: { name: string } }>('/:name/import', route('importRecords'), async (request, reply) => {
     const { name } = request.params
     const asked = importQuery(request.query as Query)
     await requireGroup(asked.read ?? undefined, accounts)
@@ -51,6 +58,13 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
     if (receiving.has(name))
       throw new Problem('entity-conflict', `Records of ${name} are being sent already. Wait for their end.`)
     const input = await received(request, name, asked)
+    try {
+      await askAgain(request)
+      requireAdministrator(request.caller)
+    } catch (error) {
+      await input.close(false)
+      throw error
+    }
     const { key, read, mode } = asked
     const process = await imports.begin(request, jobOf(request, input, work), input, {
       mode,

@@ -4,7 +4,7 @@ import type { Addresses } from '../http/addresses.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
-import type { Process, Run, StartProcess } from '../model/processes.ts'
+import { type Process, Rivalled, type Run, type StartProcess } from '../model/processes.ts'
 import { processAddress, processBody } from '../processes/bodies.ts'
 import type { Processes } from '../storage/processes.ts'
 import { createHeldFiles } from './held-files.ts'
@@ -14,7 +14,7 @@ import { runImport } from './import-process.ts'
 
 /** Imports as processes that anybody can follow (docs/decisions/0042, 0044). */
 export interface Imports {
-  /** @throws Problem 409 while an import of the entity runs or waits, on whichever node */
+  /** @throws Problem 409 while an import of the entity runs or waits, on whichever node: before a body is read */
   requireFree(name: string): Promise<void>
   /**
    * Takes the file, also if it throws.
@@ -62,13 +62,15 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
       { offset: 0, limit: maxFound },
     )
     const other = rows.find(({ parameters }) => parameters.entity === name)
-    if (other)
-      throw new Problem(
-        'entity-conflict',
-        `An import of ${name} is under way: ${addressOf(other)}. Wait for its end, or cancel it.`,
-        { members: { process: other.id } },
-      )
+    if (other) throw underWay(name, other.id)
   }
+
+  const underWay = (name: string, id: number) =>
+    new Problem(
+      'entity-conflict',
+      `An import of ${name} is under way: ${addressOf({ id })}. Wait for its end, or cancel it.`,
+      { members: { process: id } },
+    )
 
   async function work(run: Run, job: Job, input: Input | null) {
     if (input) held.hold(run.id, input)
@@ -92,12 +94,12 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
       const { uuid } = requireEperson(request.caller).session.eperson
       const { name } = job.work
       try {
-        await requireFree(name)
         const process = await start(
           {
             kind: 'import',
             eperson: uuid,
             parameters: { entity: name, ...parameters },
+            aloneIn: 'entity',
             event: eventOf(request.caller, request, { event: 'process.start', outcome: 'success' }),
           },
           run => {
@@ -110,7 +112,7 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
         return process
       } catch (error) {
         if (!hasBegun) await input?.close(false)
-        throw error
+        throw error instanceof Rivalled ? underWay(name, error.rival) : error
       }
     },
     addressOf,

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -15,6 +16,8 @@ import type { Clock } from '../storage/clock.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
 import { readTokenBody } from './read-access-token.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accessTokens: AccessTokens
@@ -51,11 +54,11 @@ export function accessTokenRoutes(
   const ownOf = async (request: FastifyRequest) =>
     accessTokens.list(requireOwnLogin(request.caller).session.eperson.uuid)
 
-  app.get('/tokens', options, async request =>
+  app.get('/tokens', { ...options, ...route('listAccessTokens') }, async request =>
     halPage('tokens', (await ownOf(request)).map(bodyOf), readPage(request.query as Query), all),
   )
 
-  app.post('/tokens', options, async (request, reply) => {
+  app.post('/tokens', { ...options, ...route('addAccessToken') }, async (request, reply) => {
     const caller = requireOwnLogin(request.caller)
     if (config.accessTokenLifetime === 0)
       throw new Problem(
@@ -83,13 +86,13 @@ export function accessTokenRoutes(
       .send({ token, ...body })
   })
 
-  app.get<Route>('/tokens/:id', options, async request => {
+  app.get<Route>('/tokens/:id', { ...options, ...route('showAccessToken') }, async request => {
     const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
     if (!found) throw noToken()
     return bodyOf(found)
   })
 
-  app.delete<Route>('/tokens/:id', options, async (request, reply) => {
+  app.delete<Route>('/tokens/:id', { ...options, ...route('revokeAccessToken') }, async (request, reply) => {
     const caller = requireOwnLogin(request.caller)
     const { id } = request.params
     const event = eventOf(caller, request, { event: 'token.revoke', outcome: 'success', object: id })

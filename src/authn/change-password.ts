@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { epersonBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { hasMailToken } from '../http/mail-token.ts'
 import { Problem, type ProblemCode } from '../http/problems.ts'
@@ -19,6 +20,8 @@ import type { Passwords } from './passwords.ts'
 import { ownSession } from './session-routes.ts'
 import type { PatchOther } from './set-password.ts'
 import type { Throttle } from './throttle.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -46,6 +49,7 @@ export function changePasswordRoutes(
   app.patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
     {
+      ...route('changeEperson'),
       preParsing: [
         refuseShortLivedToken,
         async request => {

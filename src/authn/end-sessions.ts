@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
@@ -12,6 +13,8 @@ import type { Accounts } from '../storage/accounts.ts'
 import { accessTokenBody } from './access-token-routes.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accessTokens: AccessTokens
@@ -40,25 +43,29 @@ export function endSessionsRoutes(app: FastifyInstance, { accessTokens, accounts
     object: string,
   ): AuditEvent => ({ ...eventOf(request.caller, request, { event, outcome: 'success', object }), eperson })
 
-  app.delete<Route>(`${url}/sessions`, options, async (request, reply) => {
+  app.delete<Route>(`${url}/sessions`, { ...options, ...route('endSessionsOf') }, async (request, reply) => {
     const uuid = await wanted(request)
     await accounts.logout(uuid, about(request, uuid, 'session.end', 'all'))
     return reply.code(204).send()
   })
-  app.get<Route>(`${url}/tokens`, options, async request => {
+  app.get<Route>(`${url}/tokens`, { ...options, ...route('listAccessTokensOf') }, async request => {
     const uuid = await wanted(request)
     const self = `${addresses.eperson(uuid)}/tokens`
     const tokens = (await accessTokens.list(uuid)).map(one => accessTokenBody(one, `${self}/${one.id}`))
     return halPage('tokens', tokens, readPage(request.query as Query), self)
   })
-  app.delete<Route>(`${url}/tokens`, options, async (request, reply) => {
-    const uuid = await wanted(request)
-    await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
-    return reply.code(204).send()
-  })
+  app.delete<Route>(
+    `${url}/tokens`,
+    { ...options, ...route('revokeAccessTokensOf') },
+    async (request, reply) => {
+      const uuid = await wanted(request)
+      await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
+      return reply.code(204).send()
+    },
+  )
   app.delete<{ Params: { uuid: string; id: string } }>(
     `${url}/tokens/:id`,
-    options,
+    { ...options, ...route('revokeAccessTokenOf') },
     async (request, reply) => {
       const uuid = await wanted(request)
       const { id } = request.params

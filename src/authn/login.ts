@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
 import { Problem } from '../http/problems.ts'
@@ -16,6 +17,8 @@ import { newSession } from './session-age.ts'
 import type { SpecialGroups } from './special-groups.ts'
 import type { Account, Throttle } from './throttle.ts'
 import type { Tokens, Verified } from './tokens.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -65,7 +68,7 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
   app.route({
     method: 'POST',
     url: '/login',
-    config: { actsOnlyAsItself: true },
+    config: { actsOnlyAsItself: true, ...route('logIn').config },
     preParsing: refuseShortLivedToken,
     handler: async (request, reply) => {
       if (request.headers['x-on-behalf-of'] !== undefined)

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { LoginMethod } from '../model/accounts.ts'
@@ -7,6 +8,8 @@ import type { ProviderSession } from '../model/identities.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
 import type { Trade } from './login.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -29,7 +32,7 @@ export function logoutRoutes(
 ): void {
   app.post(
     '/logout',
-    { config: { actsOnlyAsItself: true }, preParsing: ignoreBody },
+    { config: { actsOnlyAsItself: true, ...route('logOut').config }, preParsing: ignoreBody },
     async (request, reply) => {
       const { caller } = request
       csrf.issue(request, reply)

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -8,6 +9,8 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import { mailMethod, type Registrations, registrationKinds } from './registrations.ts'
 import type { Throttle } from './throttle.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -27,26 +30,30 @@ export function registrationRoutes(
   const path = '/eperson/registrations'
   const self = { self: { href: `${addresses.api}${path}` } }
 
-  app.get(path, async () => ({
+  app.get(path, route('showRegistrations'), async () => ({
     type: 'registrations',
     _links: { ...self, findByToken: { href: `${addresses.api}${path}/search/findByToken` } },
   }))
 
-  app.post(path, { preParsing: refuseShortLivedToken }, async (request, reply) => {
-    const asked = single(request.query as Query, 'accountRequestType') ?? 'register'
-    const kind = registrationKinds.find(one => one === asked)
-    if (!kind)
-      throw new Problem('bad-parameter', 'accountRequestType is register or forgot.', {
-        members: { parameter: 'accountRequestType', value: asked, legal: registrationKinds },
-      })
-    const email = readEmail(request)
-    await throttle.count(`mail to ${email}`, clientAddress(request.ip))
-    registrations.request(kind, email, mailEvent(request, 'registration', kind))
-    csrf.issue(request, reply)
-    return reply.code(201).send()
-  })
+  app.post(
+    path,
+    { ...route('requestRegistration'), preParsing: refuseShortLivedToken },
+    async (request, reply) => {
+      const asked = single(request.query as Query, 'accountRequestType') ?? 'register'
+      const kind = registrationKinds.find(one => one === asked)
+      if (!kind)
+        throw new Problem('bad-parameter', 'accountRequestType is register or forgot.', {
+          members: { parameter: 'accountRequestType', value: asked, legal: registrationKinds },
+        })
+      const email = readEmail(request)
+      await throttle.count(`mail to ${email}`, clientAddress(request.ip))
+      registrations.request(kind, email, mailEvent(request, 'registration', kind))
+      csrf.issue(request, reply)
+      return reply.code(201).send()
+    },
+  )
 
-  app.get(`${path}/search/findByToken`, async request => {
+  app.get(`${path}/search/findByToken`, route('findRegistration'), async request => {
     const { kind, email, forgotten } = await registrations.find(single(request.query as Query, 'token') ?? '')
     return {
       email,

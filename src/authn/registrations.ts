@@ -151,6 +151,9 @@ export function createRegistrations({
     setPassword: async (token, eperson, password, client, event) => {
       const { forgotten, email } = await read(token, 'forgot')
       if (forgotten?.eperson !== eperson) throw refused()
+      // An address that was taken from the account since, such as a stolen mailbox's, opens it no more.
+      const owner = await accounts.eperson(eperson)
+      if (!owner || emailKey(owner.email) !== emailKey(email)) throw refused()
       const passwordHash = await hashed(password, email, client)
       await take(token)
       const checked = { uuid: eperson, passwordStamp: forgotten.passwordStamp }

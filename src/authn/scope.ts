@@ -23,6 +23,8 @@ const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] =>
   {
     below: [
       '/api/problems',
+      '/api/openapi.json',
+      '/api/docs',
       '/api/security/csrf',
       '/api/authn/status',
       '/api/core/sites',
@@ -35,8 +37,16 @@ const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] =>
   { below: ['/api/core', '/api/authz/resourcepolicies', '/api/dso', '/api/pid'], part: 'items' },
   // Who can change an address, a password or the members of Administrator has all rights, for ever.
   { below: ['/api/eperson/epersons', '/api/eperson/groups'], part: 'people', readOnly: true },
-  { below: ['/api/admin', '/api/uploads'], part: 'administration' },
-  { below: ['/api/system'], part: 'processes' },
+  // Who did what from where is the business of administrators, and the same for everybody on every page.
+  { below: ['/api/system/auditevents'], part: 'administration', readOnly: true },
+  // Whose tokens end, and what they are signed with.
+  {
+    below: ['/api/admin/secret', '/api/admin/sessions', '/api/admin/sso', '/api/admin/tokens'],
+    part: 'administration',
+    readOnly: true,
+  },
+  { below: ['/api/admin', '/api/uploads', '/api/system/systemwidealerts'], part: 'administration' },
+  { below: ['/api/system/processes', '/api/system/scripts'], part: 'processes' },
 ]
 
 /** The one place below which there is everything else. */

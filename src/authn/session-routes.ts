@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
@@ -11,6 +12,8 @@ import type { Sessions } from '../storage/sessions.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
 import { createSessionAge, type SessionLifetimes } from './session-age.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -49,22 +52,22 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
     _links: { self: { href: `${all}/${one.begun}` } },
   })
 
-  app.get('/sessions', options, async request =>
+  app.get('/sessions', { ...options, ...route('listSessions') }, async request =>
     halPage('sessions', await ownOf(request), readPage(request.query as Query), all),
   )
-  app.get<Route>('/sessions/:id', options, async request => {
+  app.get<Route>('/sessions/:id', { ...options, ...route('showSession') }, async request => {
     const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
     if (!found) throw noSession()
     return found
   })
 
   // The responses wait until the change is on disk. From then on, no node accepts a token of what was ended.
-  app.delete('/sessions', changing, async (request, reply) => {
+  app.delete('/sessions', { ...changing, ...route('endOtherSessions') }, async (request, reply) => {
     const caller = requireOwnLogin(request.caller)
     await sessions.endOthers(caller.session.eperson.uuid, ownSession(caller), ended(request, 'others'))
     return reply.code(204).send()
   })
-  app.delete<Route>('/sessions/:id', changing, async (request, reply) => {
+  app.delete<Route>('/sessions/:id', { ...changing, ...route('endSession') }, async (request, reply) => {
     const caller = requireOwnLogin(request.caller)
     const { id } = request.params
     if (!/^[1-9]\d{0,14}$/.test(id)) throw noSession()

@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Tokens } from './tokens.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -21,14 +24,18 @@ export function shortLivedTokenRoutes(
 ): void {
   const href = `${addresses.authn}/shortlivedtokens`
 
-  app.post('/shortlivedtokens', { preParsing: refuseShortLivedToken }, async request => {
-    const caller = requireEperson(request.caller)
-    await accounts.recordEvent(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))
-    const lifetime = config.shortTokenLifetime
-    const token =
-      caller.kind === 'acting'
-        ? await tokens.mintActing('short-lived', caller, lifetime)
-        : tokens.mint('short-lived', caller, lifetime)
-    return { token, type: 'shortlivedtoken', _links: { self: { href } } }
-  })
+  app.post(
+    '/shortlivedtokens',
+    { ...route('issueShortLivedToken'), preParsing: refuseShortLivedToken },
+    async request => {
+      const caller = requireEperson(request.caller)
+      await accounts.recordEvent(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))
+      const lifetime = config.shortTokenLifetime
+      const token =
+        caller.kind === 'acting'
+          ? await tokens.mintActing('short-lived', caller, lifetime)
+          : tokens.mint('short-lived', caller, lifetime)
+      return { token, type: 'shortlivedtoken', _links: { self: { href } } }
+    },
+  )
 }

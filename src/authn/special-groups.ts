@@ -6,7 +6,7 @@ import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
 
-/** Groups that depend on the way of authenticating (contract section 5). */
+/** Groups that depend on the way of authenticating (contract section 6). */
 export interface SpecialGroups {
   /** By client address, evaluated on every request (G1), with the groups that they are in. */
   ofAddress(ip: string | null): Awaitable<readonly Group[]>

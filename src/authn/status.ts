@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { epersonBody, groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { firstPage, halPage, type PageRequest, readPage } from '../http/hal.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Group } from '../model/accounts.ts'
@@ -8,6 +9,8 @@ import type { Caller } from '../model/caller.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { authenticated } from './authenticate.ts'
 import type { Trade } from './login.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -73,12 +76,12 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
     return waiting ? authenticated(accounts, waiting, caller.specialGroups) : caller
   }
 
-  app.get('/status', async (request, reply) => {
+  app.get('/status', route('showStatus'), async (request, reply) => {
     const caller = await callerOf(request)
     if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
     return reply.type('application/json').serializer(asIs).send(statusOf(caller))
   })
-  app.get('/status/specialGroups', async request => {
+  app.get('/status/specialGroups', route('listSpecialGroups'), async request => {
     const query = request.query as Query
     singleParameters(query, ['page', 'size'])
     return groupPage((await callerOf(request)).specialGroups, readPage(query))

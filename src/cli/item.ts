@@ -7,13 +7,14 @@ import { describeReaders, type Readers } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Repository } from '../storage/repository.ts'
 import { Failure, Misuse } from './failures.ts'
+import { addStateCommands } from './item-state.ts'
 import { type Json, jsonOption, printable, say, sayResult, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel item …`: items in the repository. */
 export function itemCommand(): Command {
   const command = new Command('item').description(
-    'List, show and delete items, and change who may read them.',
+    'List, show, withdraw and delete items, and change who may read them.',
   )
 
   command
@@ -53,6 +54,8 @@ export function itemCommand(): Command {
         await show(repository, item.identifier, json)
       }),
     )
+
+  addStateCommands(command, find)
 
   command
     .command('delete <identifier>')
@@ -174,6 +177,7 @@ const describe = (item: Item, files: readonly Bitstream[]): string =>
         ['uuid', item.uuid],
         ['title', item.title ?? ''],
         ['readers', describeReaders(item.readers)],
+        ['state', stateOf(item)],
         ['modified', item.modified],
       ],
     ),
@@ -190,3 +194,6 @@ const describe = (item: Item, files: readonly Bitstream[]): string =>
           ]),
         ),
   ].join('\n')
+
+const stateOf = ({ withdrawn, discoverable }: Item) =>
+  [...(withdrawn ? ['withdrawn'] : []), ...(discoverable ? [] : ['in no list'])].join(', ') || 'in lists'

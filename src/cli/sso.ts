@@ -1,15 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { signOnAddresses } from '../authn/sso/addresses.ts'
-import { federationOf } from '../authn/sso/federation.ts'
+import { type Explained, type ExplainRequest, explain, WrongProvider } from '../authn/sso/explain.ts'
 import type { Finding } from '../authn/sso/findings.ts'
-import type { VouchingIdp } from '../authn/sso/protocol.ts'
-import { attributesOf, matchingOf, readIdentity } from '../authn/sso/read-identity.ts'
-import { refusals } from '../authn/sso/refusals.ts'
 import { type Config, toConfig } from '../config/config.ts'
-import { type AnyProvider, providersIn, type SingleSignOnConfig } from '../config/providers.ts'
+import type { SingleSignOnConfig } from '../config/providers.ts'
 import { addressesOf } from '../http/addresses.ts'
-import type { Storage } from '../storage/storage.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
@@ -45,19 +41,21 @@ export function ssoCommand(): Command {
   command
     .command('explain')
     .description('Show which eperson and which special groups these attributes would give. Logs nobody in.')
-    .requiredOption('--attributes <file.json>', 'the attributes or claims, as one JSON object')
+    .option('--attributes <file.json>', 'the attributes or claims, as one JSON object')
+    .option('--assertion <file>', 'what the provider sent: a SAML response or assertion, or an ID token')
     .option('--provider <id>', 'the provider that they come from; required if there are several')
     .option('--entity-id <entityId>', 'of a federation, the identity provider that they come from')
     .option('--json', 'print JSON')
-    .action(async (options: { attributes: string; provider?: string; entityId?: string; json?: boolean }) => {
-      const attributes = attributesOf(readJson(options.attributes))
-      await withStore(async ({ identities }, config) => {
-        const provider = providerOf(signOnOf(config), options.provider)
-        const idp = await idpOf(provider, options.entityId)
-        const explained = await explain(provider, idp, attributes, config, identities)
-        sayResult(options.json, explained, inWords(explained))
-      })
-    })
+    .action((options: ExplainOptions) =>
+      withStore(async ({ identities }, config) => {
+        const { provider = null, entityId = null, json } = options
+        const parts = { config: { ...config, singleSignOn: signOnOf(config) }, identities }
+        const explained = await explain({ provider, entityId, given: givenBy(options) }, parts).catch(
+          inOptions,
+        )
+        sayResult(json, explained, inWords(explained))
+      }),
+    )
 
   command
     .command('identities')
@@ -104,87 +102,49 @@ function signOnOf({ singleSignOn }: Config): SingleSignOnConfig {
   return singleSignOn
 }
 
-function providerOf(config: SingleSignOnConfig, id: string | undefined): AnyProvider {
-  const providers = providersIn(config)
-  const [only, ...more] = providers
-  if (id === undefined && only && more.length === 0) return only
-  const known = providers.find(one => one.id === id)
-  if (known) return known
-  throw new Misuse(`--provider must be one of ${providers.map(one => one.id).join(', ')}`)
+interface ExplainOptions extends Json {
+  readonly attributes?: string
+  readonly assertion?: string
+  readonly provider?: string
+  readonly entityId?: string
 }
 
-/** The metadata says which scopes its word is good for. */
-async function idpOf(provider: AnyProvider, entityId: string | undefined): Promise<VouchingIdp | undefined> {
-  const isFederation = federationOf(provider) !== undefined
-  if (isFederation !== (entityId !== undefined))
-    throw new Misuse(
-      isFederation
-        ? `${provider.id} is a federation: give the identity provider with --entity-id`
-        : `--entity-id is for federations, and ${provider.id} is none`,
-    )
-  if (provider.kind !== 'saml' || entityId === undefined) return undefined
-  const { inspectIdp } = await import('../authn/sso/metadata/inspect.ts')
+function givenBy({ attributes, assertion }: ExplainOptions): ExplainRequest['given'] {
+  if ((attributes === undefined) === (assertion === undefined))
+    throw new Misuse('give either --attributes or --assertion')
+  if (assertion !== undefined) return { kind: 'assertion', text: readText(assertion) }
+  return { kind: 'attributes', attributes: readJson(attributes ?? '') }
+}
+
+function inOptions(error: unknown): never {
+  if (!(error instanceof WrongProvider)) throw error
+  throw new Misuse(`${error.parameter === 'provider' ? '--provider' : '--entity-id'} ${error.message}`)
+}
+
+function readText(file: string): string {
   try {
-    return (await inspectIdp(provider, entityId)).metadata
+    return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Failure(`the metadata of ${provider.id}: ${(error as Error).message}`)
+    throw new Failure(`${file} can't be read: ${(error as NodeJS.ErrnoException).code}`)
   }
 }
 
 function readJson(file: string): Readonly<Record<string, unknown>> {
   let content: unknown
+  const text = readText(file)
   try {
-    content = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    const why = error instanceof SyntaxError ? 'it is not valid JSON' : (error as NodeJS.ErrnoException).code
-    throw new Failure(`${file} can't be read: ${why}`)
+    content = JSON.parse(text)
+  } catch {
+    throw new Failure(`${file} can't be read: it is not valid JSON`)
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw new Failure(`${file} must contain one JSON object with the names and values of attributes`)
   return content as Record<string, unknown>
 }
 
-interface Explained {
-  readonly provider: string
-  readonly subject: string | null
-  readonly email: string | null
-  readonly emailIgnored: string | null
-  /** What would happen: known, linked, created or refused. */
-  readonly outcome: string
-  readonly why: string | null
-  readonly eperson: { readonly uuid: string; readonly email: string } | null
-  /** Names of the special groups that would be in the token. */
-  readonly specialGroups: readonly string[]
-}
-
-async function explain(
-  provider: AnyProvider,
-  idp: VouchingIdp | undefined,
-  attributes: ReturnType<typeof attributesOf>,
-  { methodGroups }: Pick<Config, 'methodGroups'>,
-  identities: Storage['identities'],
-): Promise<Explained> {
-  const read = readIdentity(provider, attributes, idp)
-  const nobody = { provider: provider.id, subject: null, email: null, emailIgnored: null, eperson: null }
-  if (typeof read === 'string') return { ...nobody, outcome: 'refused', why: read, specialGroups: [] }
-  const { identity, emailIgnored, groups } = read
-  const found = await identities.whoIs(identity, matchingOf(provider))
-  const isRefused = found.kind === 'refused'
-  const ofMethod = methodGroups.filter(({ method }) => method === provider.scheme).map(({ group }) => group)
-  return {
-    provider: provider.id,
-    subject: identity.subject,
-    email: identity.email,
-    emailIgnored,
-    outcome: found.kind,
-    why: isRefused ? refusals[found.why] : null,
-    eperson: found.eperson && { uuid: found.eperson.uuid, email: found.eperson.email },
-    specialGroups: isRefused ? [] : [...new Set([...ofMethod, ...groups])],
-  }
-}
-
 function inWords({
   provider,
+  signature,
   subject,
   email,
   emailIgnored,
@@ -202,6 +162,7 @@ function inWords({
   }
   const lines = [
     `Provider        ${provider}`,
+    ...(signature === null ? [] : [`Signature       ${signature}`]),
     `Subject         ${subject ?? '–'}`,
     `E-mail          ${email ?? (emailIgnored === null ? '–' : `ignored: ${emailIgnored}`)}`,
     `Outcome         ${outcomes[outcome] ?? outcome}`,

@@ -35,6 +35,16 @@ async function use<T>(options: { readonly create: boolean }, work: Work<T>): Pro
   }
 }
 
+/** The same for a process that the service has told its settings. */
+export async function withStoreOf<T>(config: Config, work: (storage: Storage) => Promise<T>): Promise<T> {
+  const storage = await openStore(config, { create: false })
+  try {
+    return await work(storage)
+  } finally {
+    await storage.close()
+  }
+}
+
 /**
  * @param options whether to create a store where there is none
  * @param shared what other event loops of the process use too

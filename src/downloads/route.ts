@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { FileStore } from '../files/file-store.ts'
 import { turnOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { precondition, rangeCounts } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -19,6 +20,8 @@ import { presentation } from './presentation.ts'
 import { type ByteRange, readRanges } from './ranges.ts'
 import { createPieceReader } from './read-pieces.ts'
 import { createTransfers } from './transfers.ts'
+
+const contract = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly repository: Repository
@@ -58,7 +61,7 @@ interface Sending {
 const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
 
 /**
- * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 7). Access is checked when a request begins. A transfer
+ * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 10). Access is checked when a request begins. A transfer
  * that has begun continues, at the client's pace.
  */
 export function contentRoutes(
@@ -186,8 +189,10 @@ export function contentRoutes(
     }
   }
 
-  app.get<{ Params: { uuid: string } }>(url, { config: { takesBareToken: true } }, (request, reply) =>
-    answer(request, reply, request.params.uuid),
+  app.get<{ Params: { uuid: string } }>(
+    url,
+    { config: { takesBareToken: true, ...contract('showContent').config } },
+    (request, reply) => answer(request, reply, request.params.uuid),
   )
 }
 

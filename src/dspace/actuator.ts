@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { version } from '../lib/version.ts'
+
+const route = contractsIn(() => import('./system-contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -34,7 +37,7 @@ export function actuatorRoutes(
     }
   }
 
-  app.get('/actuator', async () => ({
+  app.get('/actuator', route('showActuator'), async () => ({
     type: 'actuator',
     _links: {
       self: { href: here },
@@ -42,7 +45,7 @@ export function actuatorRoutes(
       info: { href: `${here}/info` },
     },
   }))
-  app.get('/actuator/health', async request => {
+  app.get('/actuator/health', route('showHealth'), async request => {
     requireAdministrator(request.caller)
     const { running, wanted, replaced } = loops()
     const components = {
@@ -61,7 +64,7 @@ export function actuatorRoutes(
         : 'UP'
     return { status, components }
   })
-  app.get('/actuator/info', async request => {
+  app.get('/actuator/info', route('showInfo'), async request => {
     requireAdministrator(request.caller)
     return {
       app: { name: 'Carrel', version, address: addresses.api.replace(/\/api$/, '') },

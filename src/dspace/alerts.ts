@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
 import type { Query } from '../http/parameters.ts'
@@ -9,10 +11,14 @@ import { isAdministrator } from '../model/caller.ts'
 import type { Alert, Alerts } from '../storage/processes.ts'
 import type { EventOf } from './change-epersons.ts'
 
+const route = contractsIn(() => import('./system-contracts.ts'))
+
 interface Parts {
   readonly addresses: Addresses
   readonly alerts: Alerts
   readonly eventOf: EventOf
+  /** Runs before the body of a change is read. */
+  readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
 
 /** Characters of a message. */
@@ -23,7 +29,10 @@ const sessions = ['all', 'current', 'admin']
  * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at most, which is
  * what the interface can edit. Whose sessions it allows is kept for the interface and restricts nobody, as in DSpace.
  */
-export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }: Parts): void {
+export function alertRoutes(
+  app: FastifyInstance,
+  { addresses, alerts, eventOf, beforeChanges }: Parts,
+): void {
   type Route = { Params: { id: string } }
   const path = '/system/systemwidealerts'
   const all = `${addresses.api}${path}`
@@ -40,26 +49,31 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }
   const page = (request: FastifyRequest, found: readonly Alert[], self: string) =>
     halPage('systemwidealerts', found.map(bodyOf), readPage(request.query as Query), self)
 
-  app.get(path, async request => {
+  app.get(path, route('listAlerts'), async request => {
     requireAdministrator(request.caller)
     return page(request, await alerts.all(), all)
   })
-  app.get(`${path}/search/active`, async request =>
+  app.get(`${path}/search/active`, route('listActiveAlerts'), async request =>
     page(
       request,
       (await alerts.all()).filter(({ active }) => active),
       `${all}/search/active`,
     ),
   )
-  app.get<Route>(`${path}/:id`, async ({ caller, params }) => {
+  app.get<Route>(`${path}/:id`, route('showAlert'), async ({ caller, params }) => {
     const found = (await alerts.all()).find(({ id }) => String(id) === params.id)
     if (!found || (!found.active && !isAdministrator(caller))) throw none()
     return bodyOf(found)
   })
-  app.post(path, { preParsing: mayChange }, async (request, reply) => {
+  const same = async (wanted: Omit<Alert, 'id'>) =>
+    (await alerts.all()).find(({ id: _, ...there }) => isDeepStrictEqual(there, wanted))
+  const before = [beforeChanges, mayChange]
+  app.post(path, { preParsing: before, ...route('addAlert') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
-    const added = await alerts.add(alertIn(request), event)
+    const wanted = alertIn(request)
+    // The switch of the interface's form saves, and its button adds the alert again.
+    const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
     if (!added)
       throw new Problem(
         'change-refused',
@@ -67,7 +81,7 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts, eventOf }
       )
     return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
   })
-  app.put<Route>(`${path}/:id`, { preParsing: mayChange }, async request => {
+  app.put<Route>(`${path}/:id`, { preParsing: before, ...route('changeAlert') }, async request => {
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
     const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -9,14 +10,21 @@ import { type Condition, listOf } from '../model/plan.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
+import type { People } from '../storage/people.ts'
+import type { Repository } from '../storage/repository.ts'
+import { createSubjects, type Subject } from './audit-subjects.ts'
 import { epersonBody } from './epersons.ts'
 import { recordsIn } from './list.ts'
+
+const route = contractsIn(() => import('./system-contracts.ts'))
 
 interface Parts {
   readonly accounts: Pick<Accounts, 'eperson'>
   readonly addresses: Addresses
   readonly asksAgreement: boolean
   readonly entities: Entities
+  readonly people: Pick<People, 'group'>
+  readonly repository: Repository
 }
 
 /** What it reads of an event of the trail. */
@@ -38,34 +46,38 @@ const maxRecords = 100
  * `/api/system/auditevents`, for the page of DSpace's interface with that name: the audit trail, newest first. Each event is
  * the same as in the entity `audit-events`, in DSpace's words: who did it, and to whom or what.
  */
-export function auditEventRoutes(
-  app: FastifyInstance,
-  { accounts, addresses, asksAgreement, entities }: Parts,
-): void {
+export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
   type Route = { Params: { id: string } }
+  const { accounts, addresses, asksAgreement, entities } = parts
+  const subjects = createSubjects(parts)
   const path = '/system/auditevents'
   const all = `${addresses.api}${path}`
 
-  const bodyOf = ({ id, time, event, outcome, eperson, actor, object, reason, changes }: Row) => {
+  const bodyOf = ({ id, time, event, outcome, actor, object, reason, changes }: Row, subject?: Subject) => {
     const self = `${all}/${id}`
-    const detail = [...(outcome === 'success' ? [] : [outcome]), ...(reason === null ? [] : [reason])]
-    if (changes !== null) detail.push(JSON.stringify(changes))
+    const why = [...(outcome === 'success' ? [] : [outcome]), ...(reason === null ? [] : [reason])]
+    const what = [
+      ...(object === null ? [] : [object]),
+      ...(changes === null ? [] : [JSON.stringify(changes)]),
+    ]
+    const text = (parts: readonly string[]) => (parts.length === 0 ? null : parts.join('; '))
     return {
       id: String(id),
       epersonUUID: actor,
-      subjectUUID: object ?? eperson,
-      subjectType: object === null ? (eperson === null ? null : 'EPERSON') : null,
+      subjectUUID: subject?.uuid ?? null,
+      subjectType: subject?.type ?? null,
       objectUUID: null,
       objectType: null,
       eventType: event,
       timeStamp: time,
-      detail: detail.length === 0 ? null : detail.join('; '),
+      detail: text([...why, ...what]),
       metadataField: null,
-      value: null,
+      // These two are what the interface shows of an event besides.
+      value: text(what),
+      action: text(why),
       authority: null,
-      confidence: -1,
-      place: -1,
-      action: null,
+      confidence: null,
+      place: null,
       checksum: null,
       type: 'auditevent',
       _links: {
@@ -95,55 +107,52 @@ export function auditEventRoutes(
   async function page(request: FastifyRequest, where: Condition | null, self: string) {
     const asked = readPage(request.query as Query, maxRecords)
     const { rows, total } = await find(request, where, windowOf(asked))
-    return halPart('auditevents', rows.map(bodyOf), total, asked, self)
+    const about = await subjects.of(rows, request)
+    const bodies = rows.map((row, at) => bodyOf(row, about[at]))
+    return halPart('auditevents', bodies, total, asked, self)
   }
 
   /** @throws Problem 401, 403 or 404 */
   async function one(request: FastifyRequest): Promise<Row> {
     requireAdministrator(request.caller)
     const { id } = request.params as Route['Params']
-    const where = /^\d{1,15}$/.test(id) ? equals('id', { kind: 'number', text: String(Number(id)) }) : none
+    const where = /^\d{1,15}$/.test(id) ? numbered(Number(id)) : none
     const [row] = (await find(request, where, { offset: 0, limit: 1 })).rows
     if (!row) throw new Problem('not-found', 'There is no event with this id.')
     return row
   }
 
-  app.get(path, async request => {
+  app.get(path, route('listAuditEvents'), async request => {
     requireAdministrator(request.caller)
     return page(request, null, withParameters(all, request.query as Query, ['sort']))
   })
-  app.get(`${path}/search/findByObject`, async request => {
+  app.get(`${path}/search/findByObject`, route('searchAuditEvents'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    const text = (single(query, 'object') ?? '').toLowerCase()
-    const where: Condition = {
-      kind: 'or',
-      of: ['object', 'eperson'].map(name => equals(name, { kind: 'text', text })),
-    }
+    const where = await subjects.about(single(query, 'object') ?? '')
     return page(request, where, withParameters(`${all}/search/findByObject`, query, ['object', 'sort']))
   })
-  app.get<Route>(`${path}/:id`, async request => bodyOf(await one(request)))
-  app.get<Route>(`${path}/:id/eperson`, async (request, reply) => {
+  app.get<Route>(`${path}/:id`, route('showAuditEvent'), async request => bodyOf(await one(request)))
+  app.get<Route>(`${path}/:id/eperson`, route('showEpersonOfAuditEvent'), async (request, reply) => {
     const { actor } = await one(request)
     const eperson = actor === null ? undefined : await accounts.eperson(actor)
     return eperson ? epersonBody(eperson, addresses, asksAgreement) : reply.code(204).send()
   })
   // What an event is about may be gone, or no object of DSpace's; the event names it.
   for (const part of ['object', 'subject'])
-    app.get<Route>(`${path}/:id/${part}`, async (request, reply) => {
+    app.get<Route>(`${path}/:id/${part}`, route('showPartOfAuditEvent', part), async (request, reply) => {
       await one(request)
       return reply.code(204).send()
     })
 }
 
 type Window = ReturnType<typeof windowOf>
-type Compare = Extract<Condition, { kind: 'compare' }>
 
-const equals = (name: string, value: Compare['value']): Condition => ({
+const numbered = (id: number): Condition => ({
   kind: 'compare',
-  field: { name, path: [], type: name === 'id' ? 'integer' : 'text' },
+  field: { name: 'id', path: [], type: 'integer' },
   operator: '=',
-  value,
+  value: { kind: 'number', text: String(id) },
   negated: false,
 })
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage, withParameters } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -16,6 +17,8 @@ import {
   type ResourceType,
   type Who,
 } from './features.ts'
+
+const route = contractsIn(() => import('./authorization-contracts.ts'))
 
 interface Parts extends FeatureParts {
   readonly accounts: Accounts
@@ -150,7 +153,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
   }
   const searchParameters = ['uri', 'uuid', 'type', 'feature', 'eperson']
 
-  app.get('/authz/authorizations/search/object', async request => {
+  app.get('/authz/authorizations/search/object', route('searchAuthorizations'), async request => {
     const query = request.query as Query
     const uri = single(query, 'uri')
     if (!uri)
@@ -159,7 +162,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     return searched(request, 'object', resourceAt(uri))
   })
 
-  app.get('/authz/authorizations/search/objects', async request => {
+  app.get('/authz/authorizations/search/objects', route('searchAuthorizationsOfMany'), async request => {
     const query = request.query as Query
     const uris = query.values.get('uri') ?? []
     if (uris.length === 0 && !query.values.has('uuid'))
@@ -178,21 +181,25 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     return searched(request, 'objects', wanted)
   })
 
-  app.get<{ Params: { id: string } }>('/authz/authorizations/:id', async ({ caller, params }) => {
-    const [, eperson, feature = '', type, uuid = ''] = authorizationId.exec(params.id) ?? []
-    const resources = types.filter(one => one === type).map(one => ({ type: one, uuid }))
-    const [held] = await holding(caller, eperson, resources, [feature])
-    if (!held) throw new Problem('not-found', 'There is no such authorization, or it does not hold.')
-    return held
-  })
+  app.get<{ Params: { id: string } }>(
+    '/authz/authorizations/:id',
+    route('showAuthorization'),
+    async ({ caller, params }) => {
+      const [, eperson, feature = '', type, uuid = ''] = authorizationId.exec(params.id) ?? []
+      const resources = types.filter(one => one === type).map(one => ({ type: one, uuid }))
+      const [held] = await holding(caller, eperson, resources, [feature])
+      if (!held) throw new Problem('not-found', 'There is no such authorization, or it does not hold.')
+      return held
+    },
+  )
 
-  app.get('/authz/authorizations', async () => ({
+  app.get('/authz/authorizations', route('showAuthorizations'), async () => ({
     _links: {
       search: { href: `${authorizations}/search` },
       self: { href: authorizations },
     },
   }))
-  app.get('/authz/authorizations/search', async () => ({
+  app.get('/authz/authorizations/search', route('showAuthorizationSearches'), async () => ({
     _links: {
       object: { href: `${authorizations}/search/object` },
       objects: { href: `${authorizations}/search/objects` },
@@ -200,10 +207,10 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     },
   }))
 
-  app.get('/authz/features', async request =>
+  app.get('/authz/features', route('listFeatures'), async request =>
     halPage('features', features.map(featureBody), readPage(request.query as Query), `${authz}/features`),
   )
-  app.get<{ Params: { id: string } }>('/authz/features/:id', async request => {
+  app.get<{ Params: { id: string } }>('/authz/features/:id', route('showFeature'), async request => {
     const feature = features.find(({ id }) => id === request.params.id)
     if (!feature) throw new Problem('not-found', 'There is no feature with this id.')
     return featureBody(feature)

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -11,6 +12,8 @@ import { bundleWith, readableBitstream, readableBundle, readableItem } from './a
 import { accessStatusBody, bitstreamBody, bundleBody, itemBody, type ShownBitstream } from './bodies.ts'
 import { allFormats, formatBody, formatOfId } from './formats.ts'
 import { listPage } from './list.ts'
+
+const route = contractsIn(() => import('./item-contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -34,61 +37,69 @@ export function bitstreamRoutes(
   const bundle = '/core/bundles/:uuid'
   const formats = '/core/bitstreamformats'
 
-  app.get('/core/bitstreams', async request =>
+  app.get('/core/bitstreams', route('listBitstreams'), async request =>
     listPage<ShownBitstream>(
       entities,
       { name: 'bitstreams', self: `${core}/bitstreams`, body: row => bitstreamBody(row, core) },
       request,
     ),
   )
-  app.get<Route>(url, async ({ caller, params }) =>
+  app.get<Route>(url, route('showBitstream'), async ({ caller, params }) =>
     bitstreamBody(await readableBitstream(repository, caller, params.uuid), core),
   )
-  app.get<Route>(`${url}/bundle`, async ({ caller, params }) => {
+  app.get<Route>(`${url}/bundle`, route('showBundleOfBitstream'), async ({ caller, params }) => {
     const bitstream = await readableBitstream(repository, caller, params.uuid)
     return bundleBody(await bundleWith(repository, bitstream), core)
   })
-  app.get<Route>(`${url}/format`, async ({ caller, params }) => {
+  app.get<Route>(`${url}/format`, route('showFormatOfBitstream'), async ({ caller, params }) => {
     const { mimeType } = await readableBitstream(repository, caller, params.uuid)
     return formatBody(mimeType, core)
   })
-  app.get<Route>(`${url}/thumbnail`, async ({ caller, params }, reply) => {
+  app.get<Route>(`${url}/thumbnail`, route('showThumbnail'), async ({ caller, params }, reply) => {
     const bitstream = await readableBitstream(repository, caller, params.uuid)
     const picture = await repository.thumbnailOf(bitstream)
     if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
     return bitstreamBody(picture, core)
   })
-  app.get<Route>(`${url}/accessStatus`, async ({ caller, params }) => {
+  app.get<Route>(`${url}/accessStatus`, route('showAccessOfBitstream'), async ({ caller, params }) => {
     const { uuid, readers } = await readableBitstream(repository, caller, params.uuid)
     return accessStatusBody(readers, `${core}/bitstreams/${uuid}/accessStatus`)
   })
 
-  app.get<Route>(bundle, async ({ caller, params }) =>
+  app.get<Route>(bundle, route('showBundle'), async ({ caller, params }) =>
     bundleBody(await readableBundle(repository, caller, params.uuid), core),
   )
-  app.get<Route>(`${bundle}/bitstreams`, async ({ caller, params, query }) => {
-    const { uuid, item, name } = await readableBundle(repository, caller, params.uuid)
-    const page = readPage(query as Query)
-    const { rows, total } = await repository.bitstreamsIn(
-      { item, bundle: name },
-      viewerOf(caller),
-      windowOf(page),
-    )
-    const bodies = rows.map(one => bitstreamBody(one, core))
-    return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
-  })
-  app.get<Route>(`${bundle}/item`, async ({ caller, params }) => {
+  app.get<Route>(
+    `${bundle}/bitstreams`,
+    route('listBitstreamsOfBundle'),
+    async ({ caller, params, query }) => {
+      const { uuid, item, name } = await readableBundle(repository, caller, params.uuid)
+      const page = readPage(query as Query)
+      const { rows, total } = await repository.bitstreamsIn(
+        { item, bundle: name },
+        viewerOf(caller),
+        windowOf(page),
+      )
+      const bodies = rows.map(one => bitstreamBody(one, core))
+      return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
+    },
+  )
+  app.get<Route>(`${bundle}/item`, route('showItemOfBundle'), async ({ caller, params }) => {
     const { item } = await readableBundle(repository, caller, params.uuid)
     return itemBody(await readableItem(shown, caller, item), core)
   })
-  app.get<Route>(`${bundle}/primaryBitstream`, async ({ caller, params }, reply) => {
-    const { primary } = await readableBundle(repository, caller, params.uuid)
-    const file = primary === null ? undefined : await repository.bitstream(primary)
-    if (!file || !mayRead(caller, file.readers)) return reply.code(204).send()
-    return bitstreamBody(file, core)
-  })
+  app.get<Route>(
+    `${bundle}/primaryBitstream`,
+    route('showPrimaryBitstream'),
+    async ({ caller, params }, reply) => {
+      const { primary } = await readableBundle(repository, caller, params.uuid)
+      const file = primary === null ? undefined : await repository.bitstream(primary)
+      if (!file || !mayRead(caller, file.readers)) return reply.code(204).send()
+      return bitstreamBody(file, core)
+    },
+  )
 
-  app.get(formats, async request =>
+  app.get(formats, route('listFormats'), async request =>
     halPage(
       'bitstreamformats',
       allFormats(core),
@@ -96,7 +107,7 @@ export function bitstreamRoutes(
       `${core}/bitstreamformats`,
     ),
   )
-  app.get<{ Params: { id: string } }>(`${formats}/:id`, async ({ params }) => {
+  app.get<{ Params: { id: string } }>(`${formats}/:id`, route('showFormat'), async ({ params }) => {
     const format = formatOfId(params.id, core)
     if (!format) throw new Problem('not-found', 'There is no format with this id.')
     return format

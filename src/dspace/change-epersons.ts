@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { hasMailToken } from '../http/mail-token.ts'
 import { patchBody } from '../http/patch-body.ts'
@@ -12,6 +13,8 @@ import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
 import { epersonChange, newPerson } from './eperson-input.ts'
 import { epersonBody } from './epersons.ts'
+
+const route = contractsIn(() => import('./people-contracts.ts'))
 
 /** The event of what a caller does, as `eventOf` of authentication makes it. */
 export type EventOf = (
@@ -54,7 +57,7 @@ export function changeEpersonRoutes(
   const mayPost = async (request: FastifyRequest) => {
     if (!byMail || !hasMailToken(request)) await mayAdd(request)
   }
-  app.post(path, { preParsing: mayPost }, async (request, reply) => {
+  app.post(path, { preParsing: mayPost, ...route('addEperson') }, async (request, reply) => {
     const registered = await byMail?.register(request)
     if (registered) return created(reply, registered)
     const caller = requireAdministrator(request.caller, 'add epersons')
@@ -70,15 +73,19 @@ export function changeEpersonRoutes(
       .header('location', addresses.eperson(eperson.uuid))
       .send(epersonBody(eperson, addresses, asksAgreement))
 
-  app.delete<{ Params: { uuid: string } }>(`${path}/:uuid`, async (request, reply) => {
-    const caller = requireAdministrator(request.caller, 'delete epersons')
-    const uuid = readUuid(request.params.uuid)
-    const event = eventOf(caller, request, { event: 'eperson.delete', outcome: 'success' })
-    const removed = uuid === undefined ? 'no-eperson' : await people.removeEperson(uuid, event)
-    if (removed === 'no-eperson') throw noEperson()
-    if (removed === 'last-administrator') throw lastAdministrator()
-    return reply.code(204).send()
-  })
+  app.delete<{ Params: { uuid: string } }>(
+    `${path}/:uuid`,
+    route('deleteEperson'),
+    async (request, reply) => {
+      const caller = requireAdministrator(request.caller, 'delete epersons')
+      const uuid = readUuid(request.params.uuid)
+      const event = eventOf(caller, request, { event: 'eperson.delete', outcome: 'success' })
+      const removed = uuid === undefined ? 'no-eperson' : await people.removeEperson(uuid, event)
+      if (removed === 'no-eperson') throw noEperson()
+      if (removed === 'last-administrator') throw lastAdministrator()
+      return reply.code(204).send()
+    },
+  )
 }
 
 /**

@@ -1,11 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { emptyLists } from './empty-lists.ts'
+
+const route = contractsIn(() => import('./empty-contracts.ts'))
+const linkRoute = contractsIn(() => import('./item-contracts.ts'))
 
 /**
  * What DSpace's user interface asks for and Carrel doesn't have: lists that are empty, a search that finds nothing, views
@@ -16,22 +20,37 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
   const link = (path: string) => ({ href: `${api}${path}` })
 
   const empty = (url: string, name: string) =>
-    app.get(url, async request => halPage(name, [], readPage(request.query as Query), `${api}${url}`))
+    app.get(url, route('listNothing', url, name), async request =>
+      halPage(name, [], readPage(request.query as Query), `${api}${url}`),
+    )
   for (const [name, { path, searches = [] }] of Object.entries(emptyLists)) {
     empty(path, name)
     for (const search of searches) empty(`${path}/search/${search}`, name)
   }
   empty('/core/edititems/search/findModesById', 'edititemmodes')
   // No field has levels of its own that somebody could choose.
-  app.get<{ Params: { type: string } }>('/core/securitysettings/:type', async ({ params }) => ({
-    id: params.type.slice(0, 100),
-    metadataSecurityDefault: [],
-    metadataCustomSecurity: {},
-    type: 'securitysetting',
-    _links: { self: link(`/core/securitysettings/${encodeURIComponent(params.type.slice(0, 100))}`) },
+  app.get<{ Params: { type: string } }>(
+    '/core/securitysettings/:type',
+    route('showSecuritySetting'),
+    async ({ params }) => ({
+      id: params.type.slice(0, 100),
+      metadataSecurityDefault: [],
+      metadataCustomSecurity: {},
+      type: 'securitysetting',
+      _links: { self: link(`/core/securitysettings/${encodeURIComponent(params.type.slice(0, 100))}`) },
+    }),
+  )
+
+  // The page for bulk access reads what it may choose from.
+  app.get('/config/bulkaccessconditionoptions/default', route('showBulkAccessConditions'), async () => ({
+    id: 'default',
+    itemAccessConditionOptions: [],
+    bitstreamAccessConditionOptions: [],
+    type: 'bulkaccessconditionoption',
+    _links: { self: link('/config/bulkaccessconditionoptions/default') },
   }))
 
-  app.get('/discover', async () => ({
+  app.get('/discover', route('showDiscover'), async () => ({
     type: 'discover',
     _links: {
       browses: link('/discover/browses'),
@@ -41,20 +60,22 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   }))
   // facet-config-response-parsing.service.ts reads exactly this; the sidebar of the search page waits for it.
-  app.get('/discover/facets', async () => ({
+  app.get('/discover/facets', route('listFacets'), async () => ({
     type: 'discover',
     _embedded: { facets: [] },
     _links: { self: link('/discover/facets') },
   }))
   // Requested for fields on the page of an item: no field has a list to browse.
-  app.get('/discover/browses/search/byFields', async (_request, reply) => reply.code(204).send())
-  app.get('/discover/search', async () => ({
+  app.get('/discover/browses/search/byFields', route('listBrowsesOfFields'), async (_request, reply) =>
+    reply.code(204).send(),
+  )
+  app.get('/discover/search', route('showSearch'), async () => ({
     type: 'discover',
     filters: [],
     sortOptions: [{ name: 'score', actualName: 'score', sortOrder: 'DESC' }],
     _links: { objects: link('/discover/search/objects'), self: link('/discover/search') },
   }))
-  app.get('/discover/search/objects', async request => {
+  app.get('/discover/search/objects', route('searchObjects'), async request => {
     const query = request.query as Query
     const self = `${api}/discover/search/objects`
     const page = readPage(query)
@@ -71,18 +92,22 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     }
   })
 
-  app.get<{ Params: { uuid: string } }>('/ldn/notifyrequests/:uuid', async ({ params }) => {
-    const uuid = readUuid(params.uuid)
-    if (uuid === undefined) throw new Problem('not-found', 'There is no item with this UUID.')
-    return {
-      itemuuid: uuid,
-      notifyStatus: [],
-      type: 'notifyrequests',
-      _links: { self: link(`/ldn/notifyrequests/${uuid}`) },
-    }
-  })
+  app.get<{ Params: { uuid: string } }>(
+    '/ldn/notifyrequests/:uuid',
+    route('showNotifyRequests'),
+    async ({ params }) => {
+      const uuid = readUuid(params.uuid)
+      if (uuid === undefined) throw new Problem('not-found', 'There is no item with this UUID.')
+      return {
+        itemuuid: uuid,
+        notifyStatus: [],
+        type: 'notifyrequests',
+        _links: { self: link(`/ldn/notifyrequests/${uuid}`) },
+      }
+    },
+  )
 
-  app.get('/statistics', async () => ({
+  app.get('/statistics', route('showStatistics'), async () => ({
     type: 'statistics',
     _links: {
       searchevents: link('/statistics/searchevents'),
@@ -92,7 +117,9 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   }))
   for (const url of ['/statistics/searchevents', '/statistics/viewevents']) {
-    app.post(url, { preParsing: ignoreBody }, async (_request, reply) => reply.code(201).send())
+    app.post(url, { preParsing: ignoreBody, ...route('countView', url) }, async (_request, reply) =>
+      reply.code(201).send(),
+    )
   }
 }
 
@@ -101,7 +128,11 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
  * array, and always an empty one.
  */
 export function signpostingRoutes(app: FastifyInstance): void {
-  app.get('/signposting/links/:uuid', async () => [])
+  app.get(
+    '/signposting/links/:uuid',
+    { config: { ...linkRoute('listLinks').config, ignoresCaller: true } },
+    async () => [],
+  )
 }
 
 /** Links of the root (P4) by the names that the interface knows. */

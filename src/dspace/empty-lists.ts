@@ -14,8 +14,22 @@ export const emptyLists: Readonly<Record<string, EmptyList>> = {
   browses: { path: '/discover/browses' },
   bulkaccessconditionoptions: { path: '/config/bulkaccessconditionoptions' },
   claimedtasks: { path: '/workflow/claimedtasks', searches: ['findByUser'] },
-  collections: { path: '/core/collections' },
-  communities: { path: '/core/communities', searches: ['top'] },
+  // Where somebody may put an item, or which ones they administer: collection- and community-data.service.ts.
+  collections: {
+    path: '/core/collections',
+    searches: [
+      'findAdminAuthorized',
+      'findEditAuthorized',
+      'findSubmitAuthorized',
+      'findSubmitAuthorizedByCommunity',
+      'findSubmitAuthorizedByCommunityAndEntityType',
+      'findSubmitAuthorizedByEntityType',
+    ],
+  },
+  communities: {
+    path: '/core/communities',
+    searches: ['top', 'findAdminAuthorized', 'findAddAuthorized', 'findEditAuthorized'],
+  },
   // The page of an item: edititem-data, correctiontype-data, quality-assurance-source-data and
   // notify-services-status-data.service.ts.
   correctiontypes: { path: '/config/correctiontypes', searches: ['findByItem', 'findByTopic'] },

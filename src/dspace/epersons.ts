@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -10,12 +11,15 @@ import { administratorGroup, type Eperson, type Group, type GroupDetails } from 
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { Accounts, EpersonSearch } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
+import type { EpersonBody, GroupBody, MetadataBody } from './schemas.ts'
+
+const route = contractsIn(() => import('./people-contracts.ts'))
 
 /**
  * An eperson as DSpace's clients know it.
  * @param asksAgreement whether epersons have to accept the end user agreement; otherwise DSpace's interface must not ask
  */
-export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreement: boolean) => ({
+export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreement: boolean): EpersonBody => ({
   id: eperson.uuid,
   uuid: eperson.uuid,
   name: eperson.email,
@@ -38,11 +42,11 @@ export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreemen
 
 const agreement = 'dspace.agreements.end-user'
 
-const metadata = (key: string, value: string | null) =>
+const metadata = (key: string, value: string | null): MetadataBody =>
   value === null ? {} : { [key]: [{ value, language: null, authority: null, confidence: -1, place: 0 }] }
 
 /** A group as DSpace's clients know it. */
-export function groupBody({ uuid, name, ...more }: Group | GroupDetails, addresses: Addresses) {
+export function groupBody({ uuid, name, ...more }: Group | GroupDetails, addresses: Addresses): GroupBody {
   const self = addresses.group(uuid)
   return {
     id: uuid,
@@ -111,12 +115,12 @@ export function epersonRoutes(
     return halPart('epersons', bodies, total, asked, withParameters(self, query, parameters))
   }
 
-  app.get(path, async request => {
+  app.get(path, route('listEpersons'), async request => {
     requireAdministrator(request.caller)
     return page(request, null, all, [])
   })
   // The page for people searches with an empty query; "Impersonate" begins there.
-  app.get(`${path}/search/byMetadata`, async request => {
+  app.get(`${path}/search/byMetadata`, route('searchEpersons'), async request => {
     requireAdministrator(request.caller)
     return page(request, null, `${all}/search/byMetadata`, ['query'])
   })
@@ -125,20 +129,22 @@ export function epersonRoutes(
     ['isMemberOf', true],
     ['isNotMemberOf', false],
   ] as const)
-    app.get(`${path}/search/${name}`, async request => {
+    app.get(`${path}/search/${name}`, route(is ? 'searchMembers' : 'searchOthers'), async request => {
       requireAdministrator(request.caller)
       const group = groupParameter(request.query as Query)
       return page(request, { group, is }, `${all}/search/${name}`, ['query', 'group'])
     })
-  app.get(`${path}/search/byEmail`, async (request, reply) => {
+  app.get(`${path}/search/byEmail`, route('findEpersonByEmail'), async (request, reply) => {
     requireAdministrator(request.caller)
     const known = await accounts.credentials((single(request.query as Query, 'email') ?? '').trim())
     const found = known && (await accounts.eperson(known.uuid))
     return found ? bodyOf(found) : reply.code(204).send()
   })
 
-  app.get<Route>(url, async request => bodyOf(await readable(request.caller, request.params.uuid)))
-  app.get<Route>(`${url}/groups`, async request => {
+  app.get<Route>(url, route('showEperson'), async request =>
+    bodyOf(await readable(request.caller, request.params.uuid)),
+  )
+  app.get<Route>(`${url}/groups`, route('listGroupsOfEperson'), async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
     const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, addresses))
     return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
-import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { contractsIn } from '../http/contract.ts'
+import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
@@ -12,6 +13,8 @@ import { openGroup, withOpenGroups } from '../model/open-groups.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { GroupSearch, People } from '../storage/people.ts'
 import { epersonBody, groupBody, groupParameter, searchText } from './epersons.ts'
+
+const route = contractsIn(() => import('./people-contracts.ts'))
 
 interface Parts {
   readonly accounts: Accounts
@@ -65,18 +68,18 @@ export function groupRoutes(
     return halPart('groups', bodies, total, asked, self)
   }
 
-  app.get(path, async request => {
+  app.get(path, route('listGroups'), async request => {
     requireAdministrator(request.caller)
     return page(request, all, '')
   })
-  app.get(`${path}/search/byMetadata`, async request => {
+  app.get(`${path}/search/byMetadata`, route('searchGroups'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
     const self = withParameters(`${all}/search/byMetadata`, query, ['query'])
     return page(request, self, searchText(query), { withOpen: true })
   })
   // The page of a group offers these as subgroups.
-  app.get(`${path}/search/isNotMemberOf`, async request => {
+  app.get(`${path}/search/isNotMemberOf`, route('searchOtherGroups'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
     const self = withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group'])
@@ -85,10 +88,10 @@ export function groupRoutes(
     })
   })
 
-  app.get<Route>(url, async request =>
+  app.get<Route>(url, route('showGroup'), async request =>
     groupBody(await readable(request.caller, request.params.uuid), addresses),
   )
-  app.get<Route>(`${url}/epersons`, async request => {
+  app.get<Route>(`${url}/epersons`, route('listMembers'), async request => {
     requireAdministrator(request.caller)
     const { uuid } = await readable(request.caller, request.params.uuid)
     const asked = readPage(request.query as Query)
@@ -97,12 +100,15 @@ export function groupRoutes(
     const bodies = rows.map(one => epersonBody(one, addresses, asksAgreement))
     return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
   })
-  app.get<Route>(`${url}/subgroups`, async request => {
+  app.get<Route>(`${url}/subgroups`, route('listSubgroups'), async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    return page(request, `${addresses.group(uuid)}/subgroups`, '', { inside: { group: uuid, is: true } })
+    const self = `${addresses.group(uuid)}/subgroups`
+    // Members may read a group, but not who else is in it.
+    if (!isAdministrator(request.caller)) return halPage('groups', [], readPage(request.query as Query), self)
+    return page(request, self, '', { inside: { group: uuid, is: true } })
   })
   // In DSpace, the community or collection that a group was made for.
-  app.get<Route>(`${url}/object`, async (request, reply) => {
+  app.get<Route>(`${url}/object`, route('showObjectOfGroup'), async (request, reply) => {
     await readable(request.caller, request.params.uuid)
     return reply.code(204).send()
   })

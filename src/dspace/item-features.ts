@@ -104,6 +104,12 @@ export const itemFeatures: readonly ItemFeature[] = [
     may: byWriters(),
   },
   {
+    id: 'canReplaceBitstreamAdmin',
+    description: 'May replace the content of this file.',
+    resourcetypes: ['bitstream'],
+    may: byWriters(),
+  },
+  {
     id: 'canDelete',
     description: 'May delete this item, bundle or file.',
     resourcetypes: ['item', 'bundle', 'bitstream'],

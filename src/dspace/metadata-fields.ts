@@ -1,8 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage, withParameters } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+
+const route = contractsIn(() => import('./metadata-field-contracts.ts'))
 
 /**
  * `/api/core/metadataschemas` and `/api/core/metadatafields`: the fields that DSpace's editor of metadata offers (S6). Items may
@@ -50,26 +53,26 @@ export function metadataFieldRoutes(app: FastifyInstance, { api }: Pick<Addresse
   const page = (request: FastifyRequest, names: readonly string[], self: string) =>
     halPage('metadatafields', names.map(fieldBody), readPage(request.query as Query), self)
 
-  app.get(schemas, async request =>
+  app.get(schemas, route('listMetadataSchemas'), async request =>
     halPage('metadataschemas', [schemaBody('dc')], readPage(request.query as Query), `${api}${schemas}`),
   )
-  app.get<Route>(`${schemas}/:name`, async ({ params }) => {
+  app.get<Route>(`${schemas}/:name`, route('showMetadataSchema'), async ({ params }) => {
     if (!/^[\w-]{1,100}$/.test(params.name)) throw new Problem('not-found', 'No schema has such a name.')
     return schemaBody(params.name)
   })
-  app.get(fields, async request => page(request, offered, `${api}${fields}`))
-  app.get<Route>(`${fields}/:name`, async ({ params }) => {
+  app.get(fields, route('listMetadataFields'), async request => page(request, offered, `${api}${fields}`))
+  app.get<Route>(`${fields}/:name`, route('showMetadataField'), async ({ params }) => {
     if (!isField(params.name)) throw new Problem('not-found', 'No field has such a name.')
     return fieldBody(params.name)
   })
   // The page of a schema in the interface's registry.
-  app.get(`${fields}/search/bySchema`, async request => {
+  app.get(`${fields}/search/bySchema`, route('listMetadataFieldsOfSchema'), async request => {
     const query = request.query as Query
     const schema = single(query, 'schema') ?? ''
     const names = offered.filter(name => name.startsWith(`${schema}.`))
     return page(request, names, withParameters(`${api}${fields}/search/bySchema`, query, ['schema']))
   })
-  app.get(`${fields}/search/byFieldName`, async request => {
+  app.get(`${fields}/search/byFieldName`, route('searchMetadataFields'), async request => {
     const query = request.query as Query
     const names = ['schema', 'element', 'qualifier', 'query', 'exactName']
     const self = withParameters(`${api}${fields}/search/byFieldName`, query, names)

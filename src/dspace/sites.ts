@@ -2,9 +2,12 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+
+const route = contractsIn(() => import('./item-contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -24,8 +27,10 @@ export function siteRoutes(app: FastifyInstance, { addresses, config }: Parts): 
     type: 'site',
     _links: { self: { href: `${sites}/${uuid}` } },
   }
-  app.get('/core/sites', async request => halPage('sites', [site], readPage(request.query as Query), sites))
-  app.get<{ Params: { uuid: string } }>('/core/sites/:uuid', async request => {
+  app.get('/core/sites', route('listSites'), async request =>
+    halPage('sites', [site], readPage(request.query as Query), sites),
+  )
+  app.get<{ Params: { uuid: string } }>('/core/sites/:uuid', route('showSite'), async request => {
     if (request.params.uuid.toLowerCase() !== uuid)
       throw new Problem('not-found', `There is no site with this UUID; the only one is listed at ${sites}.`)
     return site

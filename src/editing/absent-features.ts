@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify'
+import { contractsIn } from '../http/contract.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { Problem } from '../http/problems.ts'
+
+const route = contractsIn(() => import('../dspace/empty-contracts.ts'))
 
 /** What DSpace's clients may try, and Carrel has none of: the answer says so. */
 const absent: readonly (readonly [method: 'GET' | 'POST' | 'PUT', url: string, what: string])[] = [
@@ -20,6 +23,7 @@ export function absentFeatureRoutes(app: FastifyInstance): void {
     app.route({
       method,
       url,
+      ...route('refuseAbsent', method, url, what),
       preParsing: ignoreBody,
       handler: async () => {
         throw new Problem('not-found', `Carrel has no ${what}.`)

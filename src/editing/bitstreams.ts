@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import { bitstreamBody } from '../dspace/bodies.ts'
 import { formatOfId } from '../dspace/formats.ts'
+import { contractsIn } from '../http/contract.ts'
 import { patchBody } from '../http/patch-body.ts'
 import { Problem } from '../http/problems.ts'
 import { type Operation, PatchFault } from '../lib/json-patch.ts'
@@ -14,6 +15,8 @@ import type { EditingParts } from './items.ts'
 import { patchMetadata } from './metadata-patch.ts'
 import { refuseOutcome } from './outcomes.ts'
 import { writableBitstream, writeHooks } from './rights.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 type Route = { Params: { uuid: string } }
 
@@ -32,7 +35,7 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
     return bitstreamBody(bitstream, core)
   }
 
-  app.patch<Route>(url, options, async request => {
+  app.patch<Route>(url, { ...options, ...route('changeBitstream') }, async request => {
     const file = await writableBitstream(repository, request.caller, request.params.uuid)
     const operations = patchBody(request, patchBounds)
     const described = refusingPatchFaults(() => {
@@ -47,7 +50,7 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
     return edit(request, { kind: 'edit-bitstream', bitstream: file.uuid, ...changed })
   })
 
-  app.put<Route>(`${url}/format`, options, async request => {
+  app.put<Route>(`${url}/format`, { ...options, ...route('setFormat') }, async request => {
     const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
     const id = readAddress(request, '/core/bitstreamformats/')
     const format = formatOfId(decoded(id), core)
@@ -59,12 +62,12 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
     const event = eventOf(request.caller, request, { event: 'bitstream.delete', outcome: 'success' })
     refuseOutcome(await repository.change({ kind: 'delete-bitstreams', bitstreams }, event), 'file')
   }
-  app.delete<Route>(url, options, async (request, reply) => {
+  app.delete<Route>(url, { ...options, ...route('deleteBitstream') }, async (request, reply) => {
     const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
     await remove(request, [uuid])
     return reply.code(204).send()
   })
-  app.patch('/core/bitstreams', options, async (request, reply) => {
+  app.patch('/core/bitstreams', { ...options, ...route('deleteBitstreams') }, async (request, reply) => {
     const operations = patchBody(request, patchBounds)
     const uuids = refusingPatchFaults(() => operations.map(readRemoval))
     for (const uuid of uuids) await writableBitstream(repository, request.caller, uuid)

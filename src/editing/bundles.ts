@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import { bundleBody } from '../dspace/bodies.ts'
+import { contractsIn } from '../http/contract.ts'
 import { patchBody } from '../http/patch-body.ts'
 import { Problem } from '../http/problems.ts'
 import { type Operation, PatchFault } from '../lib/json-patch.ts'
@@ -13,6 +14,8 @@ import type { EditingParts } from './items.ts'
 import { refuseOutcome } from './outcomes.ts'
 import { writableBundle, writableItem, writeHooks } from './rights.ts'
 import { lineFault } from './texts.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 type Route = { Params: { uuid: string } }
 
@@ -32,28 +35,33 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
       what,
     )
 
-  app.post<Route>('/core/items/:uuid/bundles', options, async (request, reply) => {
-    const { uuid: item } = await writableItem(repository, request.caller, request.params.uuid)
-    const { name, metadata } = readObject(request)
-    if (typeof name !== 'string') throw new Problem('change-refused', 'A bundle must have a name, a string.')
-    const fault = lineFault(name)
-    if (fault !== undefined) throw new Problem('change-refused', `The name of the bundle ${fault}.`)
-    refuseMetadata(metadata)
-    const uuid = randomUUID()
-    await change(request, { kind: 'add-bundle', item, uuid, name }, 'bundle')
-    return reply
-      .code(201)
-      .header('location', `${core}/bundles/${uuid}`)
-      .send(bundleBody({ uuid, name }, core))
-  })
+  app.post<Route>(
+    '/core/items/:uuid/bundles',
+    { ...options, ...route('addBundle') },
+    async (request, reply) => {
+      const { uuid: item } = await writableItem(repository, request.caller, request.params.uuid)
+      const { name, metadata } = readObject(request)
+      if (typeof name !== 'string')
+        throw new Problem('change-refused', 'A bundle must have a name, a string.')
+      const fault = lineFault(name)
+      if (fault !== undefined) throw new Problem('change-refused', `The name of the bundle ${fault}.`)
+      refuseMetadata(metadata)
+      const uuid = randomUUID()
+      await change(request, { kind: 'add-bundle', item, uuid, name }, 'bundle')
+      return reply
+        .code(201)
+        .header('location', `${core}/bundles/${uuid}`)
+        .send(bundleBody({ uuid, name }, core))
+    },
+  )
 
-  app.delete<Route>(url, options, async (request, reply) => {
+  app.delete<Route>(url, { ...options, ...route('deleteBundle') }, async (request, reply) => {
     const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
     await change(request, { kind: 'delete-bundle', bundle: uuid }, 'bundle')
     return reply.code(204).send()
   })
 
-  app.patch<Route>(url, options, async (request, reply) => {
+  app.patch<Route>(url, { ...options, ...route('changeBundle') }, async (request, reply) => {
     const bundle = await writableBundle(repository, request.caller, request.params.uuid)
     const operations = patchBody(request, patchBounds)
     const moves = refusingPatchFaults(() => operations.map(readMove))
@@ -75,11 +83,13 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
     await change(request, { kind: 'set-primary', bundle: bundle.uuid, bitstream }, 'file')
     return bundle
   }
-  app.post<Route>(primary, options, async (request, reply) =>
+  app.post<Route>(primary, { ...options, ...route('addPrimaryBitstream') }, async (request, reply) =>
     reply.code(201).send(bundleBody(await setPrimary(request), core)),
   )
-  app.put<Route>(primary, options, async request => bundleBody(await setPrimary(request), core))
-  app.delete<Route>(primary, options, async (request, reply) => {
+  app.put<Route>(primary, { ...options, ...route('setPrimaryBitstream') }, async request =>
+    bundleBody(await setPrimary(request), core),
+  )
+  app.delete<Route>(primary, { ...options, ...route('removePrimaryBitstream') }, async (request, reply) => {
     const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
     await change(request, { kind: 'set-primary', bundle: uuid, bitstream: null }, 'bundle')
     return reply.code(204).send()

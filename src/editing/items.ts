@@ -4,6 +4,7 @@ import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
 import { itemBody, itemTag } from '../dspace/bodies.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { patchBody } from '../http/patch-body.ts'
 import { precondition } from '../http/preconditions.ts'
@@ -16,6 +17,8 @@ import { bodyLimit, patchBounds, readObject } from './bodies.ts'
 import { patchItem, readItem } from './item-values.ts'
 import { refuseOutcome, retryStale } from './outcomes.ts'
 import { writableItem, writeHooks } from './rights.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 export interface EditingParts {
   readonly addresses: Pick<Addresses, 'api'>
@@ -40,7 +43,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     return item
   }
 
-  app.post('/core/items', options, async (request, reply) => {
+  app.post('/core/items', { ...options, ...route('addItem') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller, 'add items')
     if (single(request.query as Query, 'owningCollection'))
       throw new Problem('change-refused', 'Carrel has no collections: leave out owningCollection.')
@@ -79,14 +82,14 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     return stored(params.uuid.toLowerCase())
   }
 
-  app.patch<Route>(url, options, async (request, reply) => {
+  app.patch<Route>(url, { ...options, ...route('changeItem') }, async (request, reply) => {
     await writableItem(repository, request.caller, request.params.uuid)
     const operations = patchBody(request, patchBounds)
     const item = await edit(request, (before, hidden) => patchItem(before, operations, hidden))
     return reply.header('etag', itemTag(item)).send(shownTo(request.caller, item))
   })
 
-  app.put<Route>(url, options, async (request, reply) => {
+  app.put<Route>(url, { ...options, ...route('putItem') }, async (request, reply) => {
     const { uuid } = await writableItem(repository, request.caller, request.params.uuid)
     const body = readObject(request)
     for (const name of ['id', 'uuid'])
@@ -101,7 +104,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     return reply.header('etag', itemTag(item)).send(shownTo(request.caller, item))
   })
 
-  app.delete<Route>(url, options, async (request, reply) => {
+  app.delete<Route>(url, { ...options, ...route('deleteItem') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller, 'delete items')
     const item = await writableItem(repository, caller, request.params.uuid)
     requireMatch(request, item)

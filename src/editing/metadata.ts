@@ -86,10 +86,15 @@ export function checkedMetadata(fields: ReadonlyMap<string, readonly MetadataVal
   const count = filled.reduce((sum, [, values]) => sum + values.length, 0)
   if (count > maxValues) throw new MetadataFault(`there are more than ${maxValues} values`)
   const metadata = Object.fromEntries(filled)
-  if (Buffer.byteLength(JSON.stringify(metadata)) > maxBytes)
-    throw new MetadataFault(`the metadata are longer than ${maxBytes} bytes`)
+  const tooLong = new MetadataFault(`the metadata are longer than ${maxBytes} bytes`)
+  // Before they are written out: a patch may copy a long text a thousand times, which takes no room until then.
+  if (lengthOf(filled) > maxBytes) throw tooLong
+  if (Buffer.byteLength(JSON.stringify(metadata)) > maxBytes) throw tooLong
   return metadata
 }
+
+const lengthOf = (filled: readonly (readonly [string, readonly MetadataValue[]])[]): number =>
+  filled.reduce((sum, [, values]) => sum + values.reduce((all, { value }) => all + value.length, 0), 0)
 
 /** @throws Problem 422 in place of a MetadataFault */
 export function refusingFaults<T>(read: () => T): T {

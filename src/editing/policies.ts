@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import { groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage, withParameters } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { patchBody } from '../http/patch-body.ts'
@@ -24,6 +25,8 @@ import {
   readPolicyValue,
 } from './policy-rules.ts'
 import { writeHooks } from './rights.ts'
+
+const route = contractsIn(() => import('./policy-contracts.ts'))
 
 interface Parts extends PolicyStore {
   readonly accounts: Pick<Accounts, 'groupsByUuid' | 'listGroups'>
@@ -95,41 +98,41 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, reposi
     return halPage('resourcepolicies', bodies, readPage(query), self)
   }
 
-  app.get(`${path}/search/resource`, async request => {
+  app.get(`${path}/search/resource`, route('listPoliciesOfObject'), async request => {
     administrator(request)
     const query = request.query as Query
     const action = single(query, 'action')
     return page(request, 'resource', uuidIn(query, 'uuid'), one => !action || actionOf(one.rule) === action)
   })
-  app.get(`${path}/search/group`, async request => {
+  app.get(`${path}/search/group`, route('listPoliciesOfGroup'), async request => {
     administrator(request)
     const query = request.query as Query
     const group = await readerOf(uuidIn(query, 'uuid'))
     return page(request, 'group', uuidIn(query, 'resource'), one => one.rule.reader === group)
   })
   // No rule names an eperson.
-  app.get(`${path}/search/eperson`, async request => {
+  app.get(`${path}/search/eperson`, route('listPoliciesOfEperson'), async request => {
     administrator(request)
     const query = request.query as Query
     const self = withParameters(`${all}/search/eperson`, query, ['uuid', 'resource'])
     return halPage('resourcepolicies', [], readPage(query), self)
   })
-  app.get<Route>(url, async request => {
+  app.get<Route>(url, route('showPolicy'), async request => {
     administrator(request)
     return bodyOfOne((await found(request.params.id)).policy)
   })
-  app.get<Route>(`${url}/group`, async (request, reply) => {
+  app.get<Route>(`${url}/group`, route('showGroupOfPolicy'), async (request, reply) => {
     administrator(request)
     const { policy } = await found(request.params.id)
     const group = (await groupsOf([policy]))(policy.rule.reader)
     return group ? groupBody(group, addresses) : reply.code(204).send()
   })
-  app.get<Route>(`${url}/eperson`, async (request, reply) => {
+  app.get<Route>(`${url}/eperson`, route('showEpersonOfPolicy'), async (request, reply) => {
     administrator(request)
     await found(request.params.id)
     return reply.code(204).send()
   })
-  app.get<Route>(`${url}/resource`, async (request, reply) => {
+  app.get<Route>(`${url}/resource`, route('showObjectOfPolicy'), async (request, reply) => {
     administrator(request)
     const { object } = await found(request.params.id)
     return reply.redirect(`${addresses.api}/core/${object.isItem ? 'items' : 'bitstreams'}/${object.uuid}`)
@@ -155,7 +158,7 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, reposi
       'Policies of Carrel name groups, not single epersons. Put the eperson into a group.',
     )
 
-  app.post(path, options, async (request, reply) => {
+  app.post(path, { ...options, ...route('addPolicy') }, async (request, reply) => {
     administrator(request)
     const query = request.query as Query
     if (single(query, 'eperson')) throw noEpersons()
@@ -191,7 +194,7 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, reposi
     })
   }
 
-  app.patch<Route>(url, options, async request => {
+  app.patch<Route>(url, { ...options, ...route('changePolicy') }, async request => {
     administrator(request)
     const operations = patchBody(request, patchBounds)
     const values = valuesOf(
@@ -210,7 +213,7 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, reposi
     })
     return bodyOfOne((await found(request.params.id)).policy)
   })
-  app.put<Route>(`${url}/group`, options, async (request, reply) => {
+  app.put<Route>(`${url}/group`, { ...options, ...route('setGroupOfPolicy') }, async (request, reply) => {
     administrator(request)
     const reader = await readerOf(readAddressedUuid(request, '/eperson/groups/'))
     await edit(request, (policy, isItem) => [
@@ -218,11 +221,11 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, reposi
     ])
     return reply.code(204).send()
   })
-  app.put<Route>(`${url}/eperson`, options, async request => {
+  app.put<Route>(`${url}/eperson`, { ...options, ...route('setEpersonOfPolicy') }, async request => {
     administrator(request)
     throw noEpersons()
   })
-  app.delete<Route>(url, options, async (request, reply) => {
+  app.delete<Route>(url, { ...options, ...route('deletePolicy') }, async (request, reply) => {
     administrator(request)
     await edit(request, () => [])
     return reply.code(204).send()

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { AskAgain } from '../authn/ask-again.ts'
 import type { Config } from '../config/config.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { claimFolder } from '../files/owner.ts'
@@ -15,6 +16,7 @@ import { uploadBitstreamRoutes } from './uploads.ts'
 interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
   readonly addresses: Addresses
   readonly accounts: Pick<Accounts, 'groupsByUuid' | 'listGroups'>
+  readonly askAgain: AskAgain
   readonly config: Config
   readonly files: FileStore
   readonly uploads: Uploads | undefined
@@ -46,7 +48,7 @@ export async function editingRoutes(app: FastifyInstance, parts: Parts): Promise
       ...parts,
       claim,
       limits: {
-        size: config.fileSize,
+        size: config.uploads.size,
         quota: config.filesQuota,
         patience: config.requestTimeout * 1000,
       },

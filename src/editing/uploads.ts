@@ -1,166 +1,134 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import { bitstreamBody } from '../dspace/bodies.ts'
-import type { FileStore } from '../files/file-store.ts'
-import { toStoreUnavailable } from '../files/layout.ts'
 import { mimeTypeOf } from '../files/mime-types.ts'
-import { readMultipart } from '../http/multipart.ts'
-import { type Query, single } from '../http/parameters.ts'
+import { contractsIn } from '../http/contract.ts'
+import { parseBoolean, type Query, single } from '../http/parameters.ts'
+import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
 import { isMediaType, mediaTypeOf } from '../lib/media-type.ts'
-import { StoreUnavailable } from '../model/errors.ts'
-import type { Bundle, Content } from '../model/items.ts'
-import type { Uploads } from '../model/uploads.ts'
+import type { Bitstream, Bundle } from '../model/items.ts'
+import type { Repository } from '../storage/repository.ts'
 import { bodyLimit, parseObject } from './bodies.ts'
 import { describedBy, nameFaultOf } from './file-metadata.ts'
 import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { readMetadata, refusingFaults } from './metadata.ts'
 import { refuseOutcome } from './outcomes.ts'
-import { writableBundle, writeHooks } from './rights.ts'
+import { createReceiver, type Received, type ReceiverParts } from './receive-file.ts'
+import { writableBitstream, writableBundle, writeHooks } from './rights.ts'
 
-interface Parts extends EditingParts {
-  readonly files: Pick<FileStore, 'receive' | 'keep'>
-  /** Files that were sent in pieces; undefined: the service takes none. */
-  readonly uploads: Uploads | undefined
-  readonly limits: UploadLimits
-  /** Makes the folder of files this store's own. @returns whether it is */
-  readonly claim: () => Promise<boolean>
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts extends EditingParts, ReceiverParts {
+  readonly repository: Repository
+  readonly askAgain: AskAgain
 }
-
-export interface UploadLimits {
-  /** Bytes of a file. */
-  readonly size: number
-  /** Bytes of all files; null: no limit. */
-  readonly quota: number | null
-  /** In ms: how long nothing may arrive of a body. */
-  readonly patience: number
-}
-
-/** A file that has been kept, as its client described it. */
-interface Received extends Content {
-  readonly name: string | undefined
-  readonly mediaType: string | undefined
-}
-
-/** Of one event loop at the same time. */
-const maxUploads = 200
 
 /**
- * `POST /api/core/bundles/{uuid}/bitstreams`: a file in a form, written to disk and hashed while it arrives, or one that
- * was uploaded before (`?upload=`). The file is on disk before the store has a row, and the row before the answer.
+ * `POST /api/core/bundles/{uuid}/bitstreams` adds a file, and `PUT /api/core/bitstreams/{uuid}/content` replaces one. The
+ * content is on disk before the store has a row, and the row before the answer.
  */
 export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, files, uploads, limits, repository, claim } = parts
+  const { addresses, limits, repository, askAgain } = parts
   const core = `${addresses.api}/core`
-  let underWay = 0
+  const receive = createReceiver(parts)
   // What a form is read by, as it arrives.
   app.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body))
 
   type Route = { Params: { uuid: string } }
+  const options = { preParsing: [...writeHooks, allowSlowBody], onResponse: endSlowBody, bodyLimit }
   app.post<Route>(
     '/core/bundles/:uuid/bitstreams',
-    { preParsing: [...writeHooks, allowSlowBody], onResponse: endSlowBody, bodyLimit },
+    { ...route('addBitstream'), ...options },
     async (request, reply) => {
       const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
-      await refuseFull(Number(request.headers['content-length'] ?? 0))
-      if (underWay >= maxUploads)
-        throw new Problem('busy', 'Too many files are being sent. Retry in a moment.', {
-          headers: { 'retry-after': '5' },
-        })
-      underWay++
-      try {
-        if (!(await claim()))
-          throw new StoreUnavailable('the folder of files belongs to another store; nothing was written')
-        const upload = single(request.query as Query, 'upload')
-        const bitstream =
-          upload === undefined ? await sent(request, uuid) : await uploaded(request, uuid, upload)
-        return reply.code(201).header('location', bitstream._links.self.href).send(bitstream)
-      } finally {
-        underWay--
-      }
+      const bitstream = await receive(request, 0, file => add(request, uuid, file))
+      return reply.code(201).header('location', bitstream._links.self.href).send(bitstream)
+    },
+  )
+  app.put<Route>(
+    '/core/bitstreams/:uuid/content',
+    { ...route('replaceContent'), ...options },
+    async request => {
+      const before = await writableBitstream(repository, request.caller, request.params.uuid)
+      const given = single(request.query as Query, 'replaceName')
+      const takesName = given !== undefined && parseBoolean('replaceName', given)
+      refuseOther(request, before)
+      return receive(request, before.size, file => replace(request, before, file, takesName))
     },
   )
 
-  async function refuseFull(length: number): Promise<void> {
-    // A form is a little longer than its file.
-    if (length - bodyLimit > limits.size)
-      throw new Problem('body-too-large', `A file may have at most ${limits.size} bytes.`)
-    if (limits.quota !== null && (await repository.bytes()) + length - bodyLimit > limits.quota)
-      refuseOutcome('full', 'file')
-  }
-
-  async function sent(request: FastifyRequest, bundle: string) {
-    if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
-      throw new Problem('unsupported-media-type', 'The body must be multipart/form-data with a boundary.')
-    const { fields, file } = await readMultipart<Received>(request.raw, limits, async one => {
-      const content = await files.receive(one.pieces).catch(error => {
-        throw toStoreUnavailable(error)
-      })
-      return { name: one.name, mediaType: one.mediaType, ...content }
-    })
-    if (!file) throw new Problem('bad-request', 'The form has no part "file" with a file.')
-    return add(request, bundle, file, fields.get('properties'))
-  }
-
-  async function uploaded(request: FastifyRequest, bundle: string, id: string) {
-    const { caller } = request
-    const owner = caller.kind === 'anonymous' ? '' : caller.session.eperson.uuid
-    const upload = await uploads?.take(id, owner)
-    if (!upload) throw new Problem('change-refused', 'You have no finished upload of this id.')
-    let used = false
-    try {
-      await refuseFull(upload.size)
-      const content = await files.keep(upload.path).catch(error => {
-        throw toStoreUnavailable(error)
-      })
-      const properties = Buffer.isBuffer(request.body) ? request.body.toString() : undefined
-      // As of a file in a form, the name is what follows the path.
-      const name = upload.name?.split(/[/\\]/).at(-1) || undefined
-      const file = { name, mediaType: undefined, ...content }
-      const bitstream = await add(request, bundle, file, properties || undefined)
-      used = true
-      return bitstream
-    } finally {
-      await uploads?.release(upload, used)
-    }
-  }
-
-  async function add(
-    request: FastifyRequest,
-    bundle: Bundle['uuid'],
-    { name: sentName, mediaType, sha256, size }: Received,
-    properties: string | undefined,
-  ) {
-    const { name = sentName, description } = readProperties(properties)
+  async function add(request: FastifyRequest, bundle: Bundle['uuid'], file: Received) {
+    const { name = file.name, description } = readProperties(file.properties)
     if (name === undefined)
       throw new Problem('change-refused', 'The file has no name; give it one in properties.')
-    const fault = nameFaultOf(name)
-    if (fault !== undefined) throw new Problem('change-refused', fault)
+    refuseName(name)
     // A long upload: the right may have been taken away meanwhile.
+    await askAgain(request)
     await writableBundle(repository, request.caller, bundle)
     const uuid = randomUUID()
+    const { sha256, size } = file
+    const mimeType = typeOf(file.mediaType, name)
+    const event = eventOf(request.caller, request, { event: 'bitstream.add', outcome: 'success' })
+    const content = { mimeType, sha256, size, quota: limits.quota }
     const outcome = await repository.change(
-      {
-        kind: 'add-bitstream',
-        bundle,
-        uuid,
-        name,
-        description,
-        mimeType: typeOf(mediaType, name),
-        sha256,
-        size,
-        quota: limits.quota,
-      },
-      eventOf(request.caller, request, { event: 'bitstream.add', outcome: 'success' }),
+      { kind: 'add-bitstream', bundle, uuid, name, description, ...content },
+      event,
     )
     refuseOutcome(outcome, 'file')
+    return shown(uuid)
+  }
+
+  /** The file keeps its UUID, its place, its policies and whatever is said of it: links to it go on. */
+  async function replace(request: FastifyRequest, before: Bitstream, file: Received, takesName: boolean) {
+    if (takesName && file.name === undefined)
+      throw new Problem('change-refused', 'The file has no name, and replaceName is true.')
+    const name = (takesName ? file.name : undefined) ?? before.name
+    refuseName(name)
+    await askAgain(request)
+    const { uuid } = await writableBitstream(repository, request.caller, before.uuid)
+    const { sha256, size } = file
+    const mimeType = typeOf(file.mediaType, file.name ?? name)
+    const event = eventOf(request.caller, request, { event: 'bitstream.change', outcome: 'success' })
+    const seen = request.headers['if-match'] === undefined ? null : before.sha256
+    const content = { mimeType, sha256, size, quota: limits.quota }
+    const outcome = await repository.change(
+      { kind: 'replace-content', bitstream: uuid, seen, name, ...content },
+      event,
+    )
+    refuseOutcome(outcome, 'file')
+    return withReplaced(await shown(uuid), before)
+  }
+
+  async function shown(uuid: string) {
     const bitstream = await repository.bitstream(uuid)
     if (!bitstream) throw new Problem('not-found', 'The file was deleted meanwhile.')
     return bitstreamBody(bitstream, core)
   }
+}
+
+/**
+ * DSpace gives the new content a new UUID, and a field that names the old one. Its interface forgets the answers of all
+ * addresses that have this name in them (replace-bitstream-page.component.ts). Here the UUID stays, and the interface also
+ * knows the file from the list of its bundle: it must forget both, or it shows the old name, and would save it again.
+ */
+function withReplaced(body: ReturnType<typeof bitstreamBody>, { name }: Bitstream) {
+  const replaced = { value: name, language: null, authority: '/bitstreams', confidence: 600, place: 0 }
+  return { ...body, metadata: { ...body.metadata, 'dspace.bitstream.isReplacementOf': [replaced] } }
+}
+
+/** @throws Problem 412 if the client has seen another content, whose entity tag is its SHA-256 as of a download */
+function refuseOther({ headers }: FastifyRequest, { sha256 }: Bitstream): void {
+  if (precondition({ 'if-match': headers['if-match'] }, `"${sha256}"`) === 412) refuseOutcome('stale', 'file')
+}
+
+function refuseName(name: string): void {
+  const fault = nameFaultOf(name)
+  if (fault !== undefined) throw new Problem('change-refused', fault)
 }
 
 /** What a client calls the type, unless it doesn't know better than the name tells. */

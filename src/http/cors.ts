@@ -20,6 +20,7 @@ const allowedHeaders = [
   'If-Match',
   'If-Range',
   'If-None-Match',
+  'Last-Event-ID',
   'Tus-Resumable',
   'Upload-Defer-Length',
   'Upload-Length',
@@ -44,6 +45,9 @@ export function createCors(config: Settings) {
     'X-Records',
     'Link',
     'Location',
+    // When to try again.
+    'Retry-After',
+    'X-Acting-As',
     // For reading a file in parts, and for its name.
     'Accept-Ranges',
     'Content-Disposition',

@@ -8,7 +8,7 @@ import { cookiesOf, setCookie } from './cookies.ts'
 import { Problem, type ProblemCode } from './problems.ts'
 
 /**
- * CSRF (contract section 3): a signed double submit (OWASP). The value is 256 random bits and their HMAC, so any node
+ * CSRF (contract section 4): a signed double submit (OWASP). The value is 256 random bits and their HMAC, so any node
  * recognises what another issued, and nothing is stored.
  */
 export interface Csrf {

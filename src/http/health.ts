@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-
 import type { Limits } from '../model/limits.ts'
+import { contractsIn } from './contract.ts'
 import { Problem } from './problems.ts'
 
 interface Parts {
@@ -11,22 +11,34 @@ interface Parts {
   readonly loops: Limits['loops']
 }
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 /**
  * `GET /health/live`: the process answers. `GET /health/ready`: so does the store, whose files are those that it has
  * opened, and the folder of files is there; 503 while it isn't so (D5). It says how many workers run while one is being
  * replaced.
  */
 export function healthRoutes(app: FastifyInstance, { ping, requireFolder, loops }: Parts): void {
-  app.get('/health/live', async () => ({ status: 'live' }))
-  app.get('/health/ready', async () => {
-    await ping()
-    await requireFolder().catch(cause => {
-      throw new Problem('store-unavailable', 'The folder of files is missing or empty. The log says where.', {
-        headers: { 'retry-after': '5' },
-        cause,
+  app.get('/health/live', { config: { ...route('showLiveness').config, ignoresCaller: true } }, async () => ({
+    status: 'live',
+  }))
+  app.get(
+    '/health/ready',
+    { config: { ...route('showReadiness').config, ignoresCaller: true } },
+    async () => {
+      await ping()
+      await requireFolder().catch(cause => {
+        throw new Problem(
+          'store-unavailable',
+          'The folder of files is missing or empty. The log says where.',
+          {
+            headers: { 'retry-after': '5' },
+            cause,
+          },
+        )
       })
-    })
-    const { running, wanted } = loops()
-    return running < wanted ? { status: 'ready', workers: { running, wanted } } : { status: 'ready' }
-  })
+      const { running, wanted } = loops()
+      return running < wanted ? { status: 'ready', workers: { running, wanted } } : { status: 'ready' }
+    },
+  )
 }

@@ -91,6 +91,18 @@ export function single(query: Query, name: string): string | undefined {
 }
 
 /** @throws Problem 400 */
+export function parseBoolean(parameter: string, text: string): boolean {
+  if (/^true$/i.test(text)) return true
+  if (/^false$/i.test(text)) return false
+  throw badParameter(
+    parameter,
+    text,
+    `The parameter ${parameter} must be true or false, not ${quote(text)}.`,
+    { legal: ['true', 'false'] },
+  )
+}
+
+/** @throws Problem 400 */
 export function wholeNumber(parameter: string, text: string, least: number): number {
   const max = Number.MAX_SAFE_INTEGER
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN

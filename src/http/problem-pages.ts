@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from './addresses.ts'
+import { contractsIn } from './contract.ts'
 import { sendPage, sentenceHtml } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 /** The page that the `type` of a problem links to (RFC 9457 §3.1.1). */
 export function problemPages(app: FastifyInstance, addresses: Addresses): void {
-  app.get<{ Params: { code: string } }>('/problems/:code', async (request, reply) => {
+  app.get<{ Params: { code: string } }>('/problems/:code', route('showProblem'), async (request, reply) => {
     const { code } = request.params
     if (!Object.hasOwn(problems, code)) throw new Problem('not-found', 'There is no problem with this code.')
     const { status, title, help } = problems[code as ProblemCode]
@@ -15,7 +18,7 @@ export function problemPages(app: FastifyInstance, addresses: Addresses): void {
       `<p>${sentenceHtml(help)}</p><p><code>${code}</code> <small>status ${status}</small></p>`,
     )
   })
-  app.get('/problems', async () =>
+  app.get('/problems', route('listProblems'), async () =>
     Object.entries(problems).map(([code, problem]) => ({ code, type: addresses.problem(code), ...problem })),
   )
 }

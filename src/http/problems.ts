@@ -2,6 +2,7 @@ import { accessTokenProblems } from './access-token-problems.ts'
 import { entityProblems } from './entity-problems.ts'
 import { itemProblems } from './item-problems.ts'
 import { mailProblems } from './mail-problems.ts'
+import { operatorProblems } from './operator-problems.ts'
 import { recordProblems } from './record-problems.ts'
 import { signOnProblems } from './sign-on-problems.ts'
 import { uploadProblems } from './upload-problems.ts'
@@ -204,6 +205,7 @@ export const problems = {
   ...itemProblems,
   ...recordProblems,
   ...uploadProblems,
+  ...operatorProblems,
   ...entityProblems,
 } as const satisfies Record<string, Entry>
 

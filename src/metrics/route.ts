@@ -1,10 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { metricsPath } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { Problem } from '../http/problems.ts'
 import type { Tally } from '../lib/tally.ts'
 import { type AccessSettings, mayScrape } from './access.ts'
 import { startSampler } from './sampler.ts'
 import { type ServiceParts, serviceMetrics } from './service-metrics.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends ServiceParts {
   readonly config: ServiceParts['config'] & AccessSettings
@@ -21,17 +24,21 @@ export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts):
   const sampler = startSampler(tally, metrics)
   app.addHook('onClose', async () => sampler.stop())
 
-  app.get(metricsPath, { exposeHeadRoute: false }, async (request, reply) => {
-    if (!isAllowed(request.raw))
-      throw new Problem(
-        'authentication-required',
-        'Metrics can be read without a secret only from the same machine, and only if no proxy is in front. Otherwise send `Authorization: Bearer` with the value of CARREL_METRICS_SECRET.',
-        { headers: { 'www-authenticate': 'Bearer realm="metrics"' } },
-      )
-    sampler.sample()
-    // Loaded where it is used: a service that nobody watches doesn't need the library.
-    const { expose } = await import('./exposition.ts')
-    const { contentType, text } = await expose(tally, await serviceMetrics(parts))
-    return reply.header('cache-control', 'no-store').type(contentType).send(text)
-  })
+  app.get(
+    metricsPath,
+    { config: { ...route('showMetrics').config, ignoresCaller: true }, exposeHeadRoute: false },
+    async (request, reply) => {
+      if (!isAllowed(request.raw))
+        throw new Problem(
+          'authentication-required',
+          'Metrics can be read without a secret only from the same machine, and only if no proxy is in front. Otherwise send `Authorization: Bearer` with the value of CARREL_METRICS_SECRET.',
+          { headers: { 'www-authenticate': 'Bearer realm="metrics"' } },
+        )
+      sampler.sample()
+      // Loaded where it is used: a service that nobody watches doesn't need the library.
+      const { expose } = await import('./exposition.ts')
+      const { contentType, text } = await expose(tally, await serviceMetrics(parts))
+      return reply.header('cache-control', 'no-store').type(contentType).send(text)
+    },
+  )
 }

@@ -1,4 +1,4 @@
-/** Epersons, groups and sessions (contract sections 2 and 5). */
+/** Epersons, groups and sessions (contract sections 2 and 6). */
 
 export interface Group {
   readonly uuid: string

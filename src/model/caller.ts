@@ -1,7 +1,7 @@
-import type { Grant } from './access-tokens.ts'
+import type { ApiPart, Grant, ScopeMethod } from './access-tokens.ts'
 import type { Group, LoginMethod, Session } from './accounts.ts'
 
-/** Who is asking (contract sections 4 and 5). Authentication makes a `Caller`; every feature only reads it. */
+/** Who is asking (contract sections 5 and 6). Authentication makes a `Caller`; every feature only reads it. */
 
 export interface Anonymous {
   readonly kind: 'anonymous'
@@ -35,7 +35,7 @@ export type Caller = Anonymous | Authenticated | Acting
 export const isAdministrator = (caller: Caller): boolean =>
   caller.kind === 'eperson' && caller.session.administrator
 
-/** Member of the group by membership or as a special group (section 5). */
+/** Member of the group by membership or as a special group (section 6). */
 export const isMember = (caller: Caller, group: string): boolean =>
   caller.specialGroups.some(one => one.name === group) ||
   (caller.kind !== 'anonymous' && caller.session.groups.some(one => one.name === group))
@@ -47,3 +47,9 @@ export const grantOf = (caller: Caller): Grant | undefined =>
 /** Whether the caller's access token, if they have one, is for this entity of the query endpoints. */
 export const mayUseEntity = (caller: Caller, name: string): boolean =>
   grantOf(caller)?.scope.entities?.includes(name) ?? true
+
+/** Whether the caller's access token, if they have one, is for this method in this part of the API. */
+export function mayUsePart(caller: Caller, part: ApiPart, method: ScopeMethod): boolean {
+  const scope = grantOf(caller)?.scope
+  return scope === undefined || (scope.parts.includes(part) && scope.methods.includes(method))
+}

@@ -1,4 +1,4 @@
-/** Entities, and pages of their records (contract section 6). */
+/** Entities, and pages of their records (contract section 9). */
 
 export type FieldType = 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
 

@@ -17,6 +17,8 @@ export interface Identity {
 
 /** A link from a subject of a provider to an eperson. */
 export interface LinkedIdentity {
+  /** Their UUID. */
+  readonly eperson: string
   readonly email: string
   readonly provider: string
   readonly subject: string

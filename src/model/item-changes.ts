@@ -12,6 +12,7 @@ export type ItemChange =
   | OrderBitstreams
   | AddBitstream
   | EditBitstream
+  | ReplaceContent
   /** Either all of them or none. */
   | { readonly kind: 'delete-bitstreams'; readonly bitstreams: readonly string[] }
   | SetPolicies
@@ -58,6 +59,16 @@ export interface EditBitstream {
   readonly name?: string
   readonly description?: string | null
   readonly mimeType?: string
+}
+
+/** Of a file that stays what it is otherwise. */
+export interface ReplaceContent extends Omit<NewBitstream, 'bundle' | 'readers' | 'description'> {
+  readonly kind: 'replace-content'
+  readonly bitstream: string
+  /** The SHA-256 that was seen: nothing is changed if it is another one now. null: whatever it is. */
+  readonly seen: string | null
+  /** As of `AddBitstream`. */
+  readonly quota: number | null
 }
 
 /** The rules of an item or a bitstream become others. */

@@ -1,6 +1,6 @@
 import type { Readers, Visibility } from './readers.ts'
 
-/** Items and their bitstreams (contract section 7). */
+/** Items and their bitstreams (contract section 10). */
 
 /** Metadata values in their order, by key, such as `dc.contributor.author`. */
 export type Metadata = Readonly<Record<string, readonly MetadataValue[]>>

@@ -1,4 +1,5 @@
 import type { AuditEvent } from './audit-events.ts'
+import { OperatorError } from './errors.ts'
 
 /** What takes long and is done in the background (docs/decisions/0042): an import, an ingest, a check of all files, a backup. */
 export interface Process {
@@ -21,7 +22,15 @@ export interface Process {
 }
 
 /** The last is the name that DSpace's interface knows for deleting an item. */
-export type ProcessKind = 'import' | 'ingest' | 'verify' | 'backup' | 'dspace-object-deletion'
+export type ProcessKind =
+  | 'import'
+  | 'ingest'
+  | 'verify'
+  | 'verify-trail'
+  | 'verify-backups'
+  | 'clean'
+  | 'backup'
+  | 'object-deletion'
 
 /** `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before it did. */
 export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
@@ -52,8 +61,21 @@ export interface NewProcess {
   readonly kind: ProcessKind
   readonly eperson: string | null
   readonly parameters: Process['parameters']
+  /** The name of a parameter: no other of the kind with the same value may run or wait, on any node. */
+  readonly aloneIn?: string
   /** Is recorded together with it. Its object becomes the number of the process. */
   readonly event?: AuditEvent
+}
+
+/** Another process of the kind is under way, and the new one must be alone. */
+export class Rivalled extends OperatorError {
+  /** The number of the other. */
+  readonly rival: number
+
+  constructor(rival: number) {
+    super(`The process ${rival} does the same already. Wait for its end, or cancel it.`)
+    this.rival = rival
+  }
 }
 
 /** A line of the log of a process. */
@@ -68,7 +90,7 @@ export interface LogLine {
 /**
  * Runs work as a process. What the work throws is its fault; an `OperatorError` is told to its reader in full.
  * @returns the process as it began, while the work goes on
- * @throws Overloaded (503) where as many run or wait as may
+ * @throws Overloaded (503) where as many run or wait as may; Rivalled
  */
 export type StartProcess = (
   process: NewProcess,

@@ -43,6 +43,8 @@ export function createListeners(processes: Pick<Processes, 'one' | 'lines'>): Li
     mayGoOn: () => Promise<boolean>,
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
+    // Counted where `finally` is sure to come: of a client that is gone already, nothing runs at all.
+    listeners++
     const ends = AbortSignal.any([gone, closing.signal])
     const begun = performance.now()
     let told = begun
@@ -85,7 +87,6 @@ export function createListeners(processes: Pick<Processes, 'one' | 'lines'>): Li
         throw new Overloaded(
           `${maxListeners} clients listen to processes already. Ask for the process itself instead.`,
         )
-      listeners++
       return tell(process, after, mayGoOn, gone)
     },
     close: () => closing.abort(),

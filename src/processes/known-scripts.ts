@@ -24,8 +24,9 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
     work: () => async run => (await import('./works.ts')).verifyWork(filesFolder, repository)(run),
   }
   const deletion: Script = {
-    name: 'dspace-object-deletion',
+    name: 'object-deletion',
     description: 'Deletes an item with its files.',
+    reaches: { part: 'items', method: 'DELETE' },
     parameters: [
       { name: '-i', nameLong: '--uuid', description: 'the UUID of the item', type: 'string' },
       { name: '-c', nameLong: '--copy', description: 'relations; there are none in Carrel', type: 'string' },

@@ -3,6 +3,7 @@ import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { signalOf, turnOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { badParameter, type Query, quote, single } from '../http/parameters.ts'
@@ -16,6 +17,8 @@ import type { Accounts } from '../storage/accounts.ts'
 import { maxLines, type Processes, type ProcessSearch } from '../storage/processes.ts'
 import { logText, outputBody, processAddress, processBody, statesOf, statusNames } from './bodies.ts'
 import { createListeners } from './events.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 /** Begins a process again that did not come to its end. @throws Problem if that can't be done */
 export type Resume = (process: Process, request: FastifyRequest) => Promise<Process>
@@ -68,30 +71,30 @@ export function processRoutes(app: FastifyInstance, { accounts, addresses, proce
     return processBody(process, addresses)
   }
 
-  app.get(path, async request => {
+  app.get(path, route('listProcesses'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
     return page(request, { order: orderOf(query) }, withParameters(all, query, ['sort']))
   })
-  app.get(`${path}/search/byProperty`, async request => {
+  app.get(`${path}/search/byProperty`, route('searchProcesses'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
     const names = ['userId', 'scriptName', 'processStatus', 'sort']
     return page(request, searchOf(query), withParameters(`${all}/search/byProperty`, query, names))
   })
-  app.get(`${path}/search/own`, async request => {
+  app.get(`${path}/search/own`, route('listOwnProcesses'), async request => {
     const eperson = requireEperson(request.caller).session.eperson.uuid
     const query = request.query as Query
     const self = withParameters(`${all}/search/own`, query, ['sort'])
     return page(request, { eperson, order: orderOf(query) }, self)
   })
-  app.get<Route>(one, async request => processBody(await readable(request), addresses))
-  app.get<Route>(`${one}/output`, async (request, reply) => {
+  app.get<Route>(one, route('showProcess'), async request => processBody(await readable(request), addresses))
+  app.get<Route>(`${one}/output`, route('showOutput'), async (request, reply) => {
     const process = await readable(request)
     const text = await textOf(process)
     return text === '' ? reply.code(204).send() : outputBody(process, text, addresses)
   })
-  app.get<Route>(`${one}/files`, async request => {
+  app.get<Route>(`${one}/files`, route('listFilesOfProcess'), async request => {
     const { id } = await readable(request)
     return halPage(
       'bitstreams',
@@ -100,27 +103,36 @@ export function processRoutes(app: FastifyInstance, { accounts, addresses, proce
       `${processAddress(addresses, id)}/files`,
     )
   })
-  app.get<Route>(`${one}/filetypes`, async request => {
+  app.get<Route>(`${one}/filetypes`, route('listFileTypesOfProcess'), async request => {
     const { id } = await readable(request)
     const href = `${processAddress(addresses, id)}/filetypes`
     return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
   })
-  app.get<Route>(`${one}/log`, async (request, reply) => {
+  app.get<Route>(`${one}/log`, route('showLog'), async (request, reply) => {
     const text = await textOf(await readable(request))
     return reply.type('text/plain; charset=utf-8').send(text)
   })
-  app.get<Route>(`${one}/events`, { exposeHeadRoute: false }, async (request, reply) => {
-    const process = await readable(request)
-    const { stamp, eperson } = requireEperson(request.caller).session
-    const mayGoOn = async () => (await accounts.stampOf(eperson.uuid)) === stamp
-    await turnOf(reply)
-    const pieces = listeners.events(process, lastLine(request), mayGoOn, signalOf(request))
-    reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no')
-    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-    return sendPieces(reply, { before: 'retry: 3000\n\n', between: '', after: '', pieces }, { idle })
-  })
+  app.get<Route>(
+    `${one}/events`,
+    { ...route('followProcess'), exposeHeadRoute: false },
+    async (request, reply) => {
+      const process = await readable(request)
+      const caller = requireEperson(request.caller)
+      const sessions = caller.kind === 'acting' ? [caller.session, caller.actor] : [caller.session]
+      const mayGoOn = async () => {
+        for (const { stamp, eperson } of sessions)
+          if ((await accounts.stampOf(eperson.uuid)) !== stamp) return false
+        return true
+      }
+      await turnOf(reply)
+      const pieces = listeners.events(process, lastLine(request), mayGoOn, signalOf(request))
+      reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no')
+      if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+      return sendPieces(reply, { before: 'retry: 3000\n\n', between: '', after: '', pieces }, { idle })
+    },
+  )
 
-  app.post<Route>(`${one}/cancel`, changing, async (request, reply) => {
+  app.post<Route>(`${one}/cancel`, { ...changing, ...route('cancelProcess') }, async (request, reply) => {
     const { id } = await readable(request)
     const event = eventOf(request.caller, request, { event: 'process.cancel', outcome: 'success' })
     const state = await processes.cancel(id, event)
@@ -129,7 +141,7 @@ export function processRoutes(app: FastifyInstance, { accounts, addresses, proce
       throw new Problem('process-state', `The process has ended already: it is ${state}.`)
     return reply.code(202).send(await changed(id))
   })
-  app.post<Route>(`${one}/resume`, changing, async (request, reply) => {
+  app.post<Route>(`${one}/resume`, { ...changing, ...route('resumeProcess') }, async (request, reply) => {
     const process = await readable(request)
     const { kind, state } = process
     if (isUnderWay(state) || state === 'completed')
@@ -146,7 +158,7 @@ export function processRoutes(app: FastifyInstance, { accounts, addresses, proce
       .header('location', processAddress(addresses, next.id))
       .send(processBody(next, addresses))
   })
-  app.delete<Route>(one, changing, async (request, reply) => {
+  app.delete<Route>(one, { ...changing, ...route('deleteProcess') }, async (request, reply) => {
     const { id } = await readable(request)
     const event = eventOf(request.caller, request, { event: 'process.delete', outcome: 'success' })
     const state = await processes.remove(id, event)
@@ -169,7 +181,16 @@ function lastLine({ headers }: FastifyRequest): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0
 }
 
-const kinds: readonly ProcessKind[] = ['import', 'ingest', 'verify', 'backup', 'dspace-object-deletion']
+const kinds: readonly ProcessKind[] = [
+  'import',
+  'ingest',
+  'verify',
+  'verify-trail',
+  'verify-backups',
+  'clean',
+  'backup',
+  'object-deletion',
+]
 
 function searchOf(query: Query): ProcessSearch {
   const status = single(query, 'processStatus')

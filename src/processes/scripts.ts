@@ -2,21 +2,28 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { type Query, quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
+import type { ApiPart, ScopeMethod } from '../model/access-tokens.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import { type Caller, mayUsePart } from '../model/caller.ts'
 import type { Process, ProcessKind, StartProcess } from '../model/processes.ts'
 import { processAddress, processBody } from './bodies.ts'
 import type { Resume } from './routes.ts'
 import type { Work } from './works.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 /** A process that administrators begin by its name. */
 export interface Script {
   readonly name: ProcessKind
   readonly description: string
   readonly parameters: readonly ScriptParameter[]
+  /** What an access token must be for besides: what the script does has an address in another part of the API. */
+  readonly reaches?: { readonly part: ApiPart; readonly method: ScopeMethod }
   /** @param event what is recorded when it has done something, but for its name @throws Problem 422 */
   work(given: ReadonlyMap<string, string>, event: (name: AuditEvent['event']) => AuditEvent): Work
 }
@@ -70,6 +77,7 @@ export function scriptRoutes(
     more: Process['parameters'] = {},
   ): Promise<Process> {
     const { session } = requireAdministrator(request.caller)
+    requireReach(request.caller, script)
     const event = (name: AuditEvent['event']) =>
       eventOf(request.caller, request, { event: name, outcome: 'success' })
     const isResumed = 'resumes' in more
@@ -84,12 +92,12 @@ export function scriptRoutes(
     )
   }
 
-  app.get(path, async request => {
+  app.get(path, route('listScripts'), async request => {
     requireAdministrator(request.caller)
     return halPage('scripts', scripts.map(bodyOf), readPage(request.query as Query), all)
   })
   // The interface looks for some scripts before anybody logs in, and takes a 401 for the end of a session.
-  app.get<Route>(`${path}/:name`, async ({ caller, params }) => {
+  app.get<Route>(`${path}/:name`, route('showScript'), async ({ caller, params }) => {
     const script = find(params.name)
     requireAdministrator(caller)
     return bodyOf(script)
@@ -102,7 +110,7 @@ export function scriptRoutes(
     )
     scope.post<Route>(
       `${path}/:name/processes`,
-      { preParsing: [refuseShortLivedToken, requireAdmin] },
+      { ...route('beginScript'), preParsing: [refuseShortLivedToken, requireAdmin] },
       async (request, reply) => {
         const script = find(request.params.name)
         const process = await begin(script, await readParameters(request, script), request)
@@ -122,6 +130,15 @@ export function scriptRoutes(
       return begin(script, given, request, { resumes: String(process.id) })
     }
   return { resume: Object.fromEntries(scripts.map(script => [script.name, resumeOf(script)])) }
+}
+
+/** @throws Problem 403 for an access token that may not do by its address what the script does */
+function requireReach(caller: Caller, { name, reaches }: Script): void {
+  if (!reaches || mayUsePart(caller, reaches.part, reaches.method)) return
+  throw new Problem(
+    'access-token-refused',
+    `The script ${name} needs an access token for ${reaches.method} in the part ${reaches.part} of the API, too.`,
+  )
 }
 
 async function requireAdmin({ caller }: FastifyRequest): Promise<void> {

@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { type Addresses, pathOf } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
-import { type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
+import { contractsIn } from '../http/contract.ts'
+import { parseBoolean, type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { parseExact } from '../lib/json.ts'
@@ -19,10 +20,12 @@ import { givenBy, isAllInAddress } from './given.ts'
 import { keyCondition, notFound, valuesOfKey } from './keys.ts'
 import { knownTo } from './known.ts'
 import type { LongTexts } from './long-texts.ts'
-import { parseAsked, parseBoolean } from './parse.ts'
+import { parseAsked } from './parse.ts'
 import { type Known, planOf } from './plan.ts'
 import { listedBy } from './puppetdb/listed-by.ts'
 import { bytesOf } from './records-in.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -40,7 +43,12 @@ export function belowEntityRoutes(
   app: FastifyInstance,
   { addresses, config, entities, answers, texts }: Parts,
 ): void {
-  app.get('/:entity/*', async (request, reply) => {
+  const contracts = {
+    ':key': route('showRecord').config.contract,
+    ':key/:related': route('listRelated').config.contract,
+    ':key/:related/:value': route('listRelatedBelow').config.contract,
+  }
+  app.get('/:entity/*', { config: { contracts } }, async (request, reply) => {
     const [name = '', ...below] = segmentsOf(request, config)
     const known = await knownTo(entities, request, name)
     const direct = listedBy(known.entity, below)

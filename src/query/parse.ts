@@ -1,4 +1,11 @@
-import { badParameter, type Query, quote, singleParameters, wholeNumber } from '../http/parameters.ts'
+import {
+  badParameter,
+  parseBoolean,
+  type Query,
+  quote,
+  singleParameters,
+  wholeNumber,
+} from '../http/parameters.ts'
 import { RecentlyUsed } from '../lib/recently-used.ts'
 import type { Entity, Order, Page } from '../model/entities.ts'
 import { parseOrder } from './order-by.ts'
@@ -80,17 +87,6 @@ export function orderOf(text: string | undefined, entity: Sortable): readonly Or
     orders.add(text, order)
   }
   return order
-}
-
-export function parseBoolean(parameter: string, text: string): boolean {
-  if (/^true$/i.test(text)) return true
-  if (/^false$/i.test(text)) return false
-  throw badParameter(
-    parameter,
-    text,
-    `The parameter ${parameter} must be true or false, not ${quote(text)}.`,
-    { legal: ['true', 'false'] },
-  )
 }
 
 function parseExplain(text: string): Asked['explain'] {

@@ -1,11 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { maxQueryBody } from './given.ts'
 
 /** An address that is queried by GET and by POST (Q15). They are two routes, so that metrics tell them apart (D5). */
 export function queryRoute(
   app: FastifyInstance,
   url: string,
+  contractFor: (method: 'GET' | 'POST') => RouteShorthandOptions,
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
 ): void {
-  for (const method of ['GET', 'POST'] as const) app.route({ method, url, bodyLimit: maxQueryBody, handler })
+  for (const method of ['GET', 'POST'] as const)
+    app.route({ method, url, ...contractFor(method), bodyLimit: maxQueryBody, handler })
 }

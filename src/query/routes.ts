@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
-import { badParameter, type Query, tokenParameter } from '../http/parameters.ts'
+import { contractsIn } from '../http/contract.ts'
+import { badParameter, parseBoolean, type Query, tokenParameter } from '../http/parameters.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
@@ -15,11 +16,13 @@ import { givenBy, isAllInAddress } from './given.ts'
 import { knownTo } from './known.ts'
 import { limitLargeBodies } from './large-bodies.ts'
 import { createLongTexts } from './long-texts.ts'
-import { parseAsked, parseBoolean } from './parse.ts'
+import { parseAsked } from './parse.ts'
 import { eventCountRoutes } from './puppetdb/events.ts'
 import { factNameRoutes } from './puppetdb/fact-names.ts'
 import { queryRoute } from './query-route.ts'
 import { mayReadEntity } from './readable.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -30,7 +33,7 @@ interface Parts {
   readonly threads: Threads
 }
 
-/** What is below the query base (contract section 6). */
+/** What is below the query base (contract section 9). */
 export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, entities, limits, measures, threads } = parts
   const texts = createLongTexts({ threads, loops: limits.loops, measures: measures.queue('long texts') })
@@ -38,34 +41,44 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   limitLargeBodies(app, { loops: limits.loops, measures: measures.queue('large bodies') })
   const answers = createAnswers({ ...parts, texts })
 
-  queryRoute(app, '/', async (request, reply) => {
-    const given = await givenBy(request, texts)
-    const onlyAst = given.values.get('ast_only')
-    const asked = parseAsked(given, ['ast_only'])
-    const { query } = asked
-    if (query === undefined) {
-      refuseOthers(given)
-      return describeEntities(await entities.all(), request.caller, addresses)
-    }
-    if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
-      return reply.type('application/json').send(Buffer.from(await texts.ast(query, clientOf(request))))
-    return answers.answer(request, reply, addresses.query, async () => {
-      const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity)
-      const known = { entities: await entities.all(), entity: null, mayRead }
-      return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
-    })
-  })
+  queryRoute(
+    app,
+    '/',
+    method => route('query', method),
+    async (request, reply) => {
+      const given = await givenBy(request, texts)
+      const onlyAst = given.values.get('ast_only')
+      const asked = parseAsked(given, ['ast_only'])
+      const { query } = asked
+      if (query === undefined) {
+        refuseOthers(given)
+        return describeEntities(await entities.all(), request.caller, addresses)
+      }
+      if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
+        return reply.type('application/json').send(Buffer.from(await texts.ast(query, clientOf(request))))
+      return answers.answer(request, reply, addresses.query, async () => {
+        const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity)
+        const known = { entities: await entities.all(), entity: null, mayRead }
+        return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
+      })
+    },
+  )
 
-  queryRoute(app, '/:entity', async (request, reply) => {
-    const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
-    const { entity: name } = request.params as { readonly entity: string }
-    return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
-      // Who may not read the entity isn't told what is wrong with the parameters.
-      const known = await knownTo(entities, request, name)
-      const asked = parseAsked(given)
-      return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
-    })
-  })
+  queryRoute(
+    app,
+    '/:entity',
+    method => route('listRecords', method),
+    async (request, reply) => {
+      const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
+      const { entity: name } = request.params as { readonly entity: string }
+      return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
+        // Who may not read the entity isn't told what is wrong with the parameters.
+        const known = await knownTo(entities, request, name)
+        const asked = parseAsked(given)
+        return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
+      })
+    },
+  )
 
   factNameRoutes(app, { entities, answers, texts, address: `${addresses.query}/fact-names` })
   eventCountRoutes(app, { entities, answers, texts })

@@ -4,6 +4,7 @@ import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Config } from '../config/config.ts'
 import { type Addresses, pathOf } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
@@ -20,12 +21,14 @@ import { knownTo } from '../query/known.ts'
 import type { Entities } from '../storage/entities.ts'
 import { changesBetween } from './changes.ts'
 import { checkedJson } from './check-record.ts'
-import { patched } from './json-patch.ts'
+import { isEqual, patched } from './json-patch.ts'
 import { setMember } from './members.ts'
 import { merged } from './merge-patch.ts'
 import { requirePrecondition } from './preconditions.ts'
 import { isObject, type Members, maxRecord, readJson } from './read-body.ts'
 import { requireWritable } from './writable.ts'
+
+const contract = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -45,6 +48,8 @@ const maxAttempts = 50
 
 const mergePatch = 'application/merge-patch+json'
 const jsonPatch = 'application/json-patch+json'
+
+const names = { PUT: 'putRecord', PATCH: 'changeRecord', DELETE: 'deleteRecord' } as const
 
 /** A record that is there, or isn't, and what it shall be. */
 interface Change {
@@ -70,6 +75,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
     app.route({
       method,
       url: '/:entity/*',
+      config: { contracts: { ':key': contract(names[method]).config.contract } },
       bodyLimit: maxRecord,
       preParsing: [refuseShortLivedToken, requireLogin],
       handler: async (request, reply) => {
@@ -128,23 +134,26 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       const earlier = before === undefined ? undefined : (parseExact(before) as Members)
       const made = change.make(found, earlier && (parseExact(before ?? '') as Members))
       const json = made === null && change.event === 'record.delete' ? null : checkedJson(entity, made, named)
-      const isWritten =
+      // Of a patch that moves values and moves them back, say, the record that is there is the answer.
+      const isSame =
         json === before ||
-        (await entities.writeRecord(
-          {
-            ...{ entity, key: named, before: seq, json },
-            values: keyValues(entity, (json === null ? earlier : (made as Members)) ?? {}),
-            added: before === undefined ? 1 : json === null ? -1 : 0,
-          },
-          {
-            ...eventOf(request.caller, request, {
-              event: change.event,
-              outcome: 'success',
-              object: `${entity.name}/${key}`.slice(0, 500),
-            }),
-            changes: changesBetween(earlier ?? null, json === null ? null : (made as Members)),
-          },
-        ))
+        (change.event === 'record.change' && before !== undefined && isEqual(earlier, made))
+      if (isSame) return answer(request, reply, before ?? null, false)
+      const isWritten = await entities.writeRecord(
+        {
+          ...{ entity, key: named, before: seq, json },
+          values: keyValues(entity, (json === null ? earlier : (made as Members)) ?? {}),
+          added: before === undefined ? 1 : json === null ? -1 : 0,
+        },
+        {
+          ...eventOf(request.caller, request, {
+            event: change.event,
+            outcome: 'success',
+            object: `${entity.name}/${key}`.slice(0, 500),
+          }),
+          changes: changesBetween(earlier ?? null, json === null ? null : (made as Members)),
+        },
+      )
       if (isWritten) return answer(request, reply, json, before === undefined)
     }
     throw new Overloaded(

@@ -6,7 +6,7 @@ import type { ProviderSession } from '../model/identities.ts'
 import type { Begun, NewSession } from '../model/sessions.ts'
 import type { Part, Window } from './window.ts'
 
-/** Epersons, groups and their sessions, as every engine implements them (contract sections 2, 4 and 5). */
+/** Epersons, groups and their sessions, as every engine implements them (contract sections 2, 5 and 6). */
 export interface Accounts {
   /** The stamp of an enabled eperson; undefined if there is none. Looked up on every authenticated request. */
   stampOf(uuid: string): Awaitable<number | undefined>

@@ -10,7 +10,7 @@ import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
 
-/** Entities and their records, as every engine implements them (contract section 6). */
+/** Entities and their records, as every engine implements them (contract section 9). */
 export interface Entities {
   /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>

@@ -6,7 +6,7 @@ import type { GroupUse } from './accounts.ts'
 import type { Part, Window } from './window.ts'
 
 /**
- * Epersons and groups as administrators change them over HTTP, and groups in groups (contract section on people and groups,
+ * Epersons and groups as administrators change them over HTTP, and groups in groups (contract section 7,
  * docs/decisions/0039). Every change is one transaction with its audit event; what it has changed is added to the event.
  * Nothing here leaves a store without an administrator who may log in.
  */
@@ -57,12 +57,47 @@ export interface People {
     'changed' | 'unchanged' | 'no-group' | 'no-subgroup' | 'circle' | 'too-deep' | 'last-administrator'
   >
 
+  /** Adds all of these to a group, in one change: all or none. */
+  addMembers(
+    group: string,
+    epersons: readonly string[],
+    event: AuditEvent,
+  ): Promise<'changed' | 'no-group' | OneRefused<'no-eperson' | 'last-administrator'>>
+  addSubgroups(
+    parent: string,
+    children: readonly string[],
+    event: AuditEvent,
+  ): Promise<
+    'changed' | 'no-group' | OneRefused<'no-subgroup' | 'circle' | 'too-deep' | 'last-administrator'>
+  >
+
   /** The groups with everything that they are in, through any number of levels. As it is at this moment, on every node. */
   withParents(groups: readonly Group[]): Awaitable<readonly Group[]>
   /** The groups that an eperson is in, through any number of levels, by name; also of a disabled one. */
   groupsOf(eperson: string): Awaitable<readonly GroupDetails[]>
+  /**
+   * How an eperson comes to their groups: those that they are directly in, and of all that these and some more are in, which
+   * is in which. At most `maxInclusions` of those.
+   * @param eperson null: nobody
+   * @param more uuids of groups
+   */
+  membershipsOf(eperson: string | null, more: readonly string[]): Awaitable<Memberships>
   /** By name. */
   findGroups(search: GroupSearch, window: Window, client: Client): Awaitable<Part<GroupDetails>>
+}
+
+export interface Memberships {
+  /** Uuids of groups. */
+  readonly direct: readonly string[]
+  readonly inclusions: readonly { readonly child: string; readonly parent: string }[]
+}
+
+export const maxInclusions = 10_000
+
+/** The one of several for which nothing was changed. */
+export interface OneRefused<Why> {
+  readonly why: Why
+  readonly uuid: string
 }
 
 /** How many levels of groups there may be below a group, itself included. */

@@ -14,7 +14,7 @@ import type { Part, Window } from './window.ts'
 /** Processes and their logs (docs/decisions/0042). A program that runs one says so again and again; otherwise it counts as interrupted. */
 export interface Processes {
   /** @returns undefined if as many run or wait already as may */
-  begin(process: NewProcess, place: Place): Promise<Process | undefined>
+  begin(process: NewProcess, place: Place): Promise<Process | Rival | undefined>
   /** Lets a process run that waits, if it is its turn. */
   promote(id: number, place: Place): Promise<Turn>
   /** Keeps what has happened since the last time, and says that it still runs. */
@@ -39,6 +39,11 @@ export interface Processes {
   prune(before: string, most: number): Promise<void>
   /** The system-wide alerts. */
   readonly alerts: Alerts
+}
+
+/** The process of the same kind that keeps another from beginning (`aloneIn`). */
+export interface Rival {
+  readonly rival: number
 }
 
 /** Where a process runs. */

@@ -14,7 +14,7 @@ import type {
 import type { Viewer } from '../model/readers.ts'
 import type { Part, Window } from './window.ts'
 
-/** Items and their bitstreams (contract section 7). Callers evaluate `readers`; only pages of what
+/** Items and their bitstreams (contract section 10). Callers evaluate `readers`; only pages of what
  * a viewer sees are of that alone. */
 export interface Repository {
   item(uuid: string): Awaitable<Item | undefined>

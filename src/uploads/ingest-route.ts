@@ -1,14 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseReaders } from '../ingest/readers.ts'
+import { mayUsePart } from '../model/caller.ts'
 import type { Process, StartProcess } from '../model/processes.ts'
 import type { Readers } from '../model/readers.ts'
 import { processAddress, processBody } from '../processes/bodies.ts'
@@ -20,9 +23,13 @@ import { addUpload, findUpload, newUploadId, removeUpload } from './folder.ts'
 import { receive } from './receive.ts'
 import { createUploads } from './uploads.ts'
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
   readonly addresses: Addresses
+  /** After a body that may have come for hours. */
+  readonly askAgain: AskAgain
   readonly config: Pick<Config, 'uploads' | 'filesFolder'>
   readonly folder: string
   readonly repository: Repository
@@ -39,7 +46,7 @@ const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 
  * body. It is done as a process.
  */
 export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
-  const { accounts, addresses, config, folder, repository, start } = parts
+  const { accounts, addresses, askAgain, config, folder, repository, start } = parts
   const { uploads: limits, filesFolder } = config
   const uploads = createUploads(folder)
 
@@ -113,7 +120,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     scope.addContentTypeParser(mediaTypes, (_request, _payload, done) => done(null))
     scope.addHook('onResponse', endSlowBody)
     const preParsing = [refuseShortLivedToken, requireAdmin, allowSlowBody]
-    scope.post('/admin/ingest', { preParsing }, async (request, reply) => {
+    scope.post('/admin/ingest', { ...route('ingest'), preParsing }, async (request, reply) => {
       const eperson = requireAdministrator(request.caller).session.eperson.uuid
       const { upload, ...given } = singleParameters(request.query as Query, names)
       // Before anything is kept.
@@ -128,6 +135,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const id = upload ?? (await keepBody(request, eperson))
       let process: Process
       try {
+        await askAgain(request)
         process = await begin(request, id, { ...given, name: nameOf(name) })
       } catch (error) {
         if (upload === undefined) await removeUpload(folder, id)
@@ -145,6 +153,12 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const { upload, resumes: _, ...given } = process.parameters
       if (upload === undefined)
         throw new Problem('process-state', 'It was begun on the command line: run the command again.')
+      // What it begins has its own address in that part.
+      if (!mayUsePart(request.caller, 'administration', 'POST'))
+        throw new Problem(
+          'access-token-refused',
+          'An ingest needs an access token for POST in the part administration of the API, too.',
+        )
       await requireUpload(upload, requireAdministrator(request.caller).session.eperson.uuid)
       return begin(request, upload, given, process.id)
     },

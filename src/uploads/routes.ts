@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -11,6 +12,8 @@ import { type Caller, isAdministrator } from '../model/caller.ts'
 import { admitUpload } from './admit.ts'
 import { type Found, isUploadId, listUploads } from './folder.ts'
 import type { Tus, TusRequest } from './tus.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Addresses
@@ -74,25 +77,27 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder }
     const preParsing = [refuseShortLivedToken, requireMay, checkHeaders, allowSlowBody]
     type Route = { Params: { id: string } }
 
-    scope.options('/uploads', async (request, reply) => answer(request, reply, 'OPTIONS', ''))
-    scope.get('/uploads', async request => {
+    scope.options('/uploads', route('describeUploads'), async (request, reply) =>
+      answer(request, reply, 'OPTIONS', ''),
+    )
+    scope.get('/uploads', route('listUploads'), async request => {
       const eperson = mayUpload(request.caller)
       const own = (await listUploads(folder)).filter(one => one.eperson === eperson)
       const bodies = own.map(one => bodyOf(one, addressOf(one.id), limits.lifetime))
       return halPage('uploads', bodies, readPage(request.query as Query), all)
     })
-    scope.post('/uploads', { preParsing }, async (request, reply) =>
+    scope.post('/uploads', { ...route('beginUpload'), preParsing }, async (request, reply) =>
       answer(request, reply, 'POST', mayUpload(request.caller)),
     )
-    scope.head<Route>('/uploads/:id', async (request, reply) =>
+    scope.head<Route>('/uploads/:id', route('showUpload'), async (request, reply) =>
       answer(request, reply, 'HEAD', mayUpload(request.caller), request.params.id),
     )
-    scope.patch<Route>('/uploads/:id', { preParsing }, async (request, reply) =>
+    scope.patch<Route>('/uploads/:id', { ...route('sendPiece'), preParsing }, async (request, reply) =>
       answer(request, reply, 'PATCH', mayUpload(request.caller), request.params.id),
     )
     scope.delete<Route>(
       '/uploads/:id',
-      { preParsing: [refuseShortLivedToken, checkHeaders] },
+      { ...route('removeUpload'), preParsing: [refuseShortLivedToken, checkHeaders] },
       async (request, reply) =>
         answer(request, reply, 'DELETE', mayUpload(request.caller), request.params.id),
     )

@@ -10,6 +10,7 @@ import { anyEperson, contentOf, putItem } from '../support/data/repository.ts'
 import { ruthEmail } from '../support/data/ruth.ts'
 import { runSqlIn, test, testOn } from '../support/service/engines.ts'
 import { startNodes } from '../support/service/nodes.ts'
+import { routesOf } from '../support/service/routes.ts'
 import { passwordOf, type Service, startService } from '../support/service/service.ts'
 
 const adminEmail = 'admin@example.org'
@@ -242,7 +243,7 @@ test('K2 every route is in the table of what access tokens reach, or is refused'
     if (!(answer.status === 403 && text.includes('access-token-refused'))) reached.push(`${method} ${url}`)
   }
   const open =
-    /^GET \/(api\/?|api\/(problems|security\/csrf|authn\/status|core|dso|pid|eperson|admin|system|uploads|query|meta|authz\/resourcepolicies)(\/.*)?|(status|metrics)\/v\d.*)$/
+    /^GET \/(api\/?|api\/(docs|openapi\.json|problems|security\/csrf|authn\/status|core|dso|pid|eperson|admin|system|uploads|query|meta|authz\/resourcepolicies)(\/.*)?|(status|metrics)\/v\d.*)$/
   const changing =
     /^(POST|PUT|PATCH|DELETE) \/api\/(core|authz\/resourcepolicies|admin|system|uploads|query\/v4)(\/.*)?$/
   const others = reached.filter(route => !open.test(route) && !changing.test(route))
@@ -256,22 +257,48 @@ test('K2 every route is in the table of what access tokens reach, or is refused'
   ])
 })
 
-/** As the framework prints them. */
-function routesOf({ app }: Service): readonly { readonly method: string; readonly url: string }[] {
-  const routes: { method: string; url: string }[] = []
-  const above: string[] = []
-  for (const line of app.printRoutes({ commonPrefix: false, includeHooks: false }).split('\n')) {
-    const [, indent = '', segment = '', methods] =
-      /^((?:│ {3}| {4})*)(?:├──|└──) ?(.*?)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? []
-    if (segment === '') continue
-    const depth = indent.length / 4
-    above.length = depth
-    above[depth] = segment
-    for (const method of methods?.split(', ') ?? []) routes.push({ method, url: above.join('') })
+test('K2 a token for processes alone deletes no item, ingests nothing, and reads no audit trail', async t => {
+  const { service, admin } = await started(t)
+  const { uuid } = await putItem(service, 'kept', anyEperson, [])
+  const deletion = (client: Client) => {
+    const form = new FormData()
+    form.set('properties', JSON.stringify([{ name: '-i', value: uuid }]))
+    return client.csrfPair().then(({ value }) =>
+      client.request('/api/system/scripts/object-deletion/processes', {
+        method: 'POST',
+        body: form,
+        headers: { 'x-xsrf-token': value },
+      }),
+    )
   }
-  assert.ok(routes.length > 60, String(routes.length))
-  return routes
-}
+  const methods = ['GET', 'POST', 'PUT']
+  const processes = await program(service, admin, { methods, parts: ['processes'] })
+  const body = JSON.stringify({ message: 'x', active: true })
+  const json = { 'content-type': 'application/json' }
+  for (const answer of [
+    await deletion(processes),
+    await deletion(await program(service, admin, { methods, parts: ['processes', 'items'] })),
+    await processes.get('/api/system/auditevents'),
+    await processes.get('/api/system/auditevents/search/findByObject?object=kept'),
+    await processes.post('/api/system/systemwidealerts', body, json),
+  ])
+    await assertProblem(answer, 403, 'access-token-refused')
+  assert.ok(await service.storage.repository.item(uuid))
+  assert.equal((await processes.post('/api/system/scripts/verify/processes')).status, 202)
+
+  const begun = { kind: 'ingest', eperson: null, parameters: { upload: '0'.repeat(32) } } as const
+  const process = await service.storage.processes.begin(begun, { owner: 'x', atOnce: null, waiting: 1 })
+  assert.ok(process && 'id' in process)
+  await service.storage.processes.interrupt(['x'])
+  const resume = `/api/system/processes/${process.id}/resume`
+  await assertProblem(await processes.post(resume), 403, 'access-token-refused')
+
+  const both = { methods: [...methods, 'DELETE'], parts: ['processes', 'items'] }
+  assert.equal((await deletion(await program(service, admin, both))).status, 202)
+  await until(async () => (await service.storage.repository.item(uuid)) === undefined)
+  const auditor = await program(service, admin, { parts: ['administration'] })
+  assert.equal((await auditor.get('/api/system/auditevents')).status, 200)
+})
 
 test('K4 a token has the rights that its eperson has now, and dies with them', async t => {
   const { service, ruth, uuid } = await started(t)

@@ -33,6 +33,12 @@ test('W1 a listed origin is named, with credentials, and may read the headers th
       'x-records',
       'link',
       'location',
+      'retry-after',
+      'x-acting-as',
+      'etag',
+      'content-disposition',
+      'content-range',
+      'upload-offset',
     ])
       assert.ok(exposed.has(name), `${name} of ${path}`)
   }
@@ -69,6 +75,15 @@ test('W1 a preflight allows every method and header of the API, for listed origi
       'x-referrer',
       'x-correlation-id',
       'accept-language',
+      'if-match',
+      'if-none-match',
+      'if-range',
+      'range',
+      'last-event-id',
+      'tus-resumable',
+      'upload-length',
+      'upload-metadata',
+      'upload-offset',
     ])
       assert.ok(allowed.has(name), name)
   }

@@ -182,6 +182,21 @@ test('EA5 what can’t be an import is refused before any of its records is read
   assert.deepEqual(await list(service.client(), 'books'), rows)
 })
 
+test('EA6 a preview shows numbers with all of their digits', async t => {
+  const { service, root } = await started(t)
+  const number = '12345678901234567890.123456789'
+  const pair = await root.client.csrfPair()
+  const answer = await root.client.request('/api/admin/entities/books/import?key=id&preview=true', {
+    method: 'POST',
+    body: `{"id":1,"price":${number}}`,
+    headers: { 'content-type': 'application/x-ndjson', 'x-xsrf-token': pair.value },
+  })
+  const text = await answer.text()
+  assert.equal(answer.status, 200, text)
+  assert.ok(text.includes(`"price":${number}`), text)
+  assert.equal((await service.client().get('/api/query/v4/books')).status, 404)
+})
+
 test('EA6 a preview reads the whole file, says what it found and what is wrong, and changes nothing', async t => {
   const { service, root } = await started(t)
   const good = await root.post(

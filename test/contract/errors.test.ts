@@ -238,6 +238,8 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'tus-version',
   'upload-in-use',
   'upload-offset',
+  'secret-set',
+  'explanation-refused',
   'mail-token-refused',
   'registration-refused',
 ]

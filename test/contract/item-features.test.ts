@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Client } from '../support/clients/client.ts'
-import { change, newItem, read, statusOf, upload } from '../support/data/editing.ts'
+import { change, newItem, read, replaceContent, statusOf, upload } from '../support/data/editing.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
@@ -90,6 +90,11 @@ const tries: readonly (readonly [
     'canDeleteBitstream',
     bitstream,
     async (client, made) => (await change(client, 'delete', bitstream(made))).status,
+  ],
+  [
+    'canReplaceBitstreamAdmin',
+    bitstream,
+    async (client, made) => (await replaceContent(client, made.file, { name: 'b', content: 'b' })).status,
   ],
   ['canDelete', bitstream, async (client, made) => (await change(client, 'delete', bitstream(made))).status],
   ['canDelete', bundle, async (client, made) => (await change(client, 'delete', bundle(made))).status],

@@ -76,6 +76,21 @@ test('M6 members of a group are members of all that it is in, for entities, item
   assert.deepEqual(await sees(), [403, 0])
 })
 
+test('M6 a member of a group doesn’t learn which other groups are in it', async t => {
+  const { admin, ruth, include, join } = await started(t)
+  const [all, own, other] = [
+    await newGroup(admin, 'All'),
+    await newGroup(admin, 'Own'),
+    await newGroup(admin, 'Disciplinary board'),
+  ]
+  for (const group of [own, other]) assert.equal((await include(all, group)).status, 204)
+  await join(own)
+  assert.deepEqual(await listed(admin, `${at(all)}/subgroups`), ['Disciplinary board', 'Own'])
+  assert.equal((await ruth.get(at(all))).status, 200)
+  assert.deepEqual(await listed(ruth, `${at(all)}/subgroups`), [])
+  await assertProblem(await ruth.get(at(other)), 403, 'access-denied')
+})
+
 test('M6 no circle, and no more than twenty levels, whichever end a group is added to', async t => {
   const { admin, include } = await started(t)
   const groups: string[] = []

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../../src/model/errors.ts'
 import type { Run } from '../../src/model/processes.ts'
+import { createListeners } from '../../src/processes/events.ts'
 import { createProcesses } from '../../src/processes/processes.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
@@ -231,6 +232,30 @@ test('PR2 the number of listeners has a limit, and a service that stops ends the
   await Promise.all([service.app.close(), ...open.slice(1).map(one => one.text())])
 })
 
+test('PR2 clients that are gone before the first event leave room for others', async t => {
+  const { admin, adminId, service, runner } = await started(t)
+  const process = await runner.start({ kind: 'import', eperson: adminId, parameters: {} }, aborted)
+  const listeners = createListeners(service.storage.processes)
+  const open = () => listeners.events(process, 0, async () => true, new AbortController().signal)
+  for (let at = 0; at < 200; at++) await open().return(undefined)
+  const next = open()
+  assert.ok(!(await next.next()).done)
+  await next.return(undefined)
+  listeners.close()
+  await runner.close()
+  assert.equal((await admin.get(path)).status, 200)
+})
+
+test('PR2 B3 what somebody hears while they act for another ends with their own session', async t => {
+  const { admin, readerId, runner } = await started(t)
+  const { id } = await runner.start({ kind: 'import', eperson: readerId, parameters: {} }, aborted)
+  const listening = await admin.get(`${path}/${id}/events`, { 'x-on-behalf-of': readerId })
+  assert.equal(listening.status, 200)
+  await admin.post('/api/authn/logout')
+  assert.ok(!(await listening.text()).includes('event: end'))
+  await runner.close()
+})
+
 test('PR3 administrators begin checks and backups by name, as DSpace’s interface does', async t => {
   const backups = temporaryFolder(t, 'sqlite')
   const { admin, adminId, reader, anonymous } = await started(t, { CARREL_BACKUPS: backups })
@@ -239,7 +264,7 @@ test('PR3 administrators begin checks and backups by name, as DSpace’s interfa
   }
   assert.deepEqual(
     scripts._embedded.scripts.map(({ id }) => id),
-    ['backup', 'dspace-object-deletion', 'verify'],
+    ['backup', 'object-deletion', 'verify'],
   )
   for (const { id } of scripts._embedded.scripts)
     assert.equal((await admin.get(`/api/system/scripts/${id}`)).status, 200)

@@ -137,6 +137,24 @@ test('V2 a link is worthless once the password was changed in another way, or th
   await assertProblem(await choose(client, token, uuid), 400, 'mail-token-refused')
 })
 
+test('V2 a link is worthless once the account has another address', async t => {
+  const world = await start(t)
+  const { service, client } = world
+  const { uuid } = await service.addEperson('ada@example.org')
+  await service.addEperson('admin@example.org', { admin: true })
+  const admin = service.client()
+  await admin.login('admin@example.org')
+  const token = await tokenOf(world, 'forgot', 'ada@example.org')
+  const move = async (email: string) => {
+    const operations = JSON.stringify([{ op: 'replace', path: '/email', value: email }])
+    assert.equal((await admin.patch(`/api/eperson/epersons/${uuid}`, operations, json)).status, 200)
+  }
+  await move('ada@elsewhere.example')
+  await assertProblem(await choose(client, token, uuid), 400, 'mail-token-refused')
+  await move('ADA@example.org')
+  assert.equal((await choose(client, token, uuid)).status, 200, 'the same address, written otherwise')
+})
+
 test('V3 the answer is the same for every address, and only the owner learns more', async t => {
   const { service, client, catcher } = await start(t)
   await service.addEperson('sso@example.org', { password: null })

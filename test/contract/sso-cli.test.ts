@@ -484,6 +484,7 @@ test('X3 G2 sso explain says which eperson and groups attributes would give, and
   const ruth = { sub: 'r1', email: 'RUTH@example.edu', email_verified: true, groups: ['staff', 'x'] }
   assert.deepEqual(await explain({ ...ruth, realm_access: { roles: ['curator:maps'] } }, 'company'), {
     provider: 'company',
+    signature: null,
     subject: 'r1',
     email: 'RUTH@example.edu',
     emailIgnored: null,

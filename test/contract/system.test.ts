@@ -49,6 +49,10 @@ test('S5 an alert is written by administrators, and seen by everybody while it i
   assert.equal(added.headers.get('location'), baseUrl + own)
   assert.deepEqual(await activeFor(nobody), ['Back at noon'])
   await assertProblem(await send(admin, 'POST', alerts, alert), 422, 'change-refused')
+  // The interface's form adds it twice: with its switch, and with its button.
+  const again = await send(admin, 'POST', alerts, { ...alert, countdownTo: '2027-01-01T00:00:00Z' })
+  assert.equal(again.status, 201)
+  assert.deepEqual(await again.json(), await (await admin.get(own)).json())
 
   for (const wrong of [{ message: 1 }, { active: 'yes' }, { allowSessions: 'none' }, { countdownTo: 'soon' }])
     await assertProblem(await send(admin, 'PUT', own, { ...alert, ...wrong }), 422, 'change-refused')
@@ -89,6 +93,15 @@ testOn(
     assert.equal((await nobody.get('/api/core/metadataschemas/dc')).status, 200)
   },
 )
+
+test('S5 T10 a token in the address writes no alert', async t => {
+  const { admin, nobody } = await started(t)
+  const at = async (path: string) => `${path}?authentication-token=${await admin.shortLivedToken()}`
+  const refused = [403, 'short-lived-token-refused'] as const
+  await assertProblem(await send(nobody, 'POST', await at(alerts), alert), ...refused)
+  const { alertId } = (await (await send(admin, 'POST', alerts, alert)).json()) as { alertId: number }
+  await assertProblem(await send(nobody, 'PUT', await at(`${alerts}/${alertId}`), alert), ...refused)
+})
 
 test('S7 administrators read the audit trail in DSpace’s words, page by page and of one object', async t => {
   const { service, admin, ruth } = await started(t)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
-import { commandEvent } from '../../src/cli/store.ts'
+import { commandEvent, openStore } from '../../src/cli/store.ts'
 import { Overloaded } from '../../src/lib/fair-queue.ts'
 import { OperatorError } from '../../src/model/errors.ts'
 import type { NewProcess, ProcessState, Run } from '../../src/model/processes.ts'
@@ -124,7 +124,7 @@ test('what nobody has heard of for a minute counts as interrupted, and its owner
   const { processes } = storage
   const place = { owner: JSON.stringify(['elsewhere', 1, null]), atOnce: null, waiting: 0 }
   const lost = await processes.begin(asked, place)
-  assert.ok(lost)
+  assert.ok(lost && 'state' in lost)
   assert.equal(lost.state, 'running')
   await keepProcesses(processes, Date.now())
   assert.equal((await processes.one(lost.id))?.state, 'running', 'another machine may still run it')
@@ -142,10 +142,11 @@ test('what a program of this machine left is interrupted at once, also if its nu
   const { hostname } = await import('node:os')
   const place = { owner: JSON.stringify([hostname(), process.pid, '1']), atOnce: null, waiting: 0 }
   const lost = await processes.begin(asked, place)
+  assert.ok(lost && 'id' in lost)
   const runner = createProcesses(storage)
   const own = await runner.start(asked, aborted)
   await keepProcesses(processes, Date.now())
-  assert.equal((await processes.one(lost?.id ?? 0))?.state, 'interrupted')
+  assert.equal((await processes.one(lost.id))?.state, 'interrupted')
   assert.equal((await processes.one(own.id))?.state, 'running')
   await runner.close()
 })
@@ -193,4 +194,37 @@ test('only processes that have ended are removed, and old ones are pruned', asyn
   assert.equal((await processes.find(all, { offset: 0, limit: 9 })).total, 3)
   await processes.prune('9999-01-01T00:00:00.000Z', 3)
   assert.equal((await processes.find(all, { offset: 0, limit: 9 })).total, 0)
+})
+
+test('EA7 of many that begin at the same instant on two nodes, one is alone with its entity', async t => {
+  const { storage, config } = await startService(t)
+  const other = await openStore(config, { create: false })
+  const books: NewProcess = {
+    kind: 'import',
+    eperson: null,
+    parameters: { entity: 'books' },
+    aloneIn: 'entity',
+  }
+  const begin = (at: number, process = books) => {
+    const place = { owner: JSON.stringify(['node', at % 2, null]), atOnce: 2, waiting: 20 }
+    return (at % 2 === 0 ? storage : other).processes.begin(process, place)
+  }
+  try {
+    const begun = await Promise.all(Array.from({ length: 20 }, (_, at) => begin(at)))
+    const alone = begun.flatMap(one => (one && 'id' in one ? [one.id] : []))
+    assert.equal(alone.length, 1)
+    const [id = 0] = alone
+    assert.ok(begun.every(one => one && ('id' in one || one.rival === id)))
+    const films = { ...books, parameters: { entity: 'films' } }
+    assert.ok('id' in ((await begin(1, films)) ?? {}), 'another entity is free')
+    assert.ok('id' in ((await begin(1, { ...asked, aloneIn: 'entity' })) ?? {}), 'so is another kind')
+
+    const how = { state: 'completed', result: null, fault: null } as const
+    const news = { progress: null, lines: [], written: 0 }
+    for (const node of [0, 1])
+      await storage.processes.end(id, JSON.stringify(['node', node, null]), how, news)
+    assert.ok('id' in ((await begin(0)) ?? {}), 'and this one when it has ended')
+  } finally {
+    await other.close()
+  }
 })

@@ -24,6 +24,10 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
+/** In ms: that of a token, by default, and how old one gets in the walk before the interface refreshes it. */
+const tokenLifetime = 30 * 60 * 1000
+const refreshAfter = 20_000
+
 /**
  * Serves a build, as `npm run serve` of the interface does without rendering on the server.
  * @param rest where the service is
@@ -35,12 +39,18 @@ export async function serveInterface(
   rest: { readonly host: string; readonly port: number; readonly nameSpace: string },
 ): Promise<string> {
   const baseUrl = `http://${rest.host}:${rest.port}${rest.nameSpace}`
-  const config = JSON.parse(readFileSync(join(folder, 'assets/config.json'), 'utf8')) as { rest: object }
+  const config = JSON.parse(readFileSync(join(folder, 'assets/config.json'), 'utf8')) as {
+    readonly rest: object
+    readonly auth?: object
+  }
   const server = createServer((request, response) => {
     const path = normalize(decodeURI((request.url ?? '/').split('?')[0] ?? '/'))
     if (path === '/assets/config.json') {
       response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify({ ...config, rest: { ...config.rest, ssl: false, ...rest, baseUrl } }))
+      const auth = { ...config.auth, rest: { timeLeftBeforeTokenRefresh: tokenLifetime - refreshAfter } }
+      response.end(
+        JSON.stringify({ ...config, auth, rest: { ...config.rest, ssl: false, ...rest, baseUrl } }),
+      )
       return
     }
     // Languages have a hash in their name, which only its server knows.
@@ -83,19 +93,41 @@ export interface Failure {
   readonly status: number | 'failed'
 }
 
+interface Place {
+  readonly name: string
+  /** Of the interface. */
+  readonly origin: string
+  /** The base URL. */
+  readonly service: string
+}
+
+/** A folder for pictures of every page, for somebody who wants to look at them. */
+const pictures = process.env.DSPACE_PICTURES
+
+/** Keeps the notifications of a page, which go away by themselves. */
+export const keepNotes = `globalThis.notes = new Set();
+setInterval(() => {
+  for (const note of document.querySelectorAll('ds-notification')) notes.add(note.innerText)
+}, 100)`
+
 /** A person at the interface, and what their browser asks the service for. */
 export class Walker {
   readonly page: Page
   readonly failures: Failure[] = []
   /** Every request to the service: `METHOD path`. */
   readonly requests: string[] = []
+  readonly #name: string
   readonly #origin: string
   readonly #service: string
+  readonly #refusals: { readonly status: number; readonly path: string }[] = []
   #step = 'start'
+  #pictures = 0
   #open = new Set<Request>()
 
-  constructor(page: Page, origin: string, service: string) {
+  /** @param name of the walk */
+  constructor(page: Page, { name, origin, service }: Place) {
     this.page = page
+    this.#name = name.replace(/[^\w.-]+/g, '_').slice(0, 40)
     this.#origin = origin
     this.#service = service
     const isOurs = (request: Request) => request.url().startsWith(service)
@@ -112,7 +144,9 @@ export class Walker {
     })
     page.on('requestfailed', request => {
       this.#open.delete(request)
-      if (isOurs(request) && request.failure()?.errorText !== 'net::ERR_ABORTED')
+      // The interface tries each file as a picture, and the browser takes nothing else for one.
+      const isPicture = request.resourceType() === 'image'
+      if (isOurs(request) && !isPicture && request.failure()?.errorText !== 'net::ERR_ABORTED')
         this.#fail(request, 'failed')
     })
   }
@@ -132,8 +166,26 @@ export class Walker {
 
   /** Opens a page by its address. */
   async open(path: string): Promise<void> {
+    this.step(path)
     await this.page.goto(this.#origin + path, { waitUntil: 'domcontentloaded' })
     await this.settle()
+    await this.#acceptCookies()
+    await this.picture()
+  }
+
+  /** The question about cookies lies over the page; the answer of somebody who is logged in is kept with them. */
+  async #acceptCookies(): Promise<void> {
+    const accept = this.page.locator('button:visible', { hasText: /^(That's|That’s) ok/ })
+    if ((await accept.count()) === 0) return
+    await accept.first().click()
+    await this.settle()
+  }
+
+  /** Keeps what is to be seen now, if there is a folder for it. */
+  async picture(): Promise<void> {
+    if (pictures === undefined) return
+    const name = `${String(++this.#pictures).padStart(3, '0')} ${this.#step}`.replace(/[^\w.-]+/g, '_')
+    await this.page.screenshot({ path: join(pictures, `${this.#name}-${name.slice(0, 90)}.png`) })
   }
 
   /** Waits until nothing is asked any more, and nothing turns. */
@@ -159,16 +211,48 @@ export class Walker {
     return this.page.locator('body').innerText()
   }
 
+  /** The same with what the page has said and taken away since it was loaded: it does so after a few seconds. */
+  async #textAndNotes(): Promise<string> {
+    const notes = await this.page
+      .evaluate<string>('[...(globalThis.notes ?? [])].join("\\n")')
+      .catch(() => '')
+    return `${await this.text()}\n${notes}`
+  }
+
   /** @throws AssertionError with what is there instead */
   async sees(...texts: readonly string[]): Promise<void> {
     let missing = texts
     for (let n = 0; n < 300; n++) {
-      const text = await this.text()
+      const text = await this.#textAndNotes()
       missing = texts.filter(one => !text.includes(one))
-      if (missing.length === 0) return
+      if (missing.length === 0) return this.picture()
       await this.page.waitForTimeout(100)
     }
     assert.fail(`${missing.join(', ')} not on ${this.page.url()}:\n${await this.text()}`)
+  }
+
+  /** Waits until a text is there no more. */
+  async seesNo(text: string): Promise<void> {
+    for (let n = 0; n < 300; n++) {
+      if (!(await this.text()).includes(text)) return
+      await this.page.waitForTimeout(100)
+    }
+    assert.fail(`${text} still on ${this.page.url()}`)
+  }
+
+  /** Clicks the first of these. */
+  async click(selector: string): Promise<void> {
+    this.step(selector)
+    await this.page.locator(selector).filter({ visible: true }).first().click()
+    await this.settle()
+    await this.picture()
+  }
+
+  /** Fills fields, and gives the form the time to notice: it does so some time after the last key. */
+  async fill(fields: Readonly<Record<string, string>>): Promise<void> {
+    for (const [selector, value] of Object.entries(fields))
+      await this.page.locator(selector).filter({ visible: true }).first().fill(value)
+    await this.page.waitForTimeout(1_000)
   }
 
   /** Clicks the first button with this text. */
@@ -177,14 +261,34 @@ export class Walker {
     await this.page.waitForTimeout(200)
   }
 
-  async logIn(email: string): Promise<void> {
-    this.step(`log in as ${email}`)
+  /** Sends the form of the page for logging in. */
+  async tryLogIn(email: string, password: string): Promise<void> {
     await this.open('/login')
+    this.step(`log in as ${email}`)
     await this.page.locator('input[type=email]:visible').first().fill(email)
-    await this.page.locator('input[type=password]:visible').first().fill(passwordOf(email))
+    await this.page.locator('input[type=password]:visible').first().fill(password)
     await this.page.locator('ds-log-in button[type=submit]:visible').first().click()
+  }
+
+  async logIn(email: string): Promise<void> {
+    await this.tryLogIn(email, passwordOf(email))
     await this.page.locator('[data-test="user-menu"], #dropdownUser').first().waitFor()
     await this.settle()
+  }
+
+  /** Waits for another request like this: some are sent a while after the page has said that all is saved. */
+  async sends(request: string, work: () => Promise<void> = async () => {}): Promise<void> {
+    const count = () => this.requests.filter(one => one.startsWith(request)).length
+    const before = count()
+    await work()
+    for (let n = 0; n < 400 && count() === before; n++) await this.page.waitForTimeout(100)
+    assert.ok(count() > before, `the interface sends ${request}`)
+    await this.settle()
+  }
+
+  /** Opens the page for changing somebody, from the list of people. */
+  async edits(email: string): Promise<void> {
+    await this.click(`tr:has-text("${email}") .access-control-editEPersonButton, tr:has-text("${email}") a`)
   }
 
   /** The cookie that the interface keeps the token in. */
@@ -213,9 +317,20 @@ export class Walker {
   /** @throws AssertionError with each request that was refused, but for those that DSpace itself refuses */
   assertNoFailures(): void {
     assert.deepEqual(
-      this.failures.filter(({ path, status }) => status !== 404 || !isUnset.test(path)),
+      this.failures.filter(
+        ({ path, status }) => !(status === 404 && isUnset.test(path)) && !this.#expected(path, status),
+      ),
       [],
     )
+  }
+
+  #expected(path: string, status: Failure['status']): boolean {
+    return this.#refusals.some(one => one.status === status && path.startsWith(one.path))
+  }
+
+  /** What is refused in this walk, because the person may not do it. */
+  expects(status: number, ...paths: readonly string[]): void {
+    this.#refusals.push(...paths.map(path => ({ status, path })))
   }
 }
 

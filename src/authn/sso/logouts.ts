@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../../config/providers.ts'
+import { contractsIn } from '../../http/contract.ts'
 import type { ProviderSession } from '../../model/identities.ts'
 import type { Identities } from '../../storage/identities.ts'
 import type { Tickets } from '../tickets.ts'
@@ -9,6 +10,8 @@ import { Refused, Unavailable } from './protocol.ts'
 import type { ProviderLogins } from './provider-logins.ts'
 import type { OidcProvider, Provider } from './providers.ts'
 import { noteRefusal } from './refusals.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: SignOnAddresses
@@ -24,12 +27,18 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, config, logins, providers, identities, tickets } = parts
 
   /** A browser comes here after POST logout, with the cookie that it was given there. */
-  app.get('/sso/logout', { config: { isPage: true } }, async (request, reply) => {
-    const session = await logins.takeLogout(request, reply)
-    const url = session && (await logoutUrlAt(session, request))
-    return reply.redirect(url ?? config.defaultRedirectUrl, 303)
-  })
-  app.get('/sso/logout/done', async (_request, reply) => reply.redirect(config.defaultRedirectUrl, 303))
+  app.get(
+    '/sso/logout',
+    { config: { isPage: true, ...route('logOutAtProvider').config } },
+    async (request, reply) => {
+      const session = await logins.takeLogout(request, reply)
+      const url = session && (await logoutUrlAt(session, request))
+      return reply.redirect(url ?? config.defaultRedirectUrl, 303)
+    },
+  )
+  app.get('/sso/logout/done', route('showLoggedOut'), async (_request, reply) =>
+    reply.redirect(config.defaultRedirectUrl, 303),
+  )
 
   async function logoutUrlAt(session: ProviderSession, request: FastifyRequest): Promise<string | undefined> {
     const provider = providers.find(one => one.config.id === session.provider)

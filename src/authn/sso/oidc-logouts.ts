@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { contractsIn } from '../../http/contract.ts'
 import { readForm } from '../../http/form.ts'
 import { sendFramed } from '../../http/html-page.ts'
 import { type Query, single } from '../../http/parameters.ts'
@@ -11,6 +12,8 @@ import { Refused } from './protocol.ts'
 import type { OidcProvider } from './providers.ts'
 import { isClean } from './read-identity.ts'
 import { logoutRefusalOf, noteRefusal } from './refusals.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly identities: Identities
@@ -43,26 +46,30 @@ export function oidcLogoutRoutes(
   }
 
   /** OpenID Connect Back-Channel Logout §2.5. Somebody who is logged out already was logged out successfully (§2.7). */
-  app.post(url, { config: { isProviderMessage: true } }, async (request, reply) => {
-    const token = readForm(request).get('logout_token')
-    if (!token) throw new Problem('logout-not-understood', 'The form must have the field logout_token.')
-    try {
-      const { jti, sub, sid } = await protocol.acceptLogout(token.toString())
-      if (!(await tickets.isFirst(`logout-token/${config.id}`, jti, usedFor)))
-        throw new Refused('it was already used')
-      await end({ name: sub, sid }, 'sub and sid', request)
-    } catch (error) {
-      throw logoutRefusalOf(error, config.id, request.log)
-    }
-    return reply.code(200).send()
-  })
+  app.post(
+    url,
+    { config: { isProviderMessage: true, ...route('acceptLogoutToken', config.id).config } },
+    async (request, reply) => {
+      const token = readForm(request).get('logout_token')
+      if (!token) throw new Problem('logout-not-understood', 'The form must have the field logout_token.')
+      try {
+        const { jti, sub, sid } = await protocol.acceptLogout(token.toString())
+        if (!(await tickets.isFirst(`logout-token/${config.id}`, jti, usedFor)))
+          throw new Refused('it was already used')
+        await end({ name: sub, sid }, 'sub and sid', request)
+      } catch (error) {
+        throw logoutRefusalOf(error, config.id, request.log)
+      }
+      return reply.code(200).send()
+    },
+  )
 
   if (!config.frontChannelLogout) return
   /**
    * OpenID Connect Front-Channel Logout §3. No cookie counts, because browsers don't send it to a frame of another site,
    * and any page can load this: only a `sid` that the provider gave to a session ends something.
    */
-  app.get(url, async (request, reply) => {
+  app.get(url, route('acceptFrontChannelLogout', config.id), async (request, reply) => {
     const query = request.query as Query
     const [iss, sid = ''] = [single(query, 'iss'), single(query, 'sid')]
     // Entra ID leaves `iss` out. The address names the provider as well.

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { clientOf } from '../../http/client.ts'
+import { contractsIn } from '../../http/contract.ts'
 import { readForm } from '../../http/form.ts'
 import { methodNotAllowed } from '../../http/method-not-allowed.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
@@ -12,6 +13,8 @@ import type { ProviderLogins } from './provider-logins.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
 import { notBegun, refusalOf, type WaysOn } from './refusals.ts'
 import { serviceProviderMetadata } from './saml-metadata.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: SignOnAddresses
@@ -90,7 +93,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   if (saml.length > 0) {
-    app.get('/sso/saml/metadata', async (_request, reply) =>
+    app.get('/sso/saml/metadata', route('showServiceProvider'), async (_request, reply) =>
       reply.type('application/samlmetadata+xml').send(
         serviceProviderMetadata(
           config.saml,
@@ -101,7 +104,10 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     )
     app.post(
       '/sso/saml/acs',
-      { bodyLimit: messageLimit, config: { isPage: true, isProviderMessage: true } },
+      {
+        bodyLimit: messageLimit,
+        config: { isPage: true, isProviderMessage: true, ...route('acceptAssertion').config },
+      },
       async (request, reply) => {
         const form = readForm(request)
         const resumed = resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
@@ -115,20 +121,28 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       },
     )
     // This address stays in the browser's address bar after a refusal.
-    app.get('/sso/saml/acs', { config: { isPage: true } }, async request => {
-      throw methodNotAllowed(request, ['POST'])
-    })
+    app.get(
+      '/sso/saml/acs',
+      { config: { isPage: true, ...route('refuseAssertion').config } },
+      async request => {
+        throw methodNotAllowed(request, ['POST'])
+      },
+    )
   }
 
   for (const provider of oidc) {
     const url = `/sso/oidc/callback/${provider.config.id}`
-    app.get(url, { config: { isPage: true } }, async (request, reply) => {
-      const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
-      const state = new URLSearchParams(query).get('state') ?? ''
-      // Its own address for each provider: one can't pass off its answer as another's (RFC 9700 §4.4.2.2).
-      const resumed = resume(state, [provider], request, reply)
-      return arrive(() => provider.protocol.accept(query, resumed.pendingLogin), resumed, request, reply)
-    })
+    app.get(
+      url,
+      { config: { isPage: true, ...route('acceptCode', provider.config.id).config } },
+      async (request, reply) => {
+        const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
+        const state = new URLSearchParams(query).get('state') ?? ''
+        // Its own address for each provider: one can't pass off its answer as another's (RFC 9700 §4.4.2.2).
+        const resumed = resume(state, [provider], request, reply)
+        return arrive(() => provider.protocol.accept(query, resumed.pendingLogin), resumed, request, reply)
+      },
+    )
   }
 }
 

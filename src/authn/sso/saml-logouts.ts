@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { clientOf } from '../../http/client.ts'
+import { contractsIn } from '../../http/contract.ts'
 import { readForm } from '../../http/form.ts'
 import { sendPage, sendPosting } from '../../http/html-page.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
@@ -20,6 +21,8 @@ import { type LogoutMessage, messageInQuery } from './saml-logout.ts'
 import type { LogoutStatus } from './saml-logout-response.ts'
 import type { SamlMessages, SamlReader } from './saml-messages.ts'
 import { decode } from './saml-xml.ts'
+
+const contract = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly config: SingleSignOnConfig
@@ -61,9 +64,9 @@ interface Ended {
 export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   const { config, providers, identities, messages, tickets } = parts
   const url = '/sso/saml/logout'
-  const route = { bodyLimit: formLimit, config: { isPage: true, isProviderMessage: true } }
+  const marks = { isPage: true, isProviderMessage: true } as const
 
-  app.get(url, route, async (request, reply) => {
+  app.get(url, { config: { ...marks, ...contract('receiveLogout').config } }, async (request, reply) => {
     const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'] as const
     const given = singleParameters(request.query as Query, names)
     // The provider's answer to our own request: whatever it says, the session here has ended.
@@ -71,17 +74,21 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
     return logOut(request, reply, () => messageInQuery(query))
   })
-  app.post(url, route, async (request, reply) => {
-    const form = readForm(request)
-    const message = form.get('SAMLRequest')?.toString()
-    if (message === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
-    const relayState = form.get('RelayState')?.toString() ?? ''
-    return logOut(request, reply, async () => ({
-      binding: 'post',
-      xml: decode(message, bounds.logout),
-      relayState,
-    }))
-  })
+  app.post(
+    url,
+    { bodyLimit: formLimit, config: { ...marks, ...contract('receivePostedLogout').config } },
+    async (request, reply) => {
+      const form = readForm(request)
+      const message = form.get('SAMLRequest')?.toString()
+      if (message === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
+      const relayState = form.get('RelayState')?.toString() ?? ''
+      return logOut(request, reply, async () => ({
+        binding: 'post',
+        xml: decode(message, bounds.logout),
+        relayState,
+      }))
+    },
+  )
 
   async function logOut(
     request: FastifyRequest,

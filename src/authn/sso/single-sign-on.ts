@@ -26,7 +26,7 @@ import { samlLogoutRoutes } from './saml-logouts.ts'
 import { createSamlMessages } from './saml-messages.ts'
 import { startRoutes } from './start.ts'
 
-/** Single sign-on as the rest of authentication sees it (contract section 10, docs/decisions/0010). */
+/** Single sign-on as the rest of authentication sees it (contract section 15, docs/decisions/0010). */
 export interface SingleSignOn extends Pick<ProviderLogins, 'trade' | 'offerLogout'> {
   register(app: FastifyInstance): void
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { clientOf } from '../../http/client.ts'
+import { contractsIn } from '../../http/contract.ts'
 import { escapeHtml, sendPage } from '../../http/html-page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
@@ -14,6 +15,8 @@ import { type Asking, Refused } from './protocol.ts'
 import type { ProviderLogins } from './provider-logins.ts'
 import { mayBeAskedSilently, type Provider, type ProxyProvider } from './providers.ts'
 import { noteOnce, refusalOf } from './refusals.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: SignOnAddresses
@@ -58,38 +61,42 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
 
   for (const scheme of new Set(providers.map(provider => provider.config.scheme))) {
     const ofScheme = providers.filter(provider => provider.config.scheme === scheme)
-    app.get(`/${scheme}`, { config: { isPage: true } }, async (request, reply) => {
-      refuseEmbedded(request)
-      const given = readStart(request, ofScheme)
-      const redirectUrl = redirects(given.redirectUrl ?? config.defaultRedirectUrl)
-      const last = lastProvider.take(request, reply)
-      const isFree = [given.provider, given.force, given.ask].every(one => one === undefined)
-      const silent = isFree
-        ? ofScheme.find(one => one.config.id === last && mayBeAskedSilently(one))
-        : undefined
-      const provider = silent ?? chosen(ofScheme, given.provider)
-      if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
-      if (provider.kind === 'proxy')
-        return fromProxy(provider, redirectUrl, given.returned !== undefined, request, reply)
-      const federation = federationOf(provider.config)
-      if (!federation && given.entityID !== undefined)
-        throw badParameter('entityID', given.entityID, `${provider.config.id} is not a federation.`)
-      if (provider.kind === 'saml' && federation) {
-        const chosen = await choice({ provider, federation, redirectUrl, given }, request, reply)
-        if (chosen) return chosen
-      }
-      const entityId = given.entityID ?? null
-      const asking: Asking = silent ? 'silent' : given.force === undefined ? 'usual' : 'forced'
-      const pendingLogin = pendingLogins.create(provider.config.id, entityId, redirectUrl, asking)
-      let url: string
-      try {
-        url = await provider.protocol.begin(pendingLogin, clientOf(request))
-      } catch (error) {
-        throw refusal(error, provider, redirectUrl, request)
-      }
-      pendingLogins.keep(request, reply, pendingLogin)
-      return reply.redirect(url, 303)
-    })
+    app.get(
+      `/${scheme}`,
+      { config: { isPage: true, ...route('beginSignOn', scheme).config } },
+      async (request, reply) => {
+        refuseEmbedded(request)
+        const given = readStart(request, ofScheme)
+        const redirectUrl = redirects(given.redirectUrl ?? config.defaultRedirectUrl)
+        const last = lastProvider.take(request, reply)
+        const isFree = [given.provider, given.force, given.ask].every(one => one === undefined)
+        const silent = isFree
+          ? ofScheme.find(one => one.config.id === last && mayBeAskedSilently(one))
+          : undefined
+        const provider = silent ?? chosen(ofScheme, given.provider)
+        if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
+        if (provider.kind === 'proxy')
+          return fromProxy(provider, redirectUrl, given.returned !== undefined, request, reply)
+        const federation = federationOf(provider.config)
+        if (!federation && given.entityID !== undefined)
+          throw badParameter('entityID', given.entityID, `${provider.config.id} is not a federation.`)
+        if (provider.kind === 'saml' && federation) {
+          const chosen = await choice({ provider, federation, redirectUrl, given }, request, reply)
+          if (chosen) return chosen
+        }
+        const entityId = given.entityID ?? null
+        const asking: Asking = silent ? 'silent' : given.force === undefined ? 'usual' : 'forced'
+        const pendingLogin = pendingLogins.create(provider.config.id, entityId, redirectUrl, asking)
+        let url: string
+        try {
+          url = await provider.protocol.begin(pendingLogin, clientOf(request))
+        } catch (error) {
+          throw refusal(error, provider, redirectUrl, request)
+        }
+        pendingLogins.keep(request, reply, pendingLogin)
+        return reply.redirect(url, 303)
+      },
+    )
   }
 
   /** @returns the page where the user chooses, or the way to it; undefined where that is done */

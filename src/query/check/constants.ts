@@ -15,7 +15,7 @@ export function constantFor({ ref, field }: Found, node: Node, scope: Scope): Co
   const name = ref.path.length === 0 ? field.name : [field.name, ...ref.path].join('.')
   const refused = (advice: string) =>
     wrong(node, `${quote(name)} is ${typeNames[ref.type]}, and ${described(node)} isn't: ${advice}`, {
-      type: ref.type,
+      legal: [ref.type],
     })
   if (node.kind === 'null')
     throw wrong(node, `Nothing compares with null. Write ["null?", ${quote(name)}, true].`)

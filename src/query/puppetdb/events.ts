@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { contractsIn } from '../../http/contract.ts'
 import { badParameter, commaList, quote, singleParameters, suggestion } from '../../http/parameters.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { TooMuch } from '../../model/errors.ts'
@@ -14,6 +15,8 @@ import { queryRoute } from '../query-route.ts'
 import { bytesOf } from '../records-in.ts'
 import { type CountedRows, type Counting, eventOrder, type Subject, subjects } from './count-events.ts'
 import { countsFilter } from './counts-filter.ts'
+
+const route = contractsIn(() => import('../contracts.ts'))
 
 /** More subjects than a person reads about; all of them are in memory. */
 const maxGroups = 100_000
@@ -98,10 +101,10 @@ export function eventCountRoutes(app: FastifyInstance, { entities, answers, text
     )
     return reply.type('application/json').send(Buffer.from(result))
   }
-  for (const separator of ['-', '_']) {
-    queryRoute(app, ['/event', 'counts'].join(separator), counts)
-    queryRoute(app, ['/aggregate', 'event', 'counts'].join(separator), aggregates)
-  }
+  for (const url of ['/event-counts', '/event_counts'])
+    queryRoute(app, url, method => route('countEvents', method, url), counts)
+  for (const url of ['/aggregate-event-counts', '/aggregate_event_counts'])
+    queryRoute(app, url, method => route('countEvents', method, url), aggregates)
 }
 
 function summarizedBy(text: string | undefined): readonly Subject[] {

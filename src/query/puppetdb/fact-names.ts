@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { contractsIn } from '../../http/contract.ts'
 import { Problem } from '../../http/problems.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Answers } from '../answer.ts'
@@ -9,6 +10,8 @@ import type { LongTexts } from '../long-texts.ts'
 import { parseAsked } from '../parse.ts'
 import { planOf } from '../plan.ts'
 import { queryRoute } from '../query-route.ts'
+
+const route = contractsIn(() => import('../contracts.ts'))
 
 interface Parts {
   readonly entities: Entities
@@ -45,5 +48,6 @@ export function factNameRoutes(app: FastifyInstance, { entities, answers, texts,
       'values',
     )
   }
-  for (const url of ['/fact-names', '/fact_names']) queryRoute(app, url, handler)
+  for (const url of ['/fact-names', '/fact_names'])
+    queryRoute(app, url, method => route('listFactNames', method, url), handler)
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import { clientOf } from '../../http/client.ts'
+import { contractsIn } from '../../http/contract.ts'
 import { version } from '../../lib/version.ts'
 import { viewerOf } from '../../model/viewer.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -9,6 +10,9 @@ import { parseAsked } from '../parse.ts'
 import { planOf } from '../plan.ts'
 import { mayReadEntity } from '../readable.ts'
 import { recordsIn } from '../records-in.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+const queried = contractsIn(() => import('../contracts.ts'))
 
 /** The version of PuppetDB whose queries this service answers. Its clients refuse to work with less than some version. */
 const spoken = '7.12.1'
@@ -23,8 +27,14 @@ export function puppetDbServiceRoutes(
   }: Pick<Storage, 'entities' | 'ping'> & { readonly config: Pick<Config, 'queryBase'> },
 ): void {
   const meta = `${config.queryBase.replace(/\/query\/v4$/, '')}/meta/v1`
-  app.get(`${meta}/version`, async () => ({ version: spoken, product: 'carrel', product_version: version }))
-  app.get(`${meta}/server-time`, async () => ({ server_time: new Date().toISOString() }))
+  app.get(`${meta}/version`, queried('showQueryVersion'), async () => ({
+    version: spoken,
+    product: 'carrel',
+    product_version: version,
+  }))
+  app.get(`${meta}/server-time`, queried('showServerTime'), async () => ({
+    server_time: new Date().toISOString(),
+  }))
 
   const statusOf = async () => {
     const isUp = await Promise.resolve()
@@ -42,8 +52,8 @@ export function puppetDbServiceRoutes(
       active_alerts: [],
     }
   }
-  app.get('/status/v1/services', async () => ({ 'puppetdb-status': await statusOf() }))
-  app.get('/status/v1/services/puppetdb-status', statusOf)
+  app.get('/status/v1/services', route('listServices'), async () => ({ 'puppetdb-status': await statusOf() }))
+  app.get('/status/v1/services/puppetdb-status', route('showService'), statusOf)
 
   /** How many records there are, for callers who may list them. */
   async function count(request: FastifyRequest, name: string): Promise<number | undefined> {
@@ -75,13 +85,13 @@ export function puppetDbServiceRoutes(
     timestamp: Math.floor(Date.now() / 1000),
     status: 200,
   })
-  app.get('/metrics/v2', async () =>
+  app.get('/metrics/v2', route('showJolokia'), async () =>
     response(
       { type: 'version' },
       { agent: version, protocol: '7.2', info: { product: 'carrel', version: spoken } },
     ),
   )
-  app.get('/metrics/v2/list', async () =>
+  app.get('/metrics/v2/list', route('listNumbers'), async () =>
     response(
       { type: 'list' },
       {
@@ -91,21 +101,26 @@ export function puppetDbServiceRoutes(
       },
     ),
   )
-  app.get<{ Params: { '*': string } }>('/metrics/v2/read/*', async (request, reply) => {
-    const [mbean = ''] = request.params['*'].split('/')
-    const [, name = ''] = /^puppetlabs\.puppetdb\.population:name=([a-z-]+)$/.exec(mbean) ?? []
-    const value = Object.hasOwn(beans, name) ? await beans[name]?.(request) : undefined
-    if (value !== undefined) return response({ mbean, type: 'read' }, { Value: value })
-    // Jolokia tells errors in the body.
-    return reply.send({
-      request: { mbean, type: 'read' },
-      error_type: 'javax.management.InstanceNotFoundException',
-      error: `There is no such value: ${Object.keys(beans)
-        .map(one => `${domain}:name=${one}`)
-        .join(', ')} are.`,
-      status: 404,
-    })
-  })
+  const numbers = { ':name': route('showNumber').config.contract }
+  app.get<{ Params: { '*': string } }>(
+    '/metrics/v2/read/*',
+    { config: { contracts: numbers } },
+    async (request, reply) => {
+      const [mbean = ''] = request.params['*'].split('/')
+      const [, name = ''] = /^puppetlabs\.puppetdb\.population:name=([a-z-]+)$/.exec(mbean) ?? []
+      const value = Object.hasOwn(beans, name) ? await beans[name]?.(request) : undefined
+      if (value !== undefined) return response({ mbean, type: 'read' }, { Value: value })
+      // Jolokia tells errors in the body.
+      return reply.send({
+        request: { mbean, type: 'read' },
+        error_type: 'javax.management.InstanceNotFoundException',
+        error: `There is no such value: ${Object.keys(beans)
+          .map(one => `${domain}:name=${one}`)
+          .join(', ')} are.`,
+        status: 404,
+      })
+    },
+  )
 }
 
 const everything = parseAsked({ values: new Map(), malformed: null })

@@ -13,7 +13,7 @@ export const below = (groups: string): string => `WITH RECURSIVE below (id) AS (
   ${groups} UNION SELECT s.child FROM carrel.subgroup s JOIN below ON s.parent = below.id)`
 
 /** A CTE `above` of these groups and all that they are in. */
-const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
+export const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
   ${groups} UNION SELECT s.parent FROM carrel.subgroup s JOIN above ON s.child = above.id)`
 
 /**

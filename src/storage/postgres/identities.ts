@@ -24,7 +24,7 @@ export function postgresIdentities(pool: Pool): Identities {
     endAtProvider: (which, event) => endAtProvider(pool, which, event),
     listIdentities: () =>
       pool.rows<LinkedIdentity & Record<string, unknown>>(
-        `SELECT email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson
+        `SELECT eperson, email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson
          ORDER BY email_key, provider`,
       ),
     unlink: (email, provider, event) => unlink(pool, email, provider, event),

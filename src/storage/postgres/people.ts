@@ -1,9 +1,10 @@
 import type { Group, GroupDetails } from '../../model/accounts.ts'
-import type { People } from '../people.ts'
+import { maxInclusions, type People } from '../people.ts'
 import { findGroups } from './account-searches.ts'
 import type { Pool } from './driver.ts'
 import { useOfGroup } from './group-changes.ts'
-import { hasAdministrator, mine, withParents } from './group-tree.ts'
+import { above, hasAdministrator, mine, withParents } from './group-tree.ts'
+import { addMembers, addSubgroups, setMember, setSubgroup } from './member-changes.ts'
 import {
   changeEperson,
   changeGroup,
@@ -13,8 +14,6 @@ import {
   removeEperson,
   removeGroup,
   replacePassword,
-  setMember,
-  setSubgroup,
 } from './people-changes.ts'
 import { isStorable } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
@@ -47,6 +46,21 @@ export function postgresPeople(pool: Pool, lookup: SessionLookup): People {
             eperson,
           )
         : [],
+    membershipsOf: async (eperson, more) => {
+      const direct = await pool.rows<{ id: string }>(
+        'SELECT epersongroup AS id FROM carrel.membership WHERE eperson = $1',
+        eperson,
+      )
+      const inclusions = await pool.rows<{ child: string; parent: string }>(
+        `${above('SELECT epersongroup FROM carrel.membership WHERE eperson = $1 UNION SELECT unnest(CAST($2 AS text[])) COLLATE "C"')}
+           SELECT s.child, s.parent FROM above JOIN carrel.subgroup s ON s.child = above.id
+           ORDER BY s.child, s.parent LIMIT $3`,
+        eperson,
+        more,
+        maxInclusions,
+      )
+      return { direct: direct.map(({ id }) => id), inclusions }
+    },
     withParents: async groups => {
       if (groups.length === 0) return groups
       const { groups: state } = await lookup.ask()
@@ -70,6 +84,8 @@ export function postgresPeople(pool: Pool, lookup: SessionLookup): People {
     changeGroup: (uuid, change, event) => changeGroup(pool, uuid, change, event),
     removeGroup: (uuid, event) => removeGroup(pool, uuid, event),
     setMember: (isMember, group, eperson, event) => setMember(pool, isMember, group, eperson, event),
+    addMembers: (group, epersons, event) => addMembers(pool, group, epersons, event),
+    addSubgroups: (parent, children, event) => addSubgroups(pool, parent, children, event),
     setSubgroup: (isIncluded, parent, child, event) => setSubgroup(pool, isIncluded, parent, child, event),
   }
 }

@@ -1,7 +1,15 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { NewProcess, Process, ProcessState } from '../../model/processes.ts'
-import { type Ending, type News, type Place, type Standing, silentFor, type Turn } from '../processes.ts'
-import { jsonOf, newProcess, turnOf } from '../shared/process-rows.ts'
+import {
+  type Ending,
+  type News,
+  type Place,
+  type Rival,
+  type Standing,
+  silentFor,
+  type Turn,
+} from '../processes.ts'
+import { jsonOf, newProcess, rivalAmong, turnOf } from '../shared/process-rows.ts'
 import type { Connection, Queries } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { replaceNul } from './rows.ts'
@@ -17,7 +25,19 @@ export async function beginProcess(
   db: Connection,
   asked: NewProcess,
   place: Place,
-): Promise<Process | undefined> {
+): Promise<Process | Rival | undefined> {
+  // In this order everywhere, so that no two wait for each other.
+  if (asked.aloneIn !== undefined) {
+    await db.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 43))', asked.kind)
+    const rival = rivalAmong(
+      asked,
+      await db.rows<{ id: number; parameters: string }>(
+        `SELECT id, parameters FROM carrel.process WHERE kind = $1 AND ended IS NULL AND NOT ${silent}`,
+        asked.kind,
+      ),
+    )
+    if (rival) return rival
+  }
   await lockTurns(db, place)
   const { running, waiting } = await busyOf(db, place.owner)
   const runs = place.atOnce === null || (running < place.atOnce && waiting === 0)

@@ -5,6 +5,7 @@ import {
   type ItemOutcome,
   maxBitstreams,
   type OrderBitstreams,
+  type ReplaceContent,
 } from '../../model/item-changes.ts'
 import { lockBundle, touchItem } from './bundle-changes.ts'
 import { differences } from './differences.ts'
@@ -24,12 +25,7 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
   )
   if (!inItem) throw new Error('a count gave no row')
   if (inItem.count >= maxBitstreams) return 'many'
-  if (quota !== null) {
-    const stored = yield* row<{ bytes: number }>(
-      'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM carrel.audience',
-    )
-    if ((stored?.bytes ?? 0) + size > quota) return 'full'
-  }
+  if (yield* isFull(size, quota)) return 'full'
   // Its readers are the item's, until it gets rules of its own.
   yield* run(
     `INSERT INTO carrel.bitstream (uuid, item, bundle, name, place, description, mime_type, size, sha256, created, audience)
@@ -52,6 +48,15 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
   return 'changed'
 }
 
+/** @param more bytes that are to be added */
+function* isFull(more: number, quota: number | null): Change<boolean> {
+  if (quota === null) return false
+  const stored = yield* row<{ bytes: number }>(
+    'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM carrel.audience',
+  )
+  return (stored?.bytes ?? 0) + more > quota
+}
+
 const isNamed = (item: string, bundle: string, name: string) =>
   row(
     'SELECT 1 AS one FROM carrel.bitstream WHERE item = $1 AND bundle = $2 AND name = $3',
@@ -68,6 +73,8 @@ interface ExistingBitstream {
   readonly name: string
   readonly description: string | null
   readonly mimeType: string
+  readonly size: number
+  readonly sha256: string
 }
 
 /** The bitstream, with its item locked. */
@@ -78,7 +85,7 @@ function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
     uuid,
   )
   const found = yield* row<Omit<ExistingBitstream, 'identifier' | 'mimeType'> & { mime_type: string }>(
-    'SELECT uuid, item, bundle, name, description, mime_type FROM carrel.bitstream WHERE uuid = $1',
+    'SELECT uuid, item, bundle, name, description, mime_type, size, sha256 FROM carrel.bitstream WHERE uuid = $1',
     uuid,
   )
   return item && found && { ...found, mimeType: found.mime_type, identifier: item.identifier }
@@ -110,6 +117,26 @@ export function* editBitstream(change: EditBitstream, event: AuditEvent): Change
     object: accessObject({ identifier: file.identifier, file }),
     ...changes,
   })
+  return 'changed'
+}
+
+export function* replaceContent(change: ReplaceContent, event: AuditEvent): Change<ItemOutcome> {
+  const file = yield* lockBitstream(change.bitstream)
+  if (!file) return 'gone'
+  const { name, mimeType, size, sha256 } = change
+  if (change.seen !== null && change.seen !== file.sha256) return 'stale'
+  const before = { name: file.name, mimeType: file.mimeType, size: file.size, sha256: file.sha256 }
+  const changes = differences(before, { name, mimeType, size, sha256 })
+  if (changes.changes === undefined) return 'unchanged'
+  if (name !== file.name && (yield* isNamed(file.item, file.bundle, name))) return 'taken'
+  if (yield* isFull(size - file.size, change.quota)) return 'full'
+  yield* run(
+    'UPDATE carrel.bitstream SET name = $1, mime_type = $2, size = $3, sha256 = $4 WHERE uuid = $5',
+    ...[name, mimeType, size, sha256, file.uuid],
+  )
+  yield* touchItem(file.item)
+  const object = accessObject({ identifier: file.identifier, file })
+  yield* record({ ...event, event: 'bitstream.change', object, ...changes })
   return 'changed'
 }
 

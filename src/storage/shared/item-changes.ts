@@ -3,7 +3,13 @@ import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { CreateItem, EditItem, ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import { type Metadata, summaryOf } from '../../model/items.ts'
 import { readReaders, writeRules } from '../../model/readers.ts'
-import { addBitstream, deleteBitstreams, editBitstream, orderBitstreams } from './bitstream-changes.ts'
+import {
+  addBitstream,
+  deleteBitstreams,
+  editBitstream,
+  orderBitstreams,
+  replaceContent,
+} from './bitstream-changes.ts'
 import { addBundle, deleteBundle, setPrimary } from './bundle-changes.ts'
 import { differences } from './differences.ts'
 import { defaultReaders, itemValueColumns, itemValues } from './item-rows.ts'
@@ -31,6 +37,8 @@ export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOu
       return addBitstream(change, event)
     case 'edit-bitstream':
       return editBitstream(change, event)
+    case 'replace-content':
+      return replaceContent(change, event)
     case 'delete-bitstreams':
       return deleteBitstreams(change.bitstreams, event)
     case 'set-policies':

@@ -1,5 +1,5 @@
 import type { NewProcess, Process, ProcessKind, ProcessState } from '../../model/processes.ts'
-import { type Log, maxLines, type ProcessSearch, type Turn } from '../processes.ts'
+import { type Log, maxLines, type ProcessSearch, type Rival, type Turn } from '../processes.ts'
 
 /** Rows of processes, the same on both engines: JSON is kept as text. */
 export const processColumns =
@@ -47,6 +47,17 @@ export const newProcess = (id: number, state: ProcessState, begun: string, asked
   result: null,
   fault: null,
 })
+
+/** @param others of the same kind, that run or wait */
+export function rivalAmong(
+  { aloneIn, parameters }: NewProcess,
+  others: readonly Pick<ProcessRow, 'id' | 'parameters'>[],
+): Rival | undefined {
+  if (aloneIn === undefined) return undefined
+  const known = (row: Pick<ProcessRow, 'parameters'>) => JSON.parse(row.parameters) as Process['parameters']
+  const other = others.find(row => known(row)[aloneIn] === parameters[aloneIn])
+  return other && { rival: other.id }
+}
 
 /** @param first the process of this owner that has waited longest; null: none waits */
 export const turnOf = (id: number, running: number, first: number | null, atOnce: number | null): Turn =>

@@ -13,7 +13,7 @@ export const below = (groups: string): string => `WITH RECURSIVE below (id) AS (
   ${groups} UNION SELECT child FROM subgroup JOIN below ON parent = id)`
 
 /** A CTE `above` of these groups and all that they are in. */
-const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
+export const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
   ${groups} UNION SELECT parent FROM subgroup JOIN above ON child = id)`
 
 /** How many levels there are below a group, or above it, itself included. */

@@ -14,7 +14,7 @@ export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }):
   listIdentities: () =>
     db
       .all<LinkedIdentity & Record<string, unknown>>(
-        `SELECT email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson
+        `SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson
          ORDER BY email_key, provider`,
       )
       .map(row => ({ ...row })),

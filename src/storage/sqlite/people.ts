@@ -1,10 +1,10 @@
 import type { Group, GroupDetails } from '../../model/accounts.ts'
-import type { People } from '../people.ts'
+import { maxInclusions, type People } from '../people.ts'
 import { findGroups } from './account-searches.ts'
 import type { Database } from './driver.ts'
 import { useOfGroup } from './group-changes.ts'
 import type { Write } from './group-commit.ts'
-import { hasAdministrator, mine, withParents } from './group-tree.ts'
+import { above, hasAdministrator, mine, withParents } from './group-tree.ts'
 import { groupWith } from './people-changes.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
@@ -43,6 +43,20 @@ export function sqlitePeople({ db, snapshot, write, ...searches }: Parts): Peopl
           eperson,
         )
         .map(row => ({ ...row })),
+    membershipsOf: (eperson, more) => ({
+      direct: db
+        .all<{ id: string }>('SELECT epersongroup AS id FROM membership WHERE eperson = ?', eperson)
+        .map(({ id }) => id),
+      inclusions: db
+        .all<{ child: string; parent: string }>(
+          `${above('SELECT epersongroup FROM membership WHERE eperson = ? UNION SELECT value FROM json_each(?)')}
+             SELECT child, parent FROM above JOIN subgroup ON child = id ORDER BY child, parent LIMIT ?`,
+          eperson,
+          JSON.stringify(more),
+          maxInclusions,
+        )
+        .map(({ child, parent }) => ({ child, parent })),
+    }),
     withParents: groups => {
       if (groups.length === 0) return groups
       const state = snapshot.enter()
@@ -65,6 +79,8 @@ export function sqlitePeople({ db, snapshot, write, ...searches }: Parts): Peopl
     changeGroup: (uuid, change, event) => write('changeGroup', uuid, change, event),
     removeGroup: (uuid, event) => write('removeGroup', uuid, event),
     setMember: (isMember, group, eperson, event) => write('setMember', isMember, group, eperson, event),
+    addMembers: (group, epersons, event) => write('addMembers', group, epersons, event),
+    addSubgroups: (parent, children, event) => write('addSubgroups', parent, children, event),
     setSubgroup: (isIncluded, parent, child, event) => write('setSubgroup', isIncluded, parent, child, event),
   }
 }

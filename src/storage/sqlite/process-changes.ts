@@ -1,12 +1,29 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { NewProcess, Process, ProcessState } from '../../model/processes.ts'
-import { type Ending, type News, type Place, type Standing, silentFor, type Turn } from '../processes.ts'
-import { jsonOf, newProcess, turnOf } from '../shared/process-rows.ts'
+import {
+  type Ending,
+  type News,
+  type Place,
+  type Rival,
+  type Standing,
+  silentFor,
+  type Turn,
+} from '../processes.ts'
+import { jsonOf, newProcess, rivalAmong, turnOf } from '../shared/process-rows.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 
 /** Changes of processes, which the single writer makes one after the other. */
-export function beginProcess(db: Database, asked: NewProcess, place: Place): Process | undefined {
+export function beginProcess(db: Database, asked: NewProcess, place: Place): Process | Rival | undefined {
+  const rival = rivalAmong(
+    asked,
+    db.all<{ id: number; parameters: string }>(
+      'SELECT id, parameters FROM process WHERE kind = ? AND ended IS NULL AND beat > ?',
+      asked.kind,
+      silentSince(),
+    ),
+  )
+  if (rival) return rival
   const { running, waiting } = busyOf(db, place.owner)
   const runs = place.atOnce === null || (running < place.atOnce && waiting === 0)
   if (!runs && waiting >= place.waiting) return undefined

@@ -9,7 +9,7 @@ export interface ProblemBody {
   readonly message: string
 }
 
-/** The answer is this problem (section 8). */
+/** The answer is this problem (section 13). */
 export async function assertProblem(response: Response, status: number, code: string): Promise<ProblemBody> {
   const text = await response.text()
   assert.equal(response.status, status, text)

@@ -43,6 +43,8 @@ interface Following {
   readonly folder: string
   /** Shell commands that come first, such as functions in place of programs. */
   readonly before?: string
+  /** Whether an answer of 400 or more ends it, and the service is asked by the address that is shown, as its links are. */
+  readonly isStrict?: boolean
 }
 
 const mark = '-- end of a block --'
@@ -54,6 +56,11 @@ carrel() { of_checkout "$@"; }
 npm() { test "$1 $2 $3 $4" = 'run --silent carrel --' && shift 4 && of_checkout "$@"; }
 `
 
+const strictCurl = ({ address }: Pick<Service, 'address'>) => `
+lenient_curl() { command curl --connect-to ${new URL(shownAddress).host}:${new URL(address).host} "$@"; }
+curl() { case "$1" in -f*) lenient_curl "$@" ;; *) lenient_curl --fail-with-body "$@" ;; esac; }
+`
+
 /**
  * Runs blocks of shell commands one after the other in one shell, where `carrel` is the command line on the service's store.
  * @returns what each wrote to standard output
@@ -62,14 +69,21 @@ npm() { test "$1 $2 $3 $4" = 'run --silent carrel --' && shift 4 && of_checkout 
 export async function follow(
   service: Service,
   examples: readonly Example[],
-  { folder, before = '' }: Following,
+  { folder, before = '', isStrict = false }: Following,
 ): Promise<readonly string[]> {
   const commands = examples.map(
-    ({ text }) => `${text.replaceAll(shownAddress, service.address)}\nprintf '\\n%s\\n' '${mark}'\n`,
+    ({ text }) =>
+      `${isStrict ? text : text.replaceAll(shownAddress, service.address)}\nprintf '\\n%s\\n' '${mark}'\n`,
   )
   const { code, stdout, stderr } = await run(
     'bash',
-    ['-eu', '-o', 'pipefail', '-c', programs + before + commands.join('')],
+    [
+      '-eu',
+      '-o',
+      'pipefail',
+      '-c',
+      programs + (isStrict ? strictCurl(service) : '') + before + commands.join(''),
+    ],
     {
       env: environmentWithNode(await storeSettings(service.dataFolder)),
       cwd: folder,

@@ -71,21 +71,37 @@ export async function statusOf(client: Client, path: string): Promise<number> {
   return response.status
 }
 
+interface SentFile {
+  readonly name: string
+  readonly content: string | Uint8Array<ArrayBuffer>
+  readonly type?: string
+}
+
 /** Sends a file in a form, as DSpace's clients do. */
-export async function upload(
+export const upload = (client: Client, bundle: string, file: SentFile, properties?: object) =>
+  sendFile(client, 'POST', `/api/core/bundles/${bundle}/bitstreams`, file, { properties })
+
+/** The same in the place of another. @param query such as `?replaceName=true` */
+export const replaceContent = (
   client: Client,
-  bundle: string,
-  file: { readonly name: string; readonly content: string | Uint8Array<ArrayBuffer>; readonly type?: string },
-  properties?: object,
+  bitstream: string,
+  file: SentFile,
+  query = '',
+  headers: Readonly<Record<string, string>> = {},
+) => sendFile(client, 'PUT', `/api/core/bitstreams/${bitstream}/content${query}`, file, { headers })
+
+async function sendFile(
+  client: Client,
+  method: 'POST' | 'PUT',
+  path: string,
+  file: SentFile,
+  more: { readonly properties?: object | undefined; readonly headers?: Readonly<Record<string, string>> },
 ): Promise<{ readonly status: number; readonly body: Answer }> {
   const form = new FormData()
-  if (properties) form.set('properties', `${JSON.stringify(properties)};application/json`)
+  if (more.properties) form.set('properties', `${JSON.stringify(more.properties)};application/json`)
   form.set('file', new Blob([file.content], { type: file.type ?? '' }), file.name)
-  const response = await client.request(`/api/core/bundles/${bundle}/bitstreams`, {
-    method: 'POST',
-    body: form,
-    headers: { 'x-xsrf-token': (await client.csrfPair()).value, 'content-encoding': 'gzip' },
-  })
+  const csrf = { 'x-xsrf-token': (await client.csrfPair()).value, 'content-encoding': 'gzip' }
+  const response = await client.request(path, { method, body: form, headers: { ...csrf, ...more.headers } })
   return { status: response.status, body: (await response.json()) as Answer }
 }
 

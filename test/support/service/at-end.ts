@@ -12,6 +12,13 @@ export function atEnd(t: TestContext, work: () => unknown): void {
   const stack = [work]
   endings.set(t, stack)
   t.after(async () => {
-    for (const one of stack.toReversed()) await one()
+    const failed: unknown[] = []
+    for (const one of stack.toReversed())
+      try {
+        await one()
+      } catch (error) {
+        failed.push(error)
+      }
+    if (failed.length > 0) throw failed[0]
   })
 }

@@ -11,6 +11,7 @@ import type { Eperson } from '../../../src/model/accounts.ts'
 import type { Entity, ReadRule } from '../../../src/model/entities.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { Client } from '../clients/client.ts'
+import { watchAnswers } from '../contracts/watch.ts'
 import { atEnd } from './at-end.ts'
 import { type Engine, engineIn, storeSettings, useDatabase } from './engines.ts'
 import { scratch } from './postgres-server.ts'
@@ -79,6 +80,7 @@ export async function startService(t: TestContext, options: Options = {}): Promi
     stopping ??= stop()
     return stopping
   }
+  watchAnswers(t, app, config)
   atEnd(t, stopOnce)
   return {
     address,

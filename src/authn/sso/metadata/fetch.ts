@@ -70,8 +70,14 @@ async function ask(address: URL, { etag, modified }: Version, signal: AbortSigna
   }
 }
 
-async function* readable(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]()
+/**
+ * Takes hold of the body at once: Node's fetch cancels a body that nobody reads yet as soon as its response is collected
+ * as garbage, and what is cancelled reads as empty.
+ */
+const readable = (body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
+  chunksOf(body[Symbol.asyncIterator]())
+
+async function* chunksOf(chunks: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     for (;;) {
       const next = await chunks.next().catch(error => {

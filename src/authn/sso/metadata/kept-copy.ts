@@ -64,7 +64,7 @@ async function save(part: string, body: AsyncIterable<Uint8Array>): Promise<void
     for await (const chunk of body) {
       bytes += chunk.length
       if (bytes > maxMetadata) throw new Error(`it is larger than ${maxMetadata / 1024 / 1024} MiB`)
-      await out.write(chunk)
+      await out.appendFile(chunk)
     }
     await out.sync()
   } finally {

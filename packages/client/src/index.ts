@@ -1,0 +1,17 @@
+export type { Routes, Schemas } from './api.ts'
+export {
+  type AnyEntities,
+  Client,
+  createClient,
+  type LoginMethod,
+  type Options,
+  type Status,
+} from './client.ts'
+export type { HalList, HalPage } from './hal.ts'
+export { CarrelNetworkError, CarrelProblem } from './problem.ts'
+export type { Column, Condition, Field, Instant, Json, Row, Specification, Subquery } from './query.ts'
+export type { Description, Entity, Found, Operation, Page, Precondition, Query } from './records.ts'
+export type { Request } from './routes.ts'
+export type { Session, SessionListener } from './session.ts'
+export type { TokenStorage } from './storage.ts'
+export type { Retries, Send } from './transport.ts'

@@ -1,0 +1,209 @@
+import { linesOf } from './lines.ts'
+import { type Asked, askedBy, type Column, type Row, type Specification } from './query.ts'
+import type { Requests } from './routes.ts'
+
+/** What the service says of an entity. */
+export interface Description {
+  readonly name: string
+  readonly key: string | readonly string[]
+  readonly fields: readonly {
+    readonly name: string
+    readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json'
+    readonly nullable: boolean
+    readonly collation?: string
+    readonly sortable?: false
+  }[]
+  readonly relations?: readonly {
+    readonly fields: readonly string[]
+    readonly to: { readonly entity: string; readonly fields: readonly string[] }
+  }[]
+  readonly writable?: true
+  readonly href: string
+}
+
+/** Records that were asked for, and not yet fetched. `for await` reads them as one answer, at the pace of the loop. */
+export interface Query<T> extends AsyncIterable<T> {
+  /** The same with a signal, which ends it. */
+  stream(signal?: AbortSignal): AsyncGenerator<T>
+  all(signal?: AbortSignal): Promise<T[]>
+  first(signal?: AbortSignal): Promise<T | undefined>
+  total(signal?: AbortSignal): Promise<number>
+  page(which: PageOptions & { readonly total: true }): Promise<Page<T> & { readonly total: number }>
+  page(which?: PageOptions): Promise<Page<T>>
+  /** One page after the other: each is a request, made when the loop gets there. */
+  pages(size: number, signal?: AbortSignal): AsyncGenerator<Page<T>>
+}
+
+interface PageOptions {
+  readonly limit?: number
+  readonly offset?: number
+  /** Whether to count how many there are without limit and offset. */
+  readonly total?: boolean
+  readonly signal?: AbortSignal
+}
+
+export interface Page<T> {
+  readonly records: readonly T[]
+  readonly total: number | undefined
+  readonly offset: number
+  readonly etag: string | undefined
+}
+
+/** One record, with the tag of its state: send that back in `ifMatch`, and nobody else's change is overwritten. */
+export interface Found<T> {
+  readonly record: T
+  readonly etag: string | undefined
+}
+
+type Key = string | number | boolean | readonly (string | number | boolean)[]
+
+export interface Precondition {
+  readonly ifMatch?: string | undefined
+  /** `*`: only if there is none yet. */
+  readonly ifNoneMatch?: '*'
+  readonly signal?: AbortSignal
+}
+
+/** What an address may have; longer queries go in a body. */
+const longestAddress = 4_000
+
+export function queryOf<T>(client: Requests, path: string, asked: Asked): Query<T> {
+  function ask(asked: Asked, accept: string, signal: AbortSignal | undefined): Promise<Response> {
+    const { query, order_by, ...numbers } = asked
+    const inAddress = {
+      ...numbers,
+      ...(query === undefined ? {} : { query: typeof query === 'string' ? query : JSON.stringify(query) }),
+      ...(order_by ? { order_by: JSON.stringify(order_by) } : {}),
+    }
+    const given = { headers: { accept }, signal }
+    return JSON.stringify(inAddress).length > longestAddress
+      ? client.request('POST', path, { ...given, json: asked })
+      : client.request('GET', path, { ...given, query: inAddress })
+  }
+
+  async function* stream(signal?: AbortSignal): AsyncGenerator<T> {
+    for await (const line of linesOf(await ask(asked, 'application/x-ndjson', signal), signal))
+      if (line !== '') yield JSON.parse(line) as T
+  }
+
+  async function page({ limit, offset, total, signal }: PageOptions = {}): Promise<Page<T>> {
+    const window = {
+      ...asked,
+      ...(limit === undefined ? {} : { limit }),
+      ...(offset === undefined ? {} : { offset }),
+      ...(total ? { include_total: true } : {}),
+    }
+    const response = await ask(window, 'application/json', signal)
+    const counted = response.headers.get('x-records')
+    return {
+      records: (await response.json()) as T[],
+      total: counted === null ? undefined : Number(counted),
+      offset: window.offset ?? 0,
+      etag: response.headers.get('etag') ?? undefined,
+    }
+  }
+
+  return {
+    stream,
+    [Symbol.asyncIterator]: () => stream(),
+    page: page as Query<T>['page'],
+    async *pages(size, signal) {
+      const end = asked.limit === undefined ? Number.POSITIVE_INFINITY : (asked.offset ?? 0) + asked.limit
+      for (let offset = asked.offset ?? 0; offset < end; offset += size) {
+        const limit = Math.min(size, end - offset)
+        const one = await page({ limit, offset, ...(signal ? { signal } : {}) })
+        if (one.records.length > 0) yield one
+        if (one.records.length < limit) return
+      }
+    },
+    all: async signal => [...(await page(signal ? { signal } : {})).records] as T[],
+    first: async signal => (await page({ limit: 1, ...(signal ? { signal } : {}) })).records[0],
+    total: async signal => {
+      const { total } = await page({ limit: 1, total: true, ...(signal ? { signal } : {}) })
+      return total ?? 0
+    },
+  }
+}
+
+/** The records of an entity. */
+export class Entity<T, E> {
+  readonly #client: Requests
+  readonly #base: string
+  readonly name: string
+
+  constructor(client: Requests, base: string, name: string) {
+    this.#client = client
+    this.#base = `${base}/${encodeURIComponent(name)}`
+    this.name = name
+  }
+
+  /** Of whole records, or of what `select` names. */
+  query<const C extends Column<T> = never>(specification: Specification<T, C> = {}): Query<Row<T, C>> {
+    return queryOf(this.#client, this.#base, askedBy(specification))
+  }
+
+  /** @throws CarrelProblem 404 if there is none that the caller may read */
+  async get(key: Key, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Found<T>> {
+    return found(await this.#client.request('GET', this.#address(key), { signal }))
+  }
+
+  /** Writes it whole. @throws CarrelProblem `precondition-failed` if somebody was faster */
+  async put(key: Key, record: T, precondition: Precondition = {}): Promise<Found<T>> {
+    return found(
+      await this.#client.request('PUT', this.#address(key), { ...conditions(precondition), json: record }),
+    )
+  }
+
+  /** @param patch members to change (RFC 7396; null removes a value), or a list of operations (RFC 6902) */
+  async patch(
+    key: Key,
+    patch: { readonly [F in keyof T]?: T[F] | null } | readonly Operation[],
+    precondition: Precondition = {},
+  ): Promise<Found<T>> {
+    const type = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json'
+    const { headers, signal } = conditions(precondition)
+    const given = { headers: { ...headers, 'content-type': type }, signal, json: patch }
+    return found(await this.#client.request('PATCH', this.#address(key), given))
+  }
+
+  async delete(key: Key, precondition: Precondition = {}): Promise<void> {
+    await this.#client.request('DELETE', this.#address(key), conditions(precondition))
+  }
+
+  /** The records of another entity that belong to this one. */
+  related<N extends keyof E & string, const C extends Column<E[N]> = never>(
+    key: Key,
+    entity: N,
+    specification: Specification<E[N], C> = {},
+  ): Query<Row<E[N], C>> {
+    return queryOf(
+      this.#client,
+      `${this.#address(key)}/${encodeURIComponent(entity)}`,
+      askedBy(specification),
+    )
+  }
+
+  #address(key: Key): string {
+    const text = Array.isArray(key)
+      ? key.map(part => String(part).replaceAll(/[\\,]/g, '\\$&')).join(',')
+      : String(key)
+    return `${this.#base}/${encodeURIComponent(text)}`
+  }
+}
+
+export interface Operation {
+  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test'
+  readonly path: string
+  readonly from?: string
+  readonly value?: unknown
+}
+
+const conditions = ({ ifMatch, ifNoneMatch, signal }: Precondition) => ({
+  headers: { 'if-match': ifMatch, 'if-none-match': ifNoneMatch },
+  signal,
+})
+
+const found = async <T>(response: Response): Promise<Found<T>> => ({
+  record: (await response.json()) as T,
+  etag: response.headers.get('etag') ?? undefined,
+})

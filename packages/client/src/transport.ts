@@ -1,0 +1,157 @@
+import { Cookies } from './cookies.ts'
+import { brokenLine, type CarrelProblem, problemOf } from './problem.ts'
+
+/** What a request may have. */
+export interface Send {
+  /** Parameters of the address; undefined ones are left out, and a list is repeated. */
+  readonly query?: Readonly<Record<string, Parameter | readonly Parameter[] | undefined>>
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  /** What can't be sent twice is given as a function that makes it. */
+  readonly body?: BodyInit | (() => BodyInit) | null | undefined
+  /** A body of JSON. */
+  readonly json?: unknown
+  readonly signal?: AbortSignal | undefined
+  readonly redirect?: RequestRedirect
+  /** How the request is made; `fetch` unless told otherwise. */
+  readonly fetch?: typeof fetch
+}
+
+type Parameter = string | number | boolean
+
+export interface Retries {
+  /** How often a request is repeated at most; 0: never. */
+  readonly times: number
+  /** The longest pause that is waited for, in seconds. */
+  readonly longest: number
+}
+
+interface Settings {
+  /** Without a slash at the end; empty: the origin of the page. */
+  readonly url: string
+  readonly queryBase: string
+  readonly csrfHeader: string
+  readonly retries: Retries
+  readonly fetch: typeof fetch
+}
+
+const safe = /^(GET|HEAD|OPTIONS)$/
+const idempotent = /^(GET|HEAD|OPTIONS|PUT|DELETE)$/
+/** Refusals that come before anything is done, so that even a POST may be repeated. */
+const refusals = new Set(['busy', 'upload-in-use'])
+const maxPairs = 3
+
+/** Requests with cookies, the CSRF pair and repetitions. It knows nothing of tokens. */
+export class Transport {
+  readonly settings: Settings
+  /** Called with each new value of the pair. */
+  onPair: (value: string) => void = () => {}
+  #pair: string | undefined
+  #asking: Promise<unknown> | undefined
+  readonly #cookies = new Cookies()
+
+  constructor(settings: Settings) {
+    this.settings = settings
+  }
+
+  set pair(value: string) {
+    this.#pair = value
+  }
+
+  /** @throws CarrelProblem, CarrelNetworkError, or the reason of the signal */
+  async send(method: string, path: string, given: Send = {}): Promise<Response> {
+    // The query base is authenticated by no cookie, so it asks for no pair.
+    const { queryBase, retries } = this.settings
+    const needsPair = !safe.test(method) && !path.startsWith(queryBase)
+    for (let pairs = 0, times = 0; ; ) {
+      const response = await this.#once(
+        method,
+        path,
+        given,
+        needsPair ? await this.#currentPair() : undefined,
+      )
+      if (isDone(response)) return response
+      const problem = await problemOf(response)
+      // The answer has brought a new pair; another tab, or another request, may have replaced it again.
+      if (needsPair && problem.code.startsWith('csrf-') && ++pairs <= maxPairs) continue
+      if (++times > retries.times || !mayRepeat(method, problem, retries.longest)) throw problem
+      await pause((problem.retryAfter ?? 0) * 1000 + Math.random() * 250, given.signal)
+    }
+  }
+
+  /** The address of a path, or of a link of the service: what comes before `/api` is how this client reaches it. */
+  address(path: string, query: Send['query'] = {}): string {
+    const parameters = new URLSearchParams()
+    for (const [name, values] of Object.entries(query))
+      for (const value of [values ?? []].flat()) parameters.append(name, String(value))
+    const added = parameters.size === 0 ? '' : `${path.includes('?') ? '&' : '?'}${parameters}`
+    return this.settings.url + path + added
+  }
+
+  async #once(method: string, path: string, given: Send, pair: string | undefined): Promise<Response> {
+    const { body, json, signal, redirect } = given
+    const headers = new Headers()
+    const all = {
+      'content-type': json === undefined ? undefined : 'application/json',
+      accept: 'application/json, */*;q=0.5',
+      cookie: this.#cookies.for(pathOf(this.settings.url) + (path.split('?', 1)[0] ?? '')) || undefined,
+      'x-xsrf-token': pair,
+      ...given.headers,
+    }
+    for (const [name, value] of Object.entries(all)) if (value !== undefined) headers.set(name, value)
+    const content = json === undefined ? (typeof body === 'function' ? body() : body) : JSON.stringify(json)
+    const init: RequestInit & { duplex?: 'half' } = { method, headers, credentials: 'include' }
+    if (content !== undefined && content !== null) init.body = content
+    if (content instanceof ReadableStream) init.duplex = 'half'
+    if (signal) init.signal = signal
+    if (redirect) init.redirect = redirect
+    try {
+      const response = await (given.fetch ?? this.settings.fetch)(this.address(path, given.query), init)
+      this.#cookies.keep(response.headers)
+      const issued = response.headers.get(this.settings.csrfHeader)
+      if (issued) {
+        this.#pair = issued
+        this.onPair(issued)
+      }
+      return response
+    } catch (error) {
+      throw brokenLine(error, `${method} ${path.split('?', 1)[0]} got no answer`, signal)
+    }
+  }
+
+  async #currentPair(): Promise<string | undefined> {
+    if (this.#pair === undefined) {
+      // One for all who wait: each answer would replace the cookie of the one before.
+      this.#asking ??= this.#once('GET', '/api/security/csrf', {}, undefined).finally(() => {
+        this.#asking = undefined
+      })
+      await this.#asking
+    }
+    return this.#pair
+  }
+}
+
+/** 304 is what a condition asked for, and a redirect is shown only where it was asked for, too. */
+const isDone = ({ ok, status, type }: Response) =>
+  ok || type === 'opaqueredirect' || (status >= 300 && status < 400)
+
+const mayRepeat = (method: string, { status, code, retryAfter }: CarrelProblem, longest: number) =>
+  retryAfter !== undefined &&
+  retryAfter <= longest &&
+  (status === 429 || refusals.has(code) || (status === 503 && idempotent.test(method)))
+
+const pathOf = (url: string) => (/^https?:/.test(url) ? new URL(url).pathname.replace(/\/$/, '') : url)
+
+/** @throws the reason of the signal, at once */
+export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, milliseconds)
+  const stop = () => reject(signal?.reason)
+  signal?.addEventListener('abort', stop)
+  try {
+    await promise
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+  }
+}

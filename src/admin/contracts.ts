@@ -1,0 +1,192 @@
+import type { Contracts } from '../http/contract.ts'
+import type { ProblemCode } from '../http/problems.ts'
+import {
+  answer,
+  closed,
+  count,
+  json,
+  Link,
+  named,
+  nothing,
+  oneOf,
+  orNull,
+  pageOf,
+  paging,
+  parameter,
+  Type,
+  text,
+  time,
+  uri,
+} from '../http/schema.ts'
+import { Process } from '../processes/schemas.ts'
+import { FieldDescription, Key, Relation } from '../query/schemas.ts'
+
+const tag = 'Administration of entities'
+
+const Mix = closed({
+  line: count,
+  kind: text,
+  earlier: closed({ line: count, kind: text }),
+})
+const Field = closed(FieldDescription)
+const rule = Type.String({ description: 'anonymous, eperson, admin or group:<name>.' })
+const table = closed({ schema: text, name: text })
+
+const entity = {
+  name: text,
+  source: oneOf('imported', 'exposed', 'built-in'),
+  description: orNull(text),
+  read: rule,
+  write: orNull(rule),
+  key: Key,
+  fields: Type.Array(Field),
+  records: orNull(count),
+  bytes: orNull(count),
+  imported: orNull(time),
+  table: orNull(table),
+  relations: Type.Array(Relation),
+  related: Type.Array(Relation),
+  defaultCondition: Type.Unknown({ description: 'An AST, or null.' }),
+  _links: closed({ self: Link, records: Link, import: Type.Optional(Link) }),
+}
+const Suggestion = named('SuggestedRelation', {
+  entity: text,
+  fields: Type.Array(text),
+  to: closed({ entity: text, fields: Type.Array(text) }),
+})
+const Entity = named('Entity', { ...entity, suggested: Type.Array(Suggestion) })
+const EntityPage = pageOf('entities', named('ListedEntity', entity), 'EntityPage')
+
+const declared = {
+  name: Type.Optional(text),
+  read: Type.Optional(rule),
+  write: Type.Optional(orNull(rule)),
+  description: Type.Optional(orNull(Type.String({ maxLength: 2000 }))),
+  relations: Type.Optional(orNull(Type.Array(Type.Unknown(), { maxItems: 100 }))),
+  defaultCondition: Type.Optional(Type.Unknown()),
+}
+const WantedEntity = Type.Object(
+  {
+    ...declared,
+    key: Type.Optional(orNull(Key)),
+    fields: Type.Optional(orNull(Type.Array(Type.Unknown()))),
+    table: Type.Optional(orNull(Type.Object({ schema: Type.Optional(text), name: text }))),
+  },
+  { $id: 'WantedEntity' },
+)
+const EntityChange = named('EntityChange', {
+  ...declared,
+  collations: Type.Optional(Type.Record(text, orNull(text))),
+})
+
+/** What an import found, or would do. */
+const counts = {
+  inserted: Type.Optional(count),
+  replaced: Type.Optional(count),
+  deleted: Type.Optional(count),
+  unchanged: Type.Optional(count),
+}
+const Preview = named('ImportPreview', {
+  entity: text,
+  format: orNull(oneOf('csv', 'ndjson', 'json')),
+  key: Key,
+  records: count,
+  fields: Type.Array(closed({ ...FieldDescription, nulls: Type.Optional(count), mix: Type.Optional(Mix) })),
+  sample: Type.Array(Type.Record(text, Type.Unknown())),
+  changes: Type.Optional(closed(counts)),
+  faults: Type.Array(closed({ line: orNull(count), message: text })),
+})
+
+const etag = { ETag: text }
+const changing = {
+  'If-Match': parameter(text, 'The change is made only if the entity has this tag.'),
+  'If-None-Match': parameter(text),
+}
+const refused = [
+  'bad-parameter',
+  'short-lived-token-refused',
+  'not-found',
+  'unknown-entity',
+  'entity-conflict',
+  'entity-refused',
+  'precondition-failed',
+] as const satisfies readonly ProblemCode[]
+const records = [
+  'text/csv',
+  'application/x-ndjson',
+  'application/json',
+  'application/gzip',
+  'application/octet-stream',
+]
+
+export const contracts = {
+  listEntities: {
+    summary: 'All entities',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer('A page.', json(EntityPage)) },
+    problems: ['bad-parameter'],
+  },
+  showEntity: {
+    summary: 'One entity',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('The entity.', json(Entity), etag) },
+    problems: ['bad-parameter', 'unknown-entity', 'not-found'],
+  },
+  putEntity: {
+    summary: 'Make an entity, or replace what is declared of it',
+    tag,
+    caller: 'administrator',
+    headers: changing,
+    body: json(WantedEntity),
+    answers: {
+      200: answer('The entity.', json(Entity), etag),
+      201: answer('The new entity.', json(Entity), { ...etag, Location: uri }),
+    },
+    problems: refused,
+  },
+  changeEntity: {
+    summary: 'Change what is declared of an entity',
+    tag,
+    caller: 'administrator',
+    headers: changing,
+    body: { 'application/merge-patch+json': EntityChange, 'application/json': EntityChange },
+    answers: {
+      200: answer('The entity.', json(Entity), etag),
+      202: answer('Collations take a process.', json(Process), { Location: uri }),
+    },
+    problems: refused,
+  },
+  dropEntity: {
+    summary: 'Drop the records of an entity, or stop showing the table',
+    tag,
+    caller: 'administrator',
+    headers: changing,
+    answers: { 204: nothing('It is gone.') },
+    problems: refused,
+  },
+  importRecords: {
+    summary: 'Import records',
+    tag,
+    caller: 'administrator',
+    query: {
+      mode: parameter(oneOf('replace', 'update', 'delete')),
+      preview: parameter(Type.Boolean(), 'Whether nothing is changed, and the answer says what would be.'),
+      format: parameter(oneOf('csv', 'ndjson', 'json')),
+      upload: parameter(text, 'A finished upload, instead of a body.'),
+      read: parameter(rule),
+      key: parameter(Type.Array(text)),
+      type: parameter(Type.Array(text), 'Such as `year=integer`.'),
+      collation: parameter(Type.Array(text), 'Such as `name=sv`.'),
+    },
+    body: Object.fromEntries(records.map(type => [type, Type.Unknown()])),
+    bodyIsOptional: true,
+    answers: {
+      200: answer('The preview.', json(Preview)),
+      202: answer('A process does it.', json(Process), { Location: uri }),
+    },
+    problems: [...refused, 'upload-in-use', 'no-room'],
+  },
+} as const satisfies Contracts

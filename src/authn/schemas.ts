@@ -1,0 +1,102 @@
+import { Eperson, SpecialGroupPage } from '../dspace/schemas.ts'
+import {
+  always,
+  closed,
+  flag,
+  Link,
+  links,
+  named,
+  oneOf,
+  orNull,
+  pageOf,
+  Type,
+  text,
+  time,
+  uuid,
+} from '../http/schema.ts'
+import {
+  apiParts,
+  maxTokenEntities,
+  maxTokenName,
+  maxTokenNetworks,
+  scopeMethods,
+} from '../model/access-tokens.ts'
+
+/** Sessions, tokens, and who is logged in. */
+
+export const Status = named('Status', {
+  okay: always(true),
+  authenticated: flag,
+  authenticationMethod: Type.Union([text, Type.Null()], { description: 'How the caller logged in.' }),
+  type: always('status'),
+  _links: closed({ eperson: Type.Optional(Link), specialGroups: Link, self: Link }),
+  _embedded: closed({ eperson: Type.Optional(Eperson), specialGroups: SpecialGroupPage }),
+})
+
+export const Session = named('Session', {
+  id: text,
+  current: flag,
+  method: text,
+  begun: time,
+  network: orNull(text),
+  lastUsed: time,
+  lastNetwork: orNull(text),
+  expires: time,
+  type: always('session'),
+  _links: links('self'),
+})
+export const SessionPage = pageOf('sessions', Session, 'SessionPage')
+
+const scope = {
+  methods: Type.Array(oneOf(...scopeMethods)),
+  parts: Type.Array(oneOf(...apiParts)),
+  entities: orNull(Type.Array(text, { maxItems: maxTokenEntities })),
+  networks: Type.Array(text, { maxItems: maxTokenNetworks }),
+}
+const accessToken = {
+  id: text,
+  name: text,
+  prefix: text,
+  ...scope,
+  created: time,
+  expires: time,
+  lastUsed: orNull(time),
+  type: always('accesstoken'),
+  _links: links('self'),
+}
+export const AccessToken = named('AccessToken', accessToken, 'An access token without its secret.')
+/** For administrators. */
+export const AccessTokenOf = named('AccessTokenOf', { ...accessToken, eperson: uuid })
+export const AccessTokenPage = pageOf('tokens', AccessToken, 'AccessTokenPage')
+export const NewAccessToken = named(
+  'NewAccessToken',
+  { token: text, ...accessToken },
+  'An access token. `token` is shown only now.',
+)
+export const WantedAccessToken = named('WantedAccessToken', {
+  name: Type.String({ minLength: 1, maxLength: maxTokenName }),
+  methods: Type.Optional(orNull(scope.methods)),
+  parts: Type.Optional(orNull(scope.parts)),
+  entities: Type.Optional(scope.entities),
+  networks: Type.Optional(orNull(scope.networks)),
+  expires: Type.Optional(orNull(time)),
+})
+
+export const ShortLivedToken = named('ShortLivedToken', {
+  token: text,
+  type: always('shortlivedtoken'),
+  _links: links('self'),
+})
+
+export const Login = named('Login', {
+  user: Type.String({ description: 'An email address.' }),
+  password: text,
+})
+
+export const Registration = named('Registration', {
+  email: text,
+  user: orNull(text),
+  registrationType: oneOf('register', 'forgot'),
+  type: always('registration'),
+  _links: links('self'),
+})

@@ -1,0 +1,62 @@
+import { signOnAddresses } from '../authn/sso/addresses.ts'
+import { explain, WrongProvider } from '../authn/sso/explain.ts'
+import type { Finding } from '../authn/sso/findings.ts'
+import { verifyBackups } from '../backup/verify.ts'
+import type { Config } from '../config/config.ts'
+import { examine } from '../doctor/examine.ts'
+import { addressesOf } from '../http/addresses.ts'
+import { OperatorError } from '../model/errors.ts'
+import type { Asked, Question } from '../operator/questions.ts'
+import { verifyTrail } from '../storage/shared/verify-trail.ts'
+import type { Report, Running } from '../threads/child.ts'
+import { examined } from './inspect-store.ts'
+import { serveChild } from './serve-child.ts'
+import { withStoreOf } from './store.ts'
+
+/** Answers what an administrator has asked over HTTP, as the command of the same name does (docs/decisions/0049). */
+async function answer(config: Config, question: Question, { progress }: Running): Promise<Report> {
+  switch (question.kind) {
+    case 'doctor':
+      return { findings: await examine(examined(config)) }
+    case 'sso-check':
+      return { findings: await checked(config) }
+    case 'sso-explain':
+      return withStoreOf(config, async ({ identities }) => {
+        const parts = { config: { ...config, singleSignOn: signOnOf(config) }, identities }
+        return { ...(await explain(question.request, parts).catch(inMembers)) }
+      })
+    case 'verify-trail':
+      return withStoreOf(config, async ({ trail }) => {
+        await trail.checkpoint()
+        const wanted = { maxFaults, kept: question.checkpoint }
+        const told = (share: number) => progress('reading', share)
+        return { ...(await trail.read(reader => verifyTrail(reader, wanted, told))) }
+      })
+    case 'verify-backups':
+      return { backups: await verifyBackups(question.folder, progress) }
+  }
+}
+
+function inMembers(error: unknown): never {
+  if (!(error instanceof WrongProvider)) throw error
+  throw new OperatorError(`${error.parameter} ${error.message}`)
+}
+
+/** As of `carrel events verify`. */
+const maxFaults = 20
+
+async function checked(config: Config): Promise<readonly Finding[]> {
+  const { checkSignOn } = await import('../authn/sso/check.ts')
+  const addresses = signOnAddresses(addressesOf(config))
+  const findings: Finding[] = []
+  for await (const one of checkSignOn({ ...config, singleSignOn: signOnOf(config), addresses }))
+    findings.push(one)
+  return findings
+}
+
+function signOnOf({ singleSignOn }: Config) {
+  if (singleSignOn === null) throw new OperatorError('single sign-on is not configured')
+  return singleSignOn
+}
+
+serveChild<Asked>(({ config, question }, running) => answer(config, question, running))

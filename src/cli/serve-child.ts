@@ -1,0 +1,61 @@
+import { setPriority } from 'node:os'
+import { OperatorError, StoreUnavailable } from '../model/errors.ts'
+import type { FromChild, Report, Running, ToChild } from '../threads/child.ts'
+
+/** So far below the service that answers requests, and not further: somebody waits for it. */
+const niceness = 5
+/** In ms, between two reports of progress. */
+const reportInterval = 250
+
+class Cancelled extends Error {}
+
+/**
+ * What a process does that a service has started (`threads/child.ts`). It is told what to do over the channel to the service,
+ * and ends with it.
+ */
+export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Report>): void {
+  const interruption = new AbortController()
+  const cancel = () => interruption.abort(new Cancelled())
+  const say = (message: FromChild) => process.send?.(message)
+
+  /** The last step is always told. */
+  let last = 0
+  function progress(step: string, share: number): void {
+    const now = performance.now()
+    if (share < 1 && now - last < reportInterval) return
+    last = now
+    say({ kind: 'progress', step, share })
+  }
+
+  async function run(job: Job): Promise<FromChild> {
+    try {
+      return {
+        kind: 'done',
+        report: JSON.stringify(await work(job, { signal: interruption.signal, progress })),
+      }
+    } catch (error) {
+      if (interruption.signal.aborted) return { kind: 'cancelled' }
+      if (error instanceof StoreUnavailable) return { kind: 'unavailable', message: error.message }
+      if (error instanceof OperatorError) return { kind: 'refused', message: error.message }
+      const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      return { kind: 'failed', message }
+    }
+  }
+
+  process.on('message', (message: ToChild<Job>) => {
+    if ('cancel' in message) cancel()
+    else
+      void run(message.job).then(outcome => {
+        // The channel keeps the process alive until the outcome has been sent.
+        process.send?.(outcome, undefined, undefined, () => process.disconnect?.())
+      })
+  })
+  process.on('disconnect', cancel)
+  // The service is told to stop, and tells this process.
+  process.on('SIGINT', () => {}).on('SIGTERM', () => {})
+  try {
+    setPriority(niceness)
+  } catch {
+    // Some containers forbid it: slower for others under load, but correct.
+  }
+}

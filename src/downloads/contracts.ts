@@ -1,0 +1,48 @@
+import type { Contracts } from '../http/contract.ts'
+import { answer, count, nothing, parameter, Type, text } from '../http/schema.ts'
+
+const described = {
+  ETag: text,
+  'Accept-Ranges': Type.Optional(text),
+  'Content-Disposition': text,
+  'Cross-Origin-Resource-Policy': Type.Optional(text),
+  'Set-Cookie': Type.Optional(Type.String({ description: 'Lets a broken transfer go on without a token.' })),
+}
+const bytes = { '*/*': Type.String({ contentMediaType: 'application/octet-stream' }) }
+
+export const contracts = {
+  showContent: {
+    summary: 'The content of a file',
+    tag: 'Items and files',
+    headers: {
+      Range: parameter(text),
+      'If-Range': parameter(text),
+      'If-Match': parameter(text),
+      'If-None-Match': parameter(text),
+    },
+    answers: {
+      200: answer('The whole file, or what tells a proxy to send it.', bytes, {
+        ...described,
+        'X-Accel-Redirect': Type.Optional(text),
+        'X-Sendfile': Type.Optional(text),
+      }),
+      206: answer('The ranges.', bytes, {
+        ...described,
+        'Content-Range': Type.Optional(text),
+        'Content-Length': count,
+      }),
+      304: nothing('It has not changed.', {
+        ETag: text,
+        'Accept-Ranges': text,
+        'Cross-Origin-Resource-Policy': Type.Optional(text),
+      }),
+    },
+    problems: [
+      'authentication-required',
+      'access-denied',
+      'not-found',
+      'precondition-failed',
+      'range-not-satisfiable',
+    ],
+  },
+} as const satisfies Contracts

@@ -1,0 +1,78 @@
+import type { Contracts } from '../http/contract.ts'
+import {
+  answer,
+  closed,
+  json,
+  links,
+  pageOf,
+  paging,
+  parameter,
+  Type,
+  text,
+  uri,
+  uuid,
+} from '../http/schema.ts'
+import { Authorization, Feature } from './schemas.ts'
+
+const tag = 'Authorizations'
+const found = answer('Those that hold.', json(pageOf('authorizations', Authorization, 'AuthorizationPage')))
+const eperson = parameter(uuid, 'Whose rights; without it, those of the caller.')
+const many = (schema: Parameters<typeof Type.Array>[0]) => parameter(Type.Array(schema))
+
+export const contracts = {
+  showAuthorizations: {
+    summary: 'Links of the searches',
+    tag,
+    answers: { 200: answer('The links.', json(closed({ _links: links('search', 'self') }))) },
+  },
+  showAuthorizationSearches: {
+    summary: 'The searches',
+    tag,
+    answers: { 200: answer('The links.', json(closed({ _links: links('object', 'objects', 'self') }))) },
+  },
+  searchAuthorizations: {
+    summary: 'What somebody may do with an object',
+    tag,
+    query: {
+      uri: parameter(uri, 'The address of the object.', { required: true }),
+      feature: parameter(text),
+      eperson,
+      ...paging,
+    },
+    answers: { 200: found },
+    problems: ['bad-parameter', 'authentication-required', 'access-denied'],
+  },
+  searchAuthorizationsOfMany: {
+    summary: 'What somebody may do with several objects',
+    tag,
+    query: {
+      uri: many(uri),
+      uuid: many(text),
+      type: parameter(text, 'Of the objects in `uuid`, such as core.bitstream.'),
+      feature: many(text),
+      eperson,
+      ...paging,
+    },
+    answers: { 200: found },
+    problems: ['bad-parameter', 'authentication-required', 'access-denied'],
+  },
+  showAuthorization: {
+    summary: 'One of the authorizations that were found',
+    tag,
+    answers: { 200: answer('It holds.', json(Authorization)) },
+    problems: ['authentication-required', 'access-denied', 'not-found'],
+  },
+  listFeatures: {
+    summary: 'What there are rights to do',
+    tag,
+    query: paging,
+    answers: { 200: answer('A page.', json(pageOf('features', Feature, 'FeaturePage'))) },
+    problems: ['bad-parameter'],
+  },
+  showFeature: {
+    summary: 'A feature',
+    tag,
+    answers: { 200: answer('The feature.', json(Feature)) },
+    problems: ['not-found'],
+  },
+} as const satisfies Contracts

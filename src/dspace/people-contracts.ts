@@ -1,0 +1,236 @@
+import type { Contracts } from '../http/contract.ts'
+import { answer, json, nothing, orNull, paging, parameter, Type, text, uri, uuid } from '../http/schema.ts'
+import { Eperson, EpersonPage, Group, GroupPage } from './schemas.ts'
+
+const tag = 'Epersons and groups'
+const people = json(EpersonPage)
+const groups = json(GroupPage)
+const page = 'A page.'
+const query = parameter(text, 'A part of a name or an email address, or a UUID.')
+const group = parameter(uuid, undefined, { required: true })
+const addresses = {
+  'text/uri-list': Type.String({ description: 'At most 100 addresses, one on each line.' }),
+}
+
+/** Values of metadata as clients send them: a list of one, or the value by itself. */
+const Values = Type.Record(Type.String(), Type.Unknown())
+const NewEperson = Type.Object(
+  {
+    email: Type.String({ maxLength: 320 }),
+    canLogIn: Type.Optional(orNull(Type.Boolean())),
+    requireCertificate: Type.Optional(orNull(Type.Boolean({ const: false }))),
+    netid: Type.Optional(Type.Null()),
+    metadata: Type.Optional(orNull(Values)),
+    password: Type.Optional(Type.String({ description: 'Only with the token of a mail.' })),
+  },
+  { $id: 'NewEperson' },
+)
+const NewGroup = Type.Object(
+  { name: Type.String({ minLength: 1, maxLength: 250 }), metadata: Type.Optional(orNull(Values)) },
+  { $id: 'NewGroup' },
+)
+const JsonPatch = Type.Array(
+  Type.Object({
+    op: Type.String(),
+    path: Type.String(),
+    from: Type.Optional(Type.String()),
+    value: Type.Optional(Type.Unknown()),
+  }),
+  { $id: 'JsonPatch', description: 'RFC 6902.' },
+)
+export const patch = { 'application/json-patch+json': JsonPatch, 'application/json': JsonPatch }
+
+export const contracts = {
+  listEpersons: {
+    summary: 'All epersons',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer(page, people) },
+    problems: ['bad-parameter'],
+  },
+  searchEpersons: {
+    summary: 'Epersons by name, email address or UUID',
+    tag,
+    caller: 'administrator',
+    query: { query, ...paging },
+    answers: { 200: answer(page, people) },
+    problems: ['bad-parameter'],
+  },
+  findEpersonByEmail: {
+    summary: 'The eperson with an email address',
+    tag,
+    caller: 'administrator',
+    query: { email: parameter(text) },
+    answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('There is none.') },
+    problems: ['bad-parameter'],
+  },
+  searchMembers: {
+    summary: 'Epersons that are directly in a group',
+    tag,
+    caller: 'administrator',
+    query: { group, query, ...paging },
+    answers: { 200: answer(page, people) },
+    problems: ['bad-parameter'],
+  },
+  searchOthers: {
+    summary: 'Epersons that are not directly in a group',
+    tag,
+    caller: 'administrator',
+    query: { group, query, ...paging },
+    answers: { 200: answer(page, people) },
+    problems: ['bad-parameter'],
+  },
+  showEperson: {
+    summary: 'An eperson',
+    description: 'The caller, or anyone for an administrator.',
+    tag,
+    caller: 'eperson',
+    answers: { 200: answer('The eperson.', json(Eperson)) },
+    problems: ['access-denied', 'not-found'],
+  },
+  listGroupsOfEperson: {
+    summary: 'The groups of an eperson',
+    description: 'Of the caller, or of anyone for an administrator.',
+    tag,
+    caller: 'eperson',
+    query: paging,
+    answers: { 200: answer(page, groups) },
+    problems: ['bad-parameter', 'access-denied', 'not-found'],
+  },
+  addEperson: {
+    summary: 'Add an eperson',
+    description: 'For administrators, or with the token of a mail for its owner, who gives a password.',
+    tag,
+    query: { token: parameter(text, 'The token of a mail.') },
+    body: json(NewEperson),
+    answers: { 201: answer('The eperson.', json(Eperson), { Location: uri }) },
+    problems: [
+      'bad-parameter',
+      'authentication-required',
+      'access-denied',
+      'change-refused',
+      'short-lived-token-refused',
+      'mail-token-refused',
+      'registration-refused',
+      'patch-refused',
+      'password-refused',
+    ],
+  },
+  deleteEperson: {
+    summary: 'Delete an eperson',
+    tag,
+    caller: 'administrator',
+    answers: { 204: nothing('They are deleted.') },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+  listGroups: {
+    summary: 'All groups',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer(page, groups) },
+    problems: ['bad-parameter'],
+  },
+  searchGroups: {
+    summary: 'Groups by name or UUID',
+    tag,
+    caller: 'administrator',
+    query: { query, ...paging },
+    answers: { 200: answer(page, groups) },
+    problems: ['bad-parameter'],
+  },
+  searchOtherGroups: {
+    summary: 'Groups that could be put into a group',
+    tag,
+    caller: 'administrator',
+    query: { group, query, ...paging },
+    answers: { 200: answer(page, groups) },
+    problems: ['bad-parameter'],
+  },
+  showGroup: {
+    summary: 'A group that the caller is in, or any for an administrator',
+    tag,
+    caller: 'eperson',
+    answers: { 200: answer('The group.', json(Group)) },
+    problems: ['access-denied', 'not-found'],
+  },
+  listMembers: {
+    summary: 'The epersons directly in a group',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer(page, people) },
+    problems: ['bad-parameter', 'not-found'],
+  },
+  listSubgroups: {
+    summary: 'The groups directly in a group',
+    tag,
+    caller: 'eperson',
+    query: paging,
+    answers: { 200: answer(page, groups) },
+    problems: ['bad-parameter', 'access-denied', 'not-found'],
+  },
+  showObjectOfGroup: {
+    summary: 'The collection that a group belongs to: none',
+    tag,
+    caller: 'eperson',
+    answers: { 204: nothing('Always.') },
+    problems: ['access-denied', 'not-found'],
+  },
+  addGroup: {
+    summary: 'Add a group',
+    tag,
+    caller: 'administrator',
+    body: json(NewGroup),
+    answers: { 201: answer('The group.', json(Group), { Location: uri }) },
+    problems: ['change-refused', 'short-lived-token-refused'],
+  },
+  changeGroup: {
+    summary: 'Rename or describe a group',
+    tag,
+    caller: 'administrator',
+    body: patch,
+    answers: { 200: answer('The group.', json(Group)) },
+    problems: ['not-found', 'change-refused', 'patch-refused', 'short-lived-token-refused'],
+  },
+  deleteGroup: {
+    summary: 'Delete a group',
+    tag,
+    caller: 'administrator',
+    answers: { 204: nothing('It is deleted.') },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+  addMembers: {
+    summary: 'Add epersons to a group',
+    tag,
+    caller: 'administrator',
+    body: addresses,
+    answers: { 204: nothing('They are members.') },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+  removeMember: {
+    summary: 'Remove an eperson from a group',
+    tag,
+    caller: 'administrator',
+    path: { member: uuid },
+    answers: { 204: nothing('They are no member.') },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+  addSubgroups: {
+    summary: 'Add groups to a group',
+    tag,
+    caller: 'administrator',
+    body: addresses,
+    answers: { 204: nothing('They are in it.') },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+  removeSubgroup: {
+    summary: 'Remove a group from a group',
+    tag,
+    caller: 'administrator',
+    path: { member: uuid },
+    answers: { 204: nothing('It is not in it.') },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+} as const satisfies Contracts

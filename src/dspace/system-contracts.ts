@@ -1,0 +1,196 @@
+import type { Contracts } from '../http/contract.ts'
+import {
+  always,
+  answer,
+  closed,
+  count,
+  flag,
+  json,
+  links,
+  named,
+  nothing,
+  oneOf,
+  orNull,
+  pageOf,
+  paging,
+  parameter,
+  Type,
+  text,
+  time,
+  uri,
+  uuid,
+} from '../http/schema.ts'
+import { Eperson } from './schemas.ts'
+
+const tag = 'Alerts, audit and health'
+const page = 'A page.'
+
+const Alert = named('Alert', {
+  alertId: Type.Integer(),
+  message: text,
+  active: flag,
+  countdownTo: orNull(time),
+  allowSessions: oneOf('all', 'current', 'admin'),
+  type: always('systemwidealert'),
+  _links: links('self'),
+})
+const AlertPage = pageOf('systemwidealerts', Alert, 'AlertPage')
+const WantedAlert = Type.Object(
+  {
+    message: Type.String({ maxLength: 2000 }),
+    active: Type.Optional(orNull(flag)),
+    allowSessions: Type.Optional(orNull(oneOf('all', 'current', 'admin'))),
+    countdownTo: Type.Optional(orNull(text)),
+  },
+  { $id: 'WantedAlert' },
+)
+
+const AuditEvent = named('AuditEvent', {
+  id: text,
+  epersonUUID: orNull(uuid),
+  subjectUUID: orNull(uuid),
+  subjectType: orNull(oneOf('EPERSON', 'GROUP', 'ITEM', 'BITSTREAM')),
+  objectUUID: Type.Null(),
+  objectType: Type.Null(),
+  eventType: text,
+  timeStamp: time,
+  detail: orNull(text),
+  metadataField: Type.Null(),
+  value: orNull(text),
+  authority: Type.Null(),
+  confidence: Type.Null(),
+  place: Type.Null(),
+  action: orNull(text),
+  checksum: Type.Null(),
+  type: always('auditevent'),
+  _links: links('eperson', 'object', 'subject', 'self'),
+})
+const AuditEventPage = pageOf('auditevents', AuditEvent, 'AuditEventPage')
+const sort = parameter(text, '`timeStamp,asc` for the oldest first.')
+
+const state = closed({
+  status: oneOf('UP', 'DOWN'),
+  details: closed({ engine: Type.Optional(text), error: Type.Optional(text) }),
+})
+const Health = named('Health', {
+  status: oneOf('UP', 'UP_WITH_ISSUES', 'DOWN'),
+  components: closed({
+    store: state,
+    files: state,
+    workers: closed({
+      status: oneOf('UP', 'UP_WITH_ISSUES'),
+      details: closed({ running: count, wanted: count, replaced: count }),
+    }),
+  }),
+})
+
+export const contracts = {
+  listAlerts: {
+    summary: 'The alert, active or not',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer(page, json(AlertPage)) },
+    problems: ['bad-parameter'],
+  },
+  listActiveAlerts: {
+    summary: 'The alert while it is active',
+    tag,
+    query: paging,
+    answers: { 200: answer(page, json(AlertPage)) },
+    problems: ['bad-parameter'],
+  },
+  showAlert: {
+    summary: 'An alert',
+    tag,
+    answers: { 200: answer('The alert.', json(Alert)) },
+    problems: ['not-found'],
+  },
+  addAlert: {
+    summary: 'Add the alert',
+    tag,
+    caller: 'administrator',
+    body: json(WantedAlert),
+    answers: { 201: answer('The alert.', json(Alert), { Location: uri }) },
+    problems: ['change-refused', 'short-lived-token-refused'],
+  },
+  changeAlert: {
+    summary: 'Change the alert',
+    tag,
+    caller: 'administrator',
+    body: json(WantedAlert),
+    answers: { 200: answer('The alert.', json(Alert)) },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+  listAuditEvents: {
+    summary: 'The audit trail, newest first',
+    tag,
+    caller: 'administrator',
+    query: { sort, ...paging },
+    answers: { 200: answer(page, json(AuditEventPage)) },
+    problems: ['bad-parameter'],
+  },
+  searchAuditEvents: {
+    summary: 'The audit trail of one object',
+    tag,
+    caller: 'administrator',
+    query: { object: parameter(text), sort, ...paging },
+    answers: { 200: answer(page, json(AuditEventPage)) },
+    problems: ['bad-parameter'],
+  },
+  showAuditEvent: {
+    summary: 'An event of the audit trail',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('The event.', json(AuditEvent)) },
+    problems: ['bad-parameter', 'not-found'],
+  },
+  showEpersonOfAuditEvent: {
+    summary: 'Who did it',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('Nobody, or they are deleted.') },
+    problems: ['bad-parameter', 'not-found'],
+  },
+  showPartOfAuditEvent: (part: string) => ({
+    operationId: `show${part.charAt(0).toUpperCase()}${part.slice(1)}OfAuditEvent`,
+    summary: `The ${part} of an event as an object: none`,
+    tag,
+    caller: 'administrator',
+    answers: { 204: nothing('Always.') },
+    problems: ['bad-parameter', 'not-found'],
+  }),
+  showActuator: {
+    summary: 'Links of health',
+    tag,
+    answers: {
+      200: answer(
+        'The links.',
+        json(closed({ type: always('actuator'), _links: links('self', 'health', 'info') })),
+      ),
+    },
+  },
+  showHealth: {
+    summary: 'How the store, the files and the workers are',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('Also when something is down.', json(Health)) },
+  },
+  showInfo: {
+    summary: 'Versions',
+    tag,
+    caller: 'administrator',
+    answers: {
+      200: answer(
+        'Of Carrel and of what it runs on.',
+        json(
+          closed({
+            app: closed({ name: text, version: text, address: text }),
+            node: closed({ name: text, version: text, platform: text, arch: text }),
+            store: closed({ engine: text }),
+          }),
+        ),
+      ),
+    },
+  },
+} as const satisfies Contracts

@@ -1,0 +1,90 @@
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+import type { Answer, Parameter } from './contract.ts'
+
+/**
+ * How contracts write schemas: JSON Schema 2020-12 that is a type, too. Only contracts import this, and only when somebody
+ * asks for them.
+ */
+export { type Static, Type }
+
+/** An object with these members and no others. */
+export const closed = <P extends TProperties>(properties: P, options: object = {}) =>
+  Type.Object(properties, { ...options, additionalProperties: false })
+
+/** A schema that has a place and a name of its own in the document, and so a name in types that are made of it. */
+export const named = <P extends TProperties>(name: string, properties: P, description?: string): TObject<P> =>
+  closed(properties, { $id: name, ...(description === undefined ? {} : { description }) })
+
+export const isOptional = (schema: TSchema): boolean => Type.IsOptional(schema)
+
+export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+export const oneOf = <const V extends readonly string[]>(...values: V) =>
+  Type.Unsafe<V[number]>({ type: 'string', enum: values })
+export const always = <const V extends string | number | boolean>(value: V) =>
+  Type.Unsafe<V>({ type: typeof value as 'string', const: value })
+
+export const text = Type.String()
+export const flag = Type.Boolean()
+export const count = Type.Integer({ minimum: 0 })
+export const uuid = Type.String({ format: 'uuid' })
+export const time = Type.String({ format: 'date-time' })
+export const uri = Type.String({ format: 'uri-reference' })
+
+export const Link = named('Link', { href: uri })
+export const TemplatedLink = named('TemplatedLink', { href: text, templated: always(true) })
+
+/** `_links` with these names. */
+export const links = <const Names extends readonly string[]>(...names: Names) =>
+  closed(Object.fromEntries(names.map(name => [name, Link])) as Record<Names[number], typeof Link>)
+
+export const PageFacts = named('PageFacts', {
+  number: count,
+  size: Type.Integer({ minimum: 1 }),
+  totalPages: count,
+  totalElements: count,
+})
+
+const PageLinks = named('PageLinks', {
+  first: Type.Optional(Link),
+  prev: Type.Optional(Link),
+  next: Type.Optional(Link),
+  last: Type.Optional(Link),
+  self: Link,
+})
+
+/** A page of a list, as `halPage` and `halPart` make it. @param key in `_embedded` */
+export const pageOf = <const Key extends string, T extends TSchema>(key: Key, element: T, name?: string) =>
+  closed(
+    {
+      _embedded: closed({ [key]: Type.Array(element) } as Record<Key, ReturnType<typeof Type.Array<T>>>),
+      page: PageFacts,
+      _links: PageLinks,
+    },
+    name === undefined ? {} : { $id: name },
+  )
+
+export const json = <T extends TSchema>(schema: T) => ({ 'application/json': schema })
+
+export const answer = (
+  description: string,
+  body?: Answer['body'],
+  headers?: Readonly<Record<string, TSchema>>,
+): Answer => ({ description, ...(body && { body }), ...(headers && { headers }) })
+
+export const nothing = (description: string, headers?: Readonly<Record<string, TSchema>>): Answer =>
+  answer(description, undefined, headers)
+
+export const parameter = (
+  schema: TSchema,
+  description?: string,
+  { required = false }: { readonly required?: boolean } = {},
+): Parameter => ({ schema, ...(description === undefined ? {} : { description }), required })
+
+/** Of every list in HAL. */
+export const paging = {
+  page: parameter(Type.Integer({ minimum: 0, default: 0 }), 'The page, from 0.'),
+  size: parameter(
+    Type.Integer({ minimum: 1, default: 20 }),
+    'Elements on a page. More than the maximum is the maximum.',
+  ),
+} as const

@@ -1,0 +1,57 @@
+import { type ProblemCode, problems } from '../http/problems.ts'
+import { problemOf } from './problem-schema.ts'
+import { headersOfProblems } from './rules.ts'
+
+/** As contracts call it; a service may give it another name. */
+export const csrfName = 'DSPACE-XSRF-TOKEN'
+
+/** What is written as it stands. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** Schemas and responses that have a name, collected while operations refer to them. */
+export class Components {
+  readonly schemas = new Map<string, Json>()
+  readonly responses = new Map<string, Json>()
+
+  /** @returns the schema with a reference in place of each that has a name */
+  schema(given: unknown): Json {
+    return this.#walk(given) as Json
+  }
+
+  #walk(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(one => this.#walk(one))
+    if (typeof value !== 'object' || value === null) return value
+    const { $id, ...rest } = value as Json
+    const plain = Object.fromEntries(Object.entries(rest).map(([key, one]) => [key, this.#walk(one)]))
+    if (typeof $id !== 'string') return plain
+    const known = this.schemas.get($id)
+    if (known && JSON.stringify(known) !== JSON.stringify(plain))
+      throw new Error(`two schemas have the name ${$id}`)
+    this.schemas.set($id, plain)
+    return { $ref: `#/components/schemas/${$id}` }
+  }
+
+  /** @param codes of one status */
+  problem(codes: readonly ProblemCode[], isPage: boolean, csrfHeader: string): Json {
+    const name = [...codes, ...(isPage ? ['page'] : [])].join('.')
+    const description = codes.map(code => `\`${code}\`: ${problems[code].title}.`).join(' ')
+    const headers = [...headersOfProblems(codes)].map(
+      one => [one === csrfName ? csrfHeader : one, one] as const,
+    )
+    this.responses.set(name, {
+      description,
+      ...(headers.length === 0
+        ? {}
+        : {
+            headers: Object.fromEntries(
+              headers.map(([shown, one]) => [shown, { $ref: `#/components/headers/${one}` }]),
+            ),
+          }),
+      content: {
+        'application/problem+json': { schema: problemOf(codes) },
+        ...(isPage ? { 'text/html': { schema: { type: 'string' } } } : {}),
+      },
+    })
+    return { $ref: `#/components/responses/${name}` }
+  }
+}

@@ -1,0 +1,117 @@
+import { type DescribedRoute, tags } from '../http/contract.ts'
+import { version } from '../lib/version.ts'
+import { Components, csrfName, type Json } from './components.ts'
+import { type Operation, operationOf, parameters } from './operations.ts'
+import { ProblemBody } from './problem-schema.ts'
+import { headersOfAll, type Surroundings } from './rules.ts'
+
+/** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), as far as it is built here. */
+export interface OpenApi {
+  readonly openapi: '3.1.1'
+  readonly info: Json
+  readonly servers: readonly Json[]
+  readonly tags: readonly Json[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: Readonly<Record<string, Json>>
+}
+
+const schemaHeader = (description: string, schema: Json = { type: 'string' }): Json => ({
+  description,
+  schema,
+})
+
+/** The document of a service, without what depends on who asks. */
+export async function describe(
+  routes: readonly DescribedRoute[],
+  surroundings: Surroundings,
+): Promise<OpenApi> {
+  const components = new Components()
+  components.schema(ProblemBody)
+  const paths: Record<string, Record<string, Operation>> = {}
+  for (const route of routes) {
+    const contract = await route.contract?.()
+    if (!contract) continue
+    const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = operationOf(route, contract, surroundings, components)
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Carrel',
+      version,
+      description,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: surroundings.baseUrl }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(Object.entries(paths).toSorted(([one], [other]) => (one < other ? -1 : 1))),
+    components: {
+      schemas: inOrder(components.schemas),
+      responses: inOrder(components.responses),
+      headers,
+      parameters,
+      securitySchemes: schemesIn(surroundings),
+    },
+  }
+}
+
+const inOrder = (map: ReadonlyMap<string, Json>) =>
+  Object.fromEntries([...map].toSorted(([one], [other]) => (one < other ? -1 : 1)))
+
+const headers: Json = {
+  [csrfName]: schemaHeader('The value of a new CSRF pair, for the header X-XSRF-TOKEN.'),
+  'Accept-Patch': schemaHeader('Media types of patches that are taken.'),
+  Allow: schemaHeader('The methods that are allowed.'),
+  'Content-Range': schemaHeader('The size of the file.'),
+  ETag: schemaHeader('Of what is there now.'),
+  'Retry-After': schemaHeader('Seconds.', { type: 'integer', minimum: 0 }),
+  'Set-Cookie': schemaHeader('The cookie of a new CSRF pair.'),
+  'Tus-Version': schemaHeader('The versions of tus that are taken.'),
+  'WWW-Authenticate': schemaHeader('The ways to log in.'),
+  'X-Acting-As': schemaHeader('The eperson as whom the request was processed.', {
+    type: 'string',
+    format: 'uuid',
+  }),
+}
+
+const schemesIn = ({ csrfCookie }: Surroundings): Json => ({
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of a login, or an access token of a program.',
+  },
+  xAuthentication: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Authentication',
+    description: 'The same token, as clients of PuppetDB send it.',
+  },
+  shortLivedToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'authentication-token',
+    description: 'For addresses that are opened without headers. Valid for two seconds.',
+  },
+  csrfCookie: { type: 'apiKey', in: 'cookie', name: csrfCookie, description: 'Half of a CSRF pair.' },
+  csrfHeader: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-XSRF-TOKEN',
+    description: 'The other half: the same value.',
+  },
+})
+
+const description = `A repository API: log in, get a token, page through records.
+
+Every error is \`application/problem+json\`. Everything under \`/api\` also answers under \`/server/api\`, and HEAD wherever
+GET does. An address that doesn't exist is 404, a method that an address doesn't have is 405 with \`Allow\`. Members that a
+body doesn't name here are never sent.
+
+These headers may come with every answer:
+
+| Header | What it says |
+|---|---|
+${Object.entries(headersOfAll)
+  .map(([name, text]) => `| \`${name}\` | ${text} |`)
+  .join('\n')}`

@@ -1,0 +1,140 @@
+import type { Answer, Contract, DescribedRoute, Parameter } from '../http/contract.ts'
+import { problems } from '../http/problems.ts'
+import { isOptional } from '../http/schema.ts'
+import { type Components, csrfName, type Json } from './components.ts'
+import { issuesCsrf, needsCsrf, problemsOf, type Surroundings } from './rules.ts'
+
+export interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly tags: readonly string[]
+  readonly parameters?: readonly Json[]
+  readonly requestBody?: Json
+  readonly responses: Readonly<Record<string, Json>>
+  readonly security: readonly Json[]
+}
+
+export function operationOf(
+  route: DescribedRoute,
+  contract: Contract & { readonly operationId: string },
+  surroundings: Surroundings,
+  components: Components,
+): Operation {
+  const { operationId, summary, description: more, tag, body } = contract
+  const given = parametersOf(route, contract, components)
+  return {
+    operationId,
+    summary,
+    ...(more === undefined ? {} : { description: more }),
+    tags: [tag],
+    ...(given.length === 0 ? {} : { parameters: given }),
+    ...(body && {
+      requestBody: { required: contract.bodyIsOptional !== true, content: contentOf(body, components) },
+    }),
+    responses: responsesOf(route, contract, surroundings, components),
+    security: securityOf(route, contract, surroundings),
+  }
+}
+
+function parametersOf(route: DescribedRoute, contract: Contract, components: Components): readonly Json[] {
+  const inPath = [...route.url.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: components.schema(contract.path?.[name] ?? defaultOf(name)),
+  }))
+  const listed = (where: string, all: Readonly<Record<string, Parameter>> = {}) =>
+    Object.entries(all).map(([name, { schema, description, required }]) => ({
+      name,
+      in: where,
+      ...(description === undefined ? {} : { description }),
+      ...(required ? { required } : {}),
+      schema: components.schema(schema),
+    }))
+  return [
+    ...inPath,
+    ...listed('query', contract.query),
+    ...listed('header', contract.headers),
+    ...(route.knowsCaller
+      ? Object.keys(parameters).map(name => ({ $ref: `#/components/parameters/${name}` }))
+      : []),
+  ]
+}
+
+const defaultOf = (name: string): Json =>
+  name === 'uuid' ? { type: 'string', format: 'uuid' } : { type: 'string' }
+
+const contentOf = (body: NonNullable<Answer['body']>, components: Components) =>
+  Object.fromEntries(
+    Object.entries(body).map(([type, schema]) => [type, { schema: components.schema(schema) }]),
+  )
+
+function responsesOf(
+  route: DescribedRoute,
+  contract: Contract,
+  surroundings: Surroundings,
+  components: Components,
+): Operation['responses'] {
+  const codes = [...problemsOf(route, contract, surroundings)]
+  const refused = Map.groupBy(codes, code => problems[code].status)
+  const common = [
+    ...(issuesCsrf(route, surroundings) ? [csrfName, 'Set-Cookie'] : []),
+    ...(route.knowsCaller ? ['X-Acting-As'] : []),
+  ].map(
+    name =>
+      [name === csrfName ? surroundings.csrfHeader : name, { $ref: `#/components/headers/${name}` }] as const,
+  )
+  const answered = Object.entries(contract.answers).map(([status, { description, headers = {}, body }]) => {
+    const own = Object.entries(headers).map(
+      ([name, schema]) =>
+        [
+          name === csrfName ? surroundings.csrfHeader : name,
+          { ...(isOptional(schema) ? {} : { required: true }), schema: components.schema(schema) },
+        ] as const,
+    )
+    const all = Object.fromEntries([...common, ...own])
+    return [
+      status,
+      {
+        description,
+        ...(Object.keys(all).length === 0 ? {} : { headers: all }),
+        ...(body && { content: contentOf(body, components) }),
+      },
+    ] as const
+  })
+  return Object.fromEntries([
+    ...answered,
+    ...[...refused].map(
+      ([status, some]) =>
+        [String(status), components.problem(some, route.isPage, surroundings.csrfHeader)] as const,
+    ),
+  ])
+}
+
+function securityOf(
+  route: DescribedRoute,
+  { caller }: Contract,
+  surroundings: Surroundings,
+): readonly Json[] {
+  const csrf = needsCsrf(route, surroundings) ? { csrfCookie: [], csrfHeader: [] } : {}
+  const known = route.knowsCaller
+    ? ['bearer', 'xAuthentication', 'shortLivedToken'].map(name => ({ ...csrf, [name]: [] }))
+    : []
+  return caller ? known : [csrf, ...known]
+}
+
+export const parameters: Readonly<Record<string, Json>> = {
+  OnBehalfOf: {
+    name: 'X-On-Behalf-Of',
+    in: 'header',
+    description: 'The eperson as whom an administrator sends the request.',
+    schema: { type: 'string', format: 'uuid' },
+  },
+  OnBehalfOfReason: {
+    name: 'X-On-Behalf-Of-Reason',
+    in: 'header',
+    description: 'Why, for the audit trail.',
+    schema: { type: 'string' },
+  },
+}

@@ -1,0 +1,124 @@
+import type { Config } from '../config/config.ts'
+import { isMetrics } from '../http/addresses.ts'
+import type { Contract, DescribedRoute } from '../http/contract.ts'
+import { type ProblemCode, problems } from '../http/problems.ts'
+
+/** What holds of many routes, said once: what they refuse and send besides what their contracts say. */
+export type Surroundings = Pick<Config, 'baseUrl' | 'csrfCookie' | 'csrfHeader' | 'queryBase'>
+
+const isBelow = (url: string, beginning: string) => url === beginning || url.startsWith(`${beginning}/`)
+export const isQuery = (url: string, { queryBase }: Pick<Config, 'queryBase'>) => isBelow(url, queryBase)
+
+/** No cookie authenticates what is below the query base (C8), and identity providers have no pair. */
+export const needsCsrf = (route: DescribedRoute, surroundings: Surroundings): boolean =>
+  route.method !== 'GET' &&
+  route.method !== 'OPTIONS' &&
+  !route.isProviderMessage &&
+  !isQuery(route.url, surroundings)
+
+export const issuesCsrf = (route: DescribedRoute, surroundings: Surroundings): boolean =>
+  route.method === 'GET' && (isQuery(route.url, surroundings) || route.url.startsWith('/api'))
+
+const everywhere: readonly ProblemCode[] = [
+  'bad-request',
+  'request-timeout',
+  'expectation-failed',
+  'host-not-allowed',
+  'headers-too-large',
+  'internal-error',
+]
+const ofCallers: readonly ProblemCode[] = [
+  'bad-on-behalf-of',
+  'reason-required',
+  'on-behalf-of-refused',
+  'access-token-refused',
+  'busy',
+  'store-unavailable',
+]
+const ofCsrf: readonly ProblemCode[] = [
+  'csrf-cookie-missing',
+  'csrf-header-missing',
+  'csrf-mismatch',
+  'csrf-not-ours',
+]
+
+/** The codes of all problems that a route may answer, in the order of the rules. */
+export function problemsOf(
+  route: DescribedRoute,
+  { caller, problems: own = [] }: Contract,
+  surroundings: Surroundings,
+): ReadonlySet<ProblemCode> {
+  return new Set<ProblemCode>([
+    ...own,
+    ...(caller ? (['authentication-required'] as const) : []),
+    ...(caller === 'administrator' ? (['access-denied'] as const) : []),
+    ...everywhere,
+    ...(isMetrics(route.url) || route.isProviderMessage ? [] : (['origin-not-allowed'] as const)),
+    ...(needsCsrf(route, surroundings) ? ofCsrf : []),
+    ...(route.takesBody ? (['body-too-large', 'unsupported-media-type'] as const) : []),
+    ...(route.knowsCaller ? ofCallers : []),
+  ])
+}
+
+/** What an address that no route takes answers, and a method that it doesn't have. */
+export const unrouted: readonly ProblemCode[] = [
+  ...everywhere,
+  ...ofCsrf,
+  'origin-not-allowed',
+  'not-found',
+  'method-not-allowed',
+]
+
+/** On every answer; the names are in lower case. */
+export const headersOfAll: Readonly<Record<string, string>> = {
+  'access-control-allow-credentials': 'For pages of an allowed origin.',
+  'access-control-allow-origin': 'For pages of an allowed origin.',
+  'access-control-expose-headers': 'For pages of an allowed origin.',
+  'cache-control': '`private, no-store`, unless the operation says otherwise.',
+  connection: 'RFC 9112 §9.6.',
+  'content-length': 'Bytes of the body.',
+  'content-security-policy': 'Forbids everything but what a page needs.',
+  'content-type': 'Of the body.',
+  date: 'RFC 9110 §6.6.1.',
+  'keep-alive': 'How long the connection stays open, in seconds.',
+  'referrer-policy': '`no-referrer`: an address may hold a short-lived token.',
+  'strict-transport-security': 'Where the service is reached by HTTPS.',
+  trailer: 'RFC 9110 §6.6.2.',
+  'transfer-encoding': 'RFC 9112 §6.1.',
+  vary: '`Origin`, and what else the answer depends on.',
+  'x-content-type-options': '`nosniff`.',
+  'x-frame-options': '`DENY`.',
+}
+
+/** Headers that come with some problems, by their code. */
+const headersOfCode: Readonly<Partial<Record<ProblemCode, readonly string[]>>> = {
+  'method-not-allowed': ['Allow'],
+  'precondition-failed': ['ETag'],
+  'range-not-satisfiable': ['Content-Range', 'ETag'],
+  'tus-version': ['Tus-Version'],
+  'unsupported-media-type': ['Accept-Patch'],
+  'upload-in-use': ['Retry-After'],
+  ...Object.fromEntries(ofCsrf.map(code => [code, ['DSPACE-XSRF-TOKEN', 'Set-Cookie']])),
+}
+
+/** Headers of problems of one status. */
+export const headersOfProblems = (codes: readonly ProblemCode[]): ReadonlySet<string> =>
+  new Set(
+    codes.flatMap(code => {
+      const { status } = problems[code]
+      return [
+        ...(status === 401 ? ['WWW-Authenticate'] : []),
+        ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+        ...(headersOfCode[code] ?? []),
+      ]
+    }),
+  )
+
+/** What some routes send with every answer, problems included; the names are in lower case. */
+export const headersEverywhereAt = (route: DescribedRoute, surroundings: Surroundings): ReadonlySet<string> =>
+  new Set([
+    ...Object.keys(headersOfAll),
+    ...(issuesCsrf(route, surroundings) ? [surroundings.csrfHeader.toLowerCase(), 'set-cookie'] : []),
+    ...(route.knowsCaller ? ['x-acting-as'] : []),
+    ...(isBelow(route.url, '/api/uploads') ? ['tus-resumable'] : []),
+  ])

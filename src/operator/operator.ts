@@ -1,0 +1,66 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { SpecialGroups } from '../authn/special-groups.ts'
+import type { Config } from '../config/config.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import type { Tally } from '../lib/tally.ts'
+import type { Limits } from '../model/limits.ts'
+import { knownScripts } from '../processes/known-scripts.ts'
+import type { Script } from '../processes/scripts.ts'
+import type { Storage } from '../storage/storage.ts'
+import { accessRoutes } from './access-routes.ts'
+import { questionRoutes } from './question-routes.ts'
+import { createQuestions } from './questions.ts'
+import { operatorScripts } from './scripts.ts'
+import { stateRoutes } from './state-routes.ts'
+import { upkeepRoutes } from './upkeep-routes.ts'
+
+/** What an operator does by command, for administrators from elsewhere (docs/decisions/0049). */
+export interface Operator {
+  /** All processes that begin by their name. */
+  readonly scripts: readonly Script[]
+  /** `{api}/admin/…` */
+  register(app: FastifyInstance): Promise<void>
+}
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly config: Config
+  readonly limits: Limits
+  readonly specialGroups: SpecialGroups
+  readonly storage: Storage
+  readonly tally: Tally
+}
+
+export function createOperator({ storage, ...more }: Parts): Operator {
+  const { config } = more
+  const questions = createQuestions(config)
+  const parts = { ...storage, ...more, questions }
+  return {
+    scripts: [...knownScripts({ config, storage }), ...operatorScripts(parts)].toSorted((one, other) =>
+      one.name < other.name ? -1 : 1,
+    ),
+    register: async app => {
+      // Clients that wait for an answer would keep the service from closing.
+      app.addHook('preClose', async () => questions.close())
+      // A scope of its own: its hook is for nothing else.
+      await app.register(
+        async scope => {
+          // Before anything of a body is read.
+          scope.addHook('onRequest', requireAdministration)
+          questionRoutes(scope, parts)
+          stateRoutes(scope, parts)
+          accessRoutes(scope, parts)
+          upkeepRoutes(scope, parts)
+        },
+        { prefix: '/admin' },
+      )
+    },
+  }
+}
+
+async function requireAdministration(request: FastifyRequest): Promise<void> {
+  requireAdministrator(request.caller, 'administer the service')
+  if (request.method !== 'GET' && request.method !== 'HEAD') await refuseShortLivedToken(request)
+}

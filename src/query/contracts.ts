@@ -1,0 +1,202 @@
+import type { Contract, Contracts } from '../http/contract.ts'
+import type { ProblemCode } from '../http/problems.ts'
+import { answer, count, json, nothing, parameter, Type, text } from '../http/schema.ts'
+import { EntityDescription, EntityRecord, Explanation, Records } from './schemas.ts'
+
+const tag = 'Queries'
+const flag = parameter(Type.Boolean())
+const whole = Type.Integer({ minimum: 0 })
+
+/** What every list of records takes, in the address and by POST. */
+const asked = {
+  query: parameter(text, 'An AST as JSON. At the query base also PQL.'),
+  order_by: parameter(text, 'A JSON array such as `[{"field": "name", "order": "desc"}]`.'),
+  limit: parameter(Type.Integer({ minimum: 1 }), 'Records at most.'),
+  offset: parameter(whole, 'Records that are left out first.'),
+  include_total: parameter(Type.Boolean(), 'Whether `X-Records` tells how many there are.'),
+  pretty: flag,
+  explain: parameter(text, '`plan`, or `analyze` for administrators, instead of the records.'),
+  timeout: parameter(Type.Number({ minimum: 0 }), 'Seconds.'),
+  origin: parameter(text, 'Ignored: what clients of PuppetDB say of themselves.'),
+}
+
+const Asked = Type.Record(text, Type.Unknown(), {
+  $id: 'QueryParameters',
+  description: 'The parameters of the address as members. `query` and `order_by` may be JSON by themselves.',
+})
+export const questions = { 'application/json': Asked, 'application/x-www-form-urlencoded': Asked }
+
+const conditional = { 'If-None-Match': parameter(text) }
+const headers = {
+  ETag: Type.Optional(text),
+  Link: Type.Optional(Type.String({ description: 'RFC 8288: first, prev, next and last.' })),
+  'X-Records': Type.Optional(count),
+}
+const unchanged = nothing('They have not changed.', { ETag: text })
+
+const refused = [
+  'bad-parameter',
+  'authentication-required',
+  'access-denied',
+  'unknown-entity',
+  'not-acceptable',
+  'query-timeout',
+] as const satisfies readonly ProblemCode[]
+
+/** A GET with a form for a body may be too large, or of another type. */
+const ofForms = ['body-too-large', 'unsupported-media-type', 'request-timeout'] as const
+
+interface Listing {
+  readonly operationId: string
+  readonly summary: string
+  readonly tag?: Contract['tag']
+  readonly query?: Contract['query']
+  readonly body?: Parameters<typeof json>[0]
+  readonly description?: string
+}
+
+/** A list of records by GET or by POST. */
+const listing = (method: 'GET' | 'POST', one: Listing): Contract => ({
+  operationId: method === 'GET' ? one.operationId : `${one.operationId}ByPost`,
+  summary: one.summary,
+  ...(one.description === undefined ? {} : { description: one.description }),
+  tag: one.tag ?? tag,
+  query: { ...asked, ...one.query },
+  ...(method === 'GET' ? { headers: conditional } : { body: questions, bodyIsOptional: true as const }),
+  answers: {
+    200: answer(
+      'The records, or what `explain` asks for.',
+      {
+        'application/json': Type.Union([one.body ?? Records, Explanation]),
+        'application/x-ndjson': Type.String({ description: 'A record on each line.' }),
+        'text/csv': Type.String({ description: 'RFC 4180, with the names of the fields first.' }),
+      },
+      headers,
+    ),
+    304: unchanged,
+  },
+  problems: [...refused, ...ofForms],
+})
+
+const named = (start: string, path: string) =>
+  start + path.replace(/(?:^|[/-])(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+export const contracts = {
+  query: (method: 'GET' | 'POST') =>
+    listing(method, {
+      operationId: 'query',
+      summary: 'What a query asks for, or the entities that the caller may read',
+      query: { ast_only: parameter(Type.Boolean(), 'Whether the query is shown as AST instead.') },
+      body: Type.Union([Type.Array(EntityDescription), Records, Type.Array(Type.Unknown())]),
+    }),
+  listRecords: (method: 'GET' | 'POST') =>
+    listing(method, { operationId: 'listRecords', summary: 'The records of an entity, or those of a query' }),
+  listFactNames: (method: 'GET' | 'POST', path: string) =>
+    listing(method, {
+      operationId: named('list', path),
+      summary: 'The names of all facts',
+      tag: 'PuppetDB',
+      body: Type.Array(Type.Union([text, Type.Null()])),
+    }),
+  countEvents: (method: 'GET' | 'POST', path: string): Contract => {
+    const isAggregate = path.includes('aggregate')
+    const numbers = { failures: count, successes: count, noops: count, skips: count }
+    return {
+      operationId: named('count', path) + (method === 'POST' ? 'ByPost' : ''),
+      summary: isAggregate
+        ? 'How many subjects have events of each kind'
+        : 'How many events there are of each kind',
+      tag: 'PuppetDB',
+      query: {
+        ...asked,
+        summarize_by: parameter(text, '`certname`, `containing_class`, `resource`; with commas between.'),
+        count_by: parameter(text, '`resource` or `certname`.'),
+        counts_filter: parameter(text, 'A condition such as `[">", "failures", 0]`.'),
+      },
+      ...(method === 'GET' ? {} : { body: questions, bodyIsOptional: true as const }),
+      answers: {
+        200: answer(
+          'The counts.',
+          json(
+            Type.Array(
+              Type.Object(
+                isAggregate
+                  ? { summarize_by: text, ...numbers, total: count }
+                  : {
+                      subject_type: text,
+                      subject: Type.Object({ title: Type.Union([text, Type.Null()]) }),
+                      ...numbers,
+                    },
+                { additionalProperties: false },
+              ),
+            ),
+          ),
+          { 'X-Records': Type.Optional(count) },
+        ),
+      },
+      problems: [...refused, ...ofForms],
+    }
+  },
+  showRecord: {
+    summary: 'One record, or those of an address of PuppetDB',
+    description: 'The key; several fields of a key have a comma between them.',
+    tag,
+    query: asked,
+    headers: conditional,
+    answers: {
+      200: answer(
+        'The record, with `ETag`.',
+        {
+          'application/json': Type.Union([EntityRecord, Records, Explanation]),
+          'application/x-ndjson': text,
+          'text/csv': text,
+        },
+        headers,
+      ),
+      304: nothing('It has not changed.', { ETag: text }),
+    },
+    problems: [...refused, ...ofForms, 'not-found'],
+  },
+  listRelated: {
+    ...listing('GET', {
+      operationId: 'listRelated',
+      summary: 'The records of another entity that belong to a record',
+    }),
+    problems: [...refused, ...ofForms, 'not-found'],
+  },
+  listRelatedBelow: {
+    ...listing('GET', {
+      operationId: 'listRelatedBelow',
+      summary: 'Those of them with a value, as PuppetDB has it for facts and resources',
+      tag: 'PuppetDB',
+    }),
+    problems: [...refused, ...ofForms, 'not-found'],
+  },
+  showQueryVersion: {
+    summary: 'The version of PuppetDB whose queries these are',
+    tag: 'PuppetDB',
+    answers: {
+      200: answer(
+        'The versions.',
+        json(
+          Type.Object(
+            { version: text, product: text, product_version: text },
+            { additionalProperties: false },
+          ),
+        ),
+      ),
+    },
+  },
+  showServerTime: {
+    summary: 'The time',
+    tag: 'PuppetDB',
+    answers: {
+      200: answer(
+        'The time of the service.',
+        json(
+          Type.Object({ server_time: Type.String({ format: 'date-time' }) }, { additionalProperties: false }),
+        ),
+      ),
+    },
+  },
+} as const satisfies Contracts

@@ -1,0 +1,61 @@
+import { closed, count, flag, named, oneOf, orNull, Type, text, uri } from '../http/schema.ts'
+import type { FieldType } from '../model/entities.ts'
+
+/** Entities, and records of any of them. */
+
+const types = [
+  'integer',
+  'number',
+  'boolean',
+  'date-time',
+  'text',
+  'json',
+] as const satisfies readonly FieldType[]
+
+export const FieldDescription = {
+  name: text,
+  type: oneOf(...types),
+  nullable: flag,
+  sortable: Type.Optional(Type.Boolean({ const: false, description: 'The values have no order.' })),
+  collation: Type.Optional(Type.String({ description: 'BCP 47: how text is sorted.' })),
+}
+export const Field = named('Field', FieldDescription)
+export const Key = Type.Union([text, Type.Array(text)], {
+  description: 'The field, or the fields, that identify a record.',
+})
+export const Relation = named(
+  'Relation',
+  { fields: Type.Array(text), to: closed({ entity: text, fields: Type.Array(text) }) },
+  'Records belong together if they are equal in these fields.',
+)
+export const EntityDescription = named('EntityDescription', {
+  name: text,
+  key: Key,
+  fields: Type.Array(Field),
+  relations: Type.Optional(Type.Array(Relation)),
+  writable: Type.Optional(Type.Boolean({ const: true })),
+  href: uri,
+})
+
+/** What fields it has depends on the entity. */
+export const EntityRecord = Type.Record(text, Type.Unknown(), {
+  $id: 'EntityRecord',
+  description: 'A record of some entity; its members are the fields of the entity, or what a query extracts.',
+})
+export const Records = Type.Array(EntityRecord)
+
+export const Explanation = named(
+  'Explanation',
+  {
+    engine: text,
+    entity: text,
+    condition: Type.Unknown(),
+    kept: Type.Optional(flag),
+    sql: Type.Optional(text),
+    steps: Type.Optional(Type.Array(text)),
+    indexes: Type.Optional(Type.Array(text)),
+    advice: Type.Optional(orNull(text)),
+    ran: Type.Optional(closed({ rows: count, milliseconds: Type.Number({ minimum: 0 }) })),
+  },
+  'What was understood, and for administrators how it is run.',
+)

@@ -1,0 +1,116 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { extname } from 'node:path'
+import { parseExact } from '../lib/json.ts'
+import { OperatorError, StoreUnavailable } from '../model/errors.ts'
+
+/** Work that a service does in a process of its own, as a command would (docs/decisions/0044). */
+export interface Running {
+  /** Stops it; the work ends with the signal's reason. */
+  readonly signal: AbortSignal
+  progress(step: string, share: number): void
+}
+
+export type Report = Readonly<Record<string, unknown>>
+
+/** From the service to the process that works. */
+export type ToChild<Job> = { readonly job: Job } | { readonly cancel: true }
+
+/** And back. */
+export type FromChild =
+  | { readonly kind: 'progress'; readonly step: string; readonly share: number }
+  /** As JSON: numbers with more digits than a double holds are objects that can't be sent. */
+  | { readonly kind: 'done'; readonly report: string }
+  /** Somebody can put it right: the message says how. */
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'unavailable'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'cancelled' }
+
+interface Work<Job> {
+  /** The file of `src/cli` that does it, without its ending. */
+  readonly program: string
+  readonly job: Job
+  /** Of a file that it inherits, which may have no name any more. */
+  readonly descriptor?: number | null
+  /** What a message calls it, such as `the import`, and what follows if it breaks off. */
+  readonly name: string
+  readonly consequence?: string
+}
+
+/** What the process can't do as it was asked. */
+export class Refusal extends OperatorError {}
+
+/** The descriptor that the process finds its file at. */
+export const fileDescriptor = 3
+
+/** In ms: a process that was told to stop, and doesn't, is killed. Nothing that it has written counts. */
+const graceToStop = 10_000
+
+/**
+ * @returns its report
+ * @throws Refusal for what somebody can put right
+ */
+export async function runInChild<Job>(work: Work<Job>, { signal, progress }: Running): Promise<Report> {
+  signal.throwIfAborted()
+  const { program, descriptor, name, consequence = '' } = work
+  const file = new URL(`../cli/${program}${extname(import.meta.url)}`, import.meta.url)
+  const child = fork(file, [], {
+    stdio: ['ignore', 'ignore', 'inherit', descriptor ?? 'ignore', 'ipc'],
+    execArgv: [],
+    serialization: 'advanced',
+  })
+  let killing: NodeJS.Timeout | undefined
+  const stop = () => {
+    tell(child, { cancel: true })
+    killing = setTimeout(() => child.kill('SIGKILL'), graceToStop)
+  }
+  signal.addEventListener('abort', stop)
+  try {
+    const outcome = await outcomeOf(child, work, progress)
+    switch (outcome.kind) {
+      case 'done':
+        return parseExact(outcome.report) as Report
+      case 'refused':
+        throw new Refusal(outcome.message)
+      case 'unavailable':
+        throw new StoreUnavailable(outcome.message)
+      case 'cancelled':
+        signal.throwIfAborted()
+        throw new StoreUnavailable(`${name} was interrupted${consequence}`)
+      default:
+        throw new Error(outcome.message)
+    }
+  } finally {
+    clearTimeout(killing)
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+type Outcome = Exclude<FromChild, { kind: 'progress' }>
+
+function outcomeOf<Job>(
+  child: ChildProcess,
+  { job, name, consequence = '' }: Work<Job>,
+  progress: Running['progress'],
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    let outcome: Outcome | undefined
+    child.on('message', (message: FromChild) => {
+      if (message.kind === 'progress') progress(message.step, message.share)
+      else outcome = message
+    })
+    child.once('error', cause => reject(new StoreUnavailable(`${name} can't be started`, { cause })))
+    // Only when it has ended has it closed what it had open.
+    child.once('close', (code, killedBy) => {
+      const how = killedBy ?? `exit code ${code}`
+      if (outcome) resolve(outcome)
+      else reject(new StoreUnavailable(`${name} ended before it was done (${how})${consequence}`))
+    })
+    tell(child, { job })
+  })
+}
+
+function tell<Job>(child: ChildProcess, message: ToChild<Job>): void {
+  // It may have ended; then its end says so.
+  child.send(message, () => {})
+}

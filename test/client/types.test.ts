@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createClient, type Instant, type Json } from '../../packages/client/src/index.ts'
+
+/**
+ * What the compiler says of queries; `npm run types` is the test. A line after `@ts-expect-error` that is right is an error
+ * itself. Nothing is sent: a query is made when it is read.
+ */
+interface Artwork {
+  readonly id: number
+  readonly title: string
+  readonly year: number | null
+  readonly shown: boolean
+  readonly acquired: Instant | null
+  readonly metadata: Json
+}
+
+interface Museum {
+  readonly artworks: Artwork
+  readonly artists: { readonly name: string; readonly born: number }
+}
+
+const museum = createClient<Museum>('http://localhost:1')
+const artworks = museum.entity('artworks')
+
+test('CL4 a condition takes the fields of the entity, and of each the operators and values of its type', () => {
+  artworks.query({ where: ['=', 'year', 1813] })
+  artworks.query({
+    where: ['and', ['=', 'year', 1813], ['or', ['~', 'title', 'a'], ['not', ['=', 'id', 1]]]],
+  })
+  artworks.query({ where: ['<', 'acquired', '1998-01'] })
+  artworks.query({ where: ['null?', 'acquired', true] })
+  artworks.query({ where: ['in', 'year', ['array', [1813, 1814]]] })
+  artworks.query({ where: ['in', 'title', ['from', 'artists', ['extract', 'name']]] })
+  artworks.query({ where: ['match', ['title', 'metadata'], 'light'] })
+  artworks.query({ where: ['match', '*', 'light'] })
+  artworks.query({ where: ['=', 'metadata."dc.title"[0].value', 'Light'] })
+  artworks.query({ where: ['subquery', 'artists', ['>', 'born', 1800]] })
+  // @ts-expect-error there is no such field
+  artworks.query({ where: ['=', 'yaer', 1813] })
+  // @ts-expect-error a number is no text
+  artworks.query({ where: ['=', 'year', '1813'] })
+  // @ts-expect-error numbers match no expression
+  artworks.query({ where: ['~', 'year', '18'] })
+  // @ts-expect-error nor do date-times
+  artworks.query({ where: ['~', 'acquired', '1998'] })
+  // @ts-expect-error booleans have no order
+  artworks.query({ where: ['<', 'shown', true] })
+  // @ts-expect-error there is no such operator
+  artworks.query({ where: ['!=', 'year', 1813] })
+  // @ts-expect-error nor deep inside
+  artworks.query({ where: ['not', ['and', ['=', 'id', 1], ['=', 'yaer', 1813]]] })
+  // @ts-expect-error words are looked for in texts
+  artworks.query({ where: ['match', ['year'], 'light'] })
+  // @ts-expect-error there is no such entity
+  museum.entity('artwork')
+  assert.equal(artworks.name, 'artworks')
+})
+
+test('CL4 an order takes what has one', () => {
+  artworks.query({ orderBy: ['title', ['year', 'desc']] })
+  // @ts-expect-error there is no such field
+  artworks.query({ orderBy: ['yaer'] })
+  // @ts-expect-error JSON has no order
+  artworks.query({ orderBy: ['metadata'] })
+  // @ts-expect-error there is no such direction
+  artworks.query({ orderBy: [['year', 'down']] })
+})
+
+test('CL4 a query gives the columns that it names, and whole records otherwise', () => {
+  const ask = async () => {
+    const whole: Artwork | undefined = await artworks.query().first()
+    const some = await artworks.query({ select: ['title', 'year'] }).all()
+    const first: { readonly title: string; readonly year: number | null } | undefined = some[0]
+    // @ts-expect-error it was not asked for
+    assert.ok(some[0]?.shown)
+    const groups = artworks.query({
+      select: ['year', ['function', 'count'], ['function', 'max', 'title']],
+      groupBy: ['year'],
+      having: ['>', 'count', 5],
+      orderBy: [['count', 'desc'], 'year'],
+    })
+    for await (const { year, count, max } of groups) {
+      const typed: readonly [number | null, number, string | null] = [year, count, max]
+      assert.ok(typed)
+    }
+    // @ts-expect-error there is no such field
+    artworks.query({ select: ['yaer'] })
+    // @ts-expect-error it has no such column
+    artworks.query({ select: ['year', ['function', 'count']], having: ['>', 'sum', 5] })
+    // @ts-expect-error it adds up numbers
+    artworks.query({ select: [['function', 'sum', 'title']] })
+    assert.ok(whole && first)
+  }
+  assert.equal(typeof ask, 'function')
+})
+
+test('CL4 the routes that the service describes have types: what is in the path, the query and the body, and the answer', () => {
+  const ask = async () => {
+    const item = await museum.get('/api/core/items/{uuid}', { path: { uuid: 'a' } })
+    const title: string | undefined = item.metadata['dc.title']?.[0]?.value
+    const { authenticated }: { readonly authenticated: boolean } = await museum.get('/api/authn/status')
+    for await (const { email } of museum.list('/api/eperson/epersons')) assert.ok(email)
+    await museum.post('/api/authn/tokens', { json: { name: 'nightly', methods: ['GET'] } })
+    // @ts-expect-error there is no such method
+    await museum.post('/api/authn/tokens', { json: { name: 'nightly', methods: ['FETCH'] } })
+    // @ts-expect-error it is called uuid
+    await museum.get('/api/core/items/{uuid}', { path: { id: 'a' } })
+    // @ts-expect-error it has to be said
+    await museum.get('/api/core/items/{uuid}')
+    // @ts-expect-error a status has no such member
+    assert.ok((await museum.get('/api/authn/status')).loggedIn)
+    const other: unknown = await museum.get('/api/some/other/address', { query: { a: 1 } })
+    const said = await museum.get<{ readonly a: number }>('/api/some/other/address')
+    assert.ok(title && authenticated && other && said.a)
+  }
+  assert.equal(typeof ask, 'function')
+})

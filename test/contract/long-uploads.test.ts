@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { TestContext } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
+import { listUploads, uploadsIn } from '../../src/uploads/folder.ts'
+import type { Client } from '../support/clients/client.ts'
+import { postJson } from '../support/clients/people.ts'
+import { change, newItem, read } from '../support/data/editing.ts'
+import { test } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
+
+/** Bodies that arrive slowly, while something happens to those who send them. */
+const email = 'curator@example.org'
+
+interface Half {
+  /** Sends the rest. @returns status and code of the answer */
+  end(): Promise<readonly [status: number | undefined, code: string | undefined]>
+}
+
+async function started(t: TestContext) {
+  const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
+  await service.addEperson('admin@example.org', { admin: true })
+  const { uuid } = await service.addEperson(email, { admin: true })
+  const [admin, client] = [service.client(), service.client()]
+  await admin.login('admin@example.org')
+  await client.login(email)
+  const item = await newItem(admin)
+  return { service, admin, client, uuid, item }
+}
+
+/** A request whose body has half arrived: the service has read so much of it. */
+async function half(client: Client, path: string, type: string, body: string, headers = {}): Promise<Half> {
+  const pair = await client.csrfPair()
+  const middle = Math.floor(body.length / 2)
+  const request: ClientRequest = httpRequest(client.address + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${client.token}`,
+      cookie: pair.cookie,
+      'x-xsrf-token': pair.value,
+      'content-type': type,
+      'content-length': body.length,
+      ...headers,
+    },
+  })
+  // Who asks is known when the service asks for the body.
+  request.setHeader('expect', '100-continue')
+  request.flushHeaders()
+  await once(request, 'continue')
+  request.write(body.slice(0, middle))
+  return {
+    end: async () => {
+      request.end(body.slice(middle))
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      let text = ''
+      for await (const piece of response) text += String(piece)
+      return [response.statusCode, (JSON.parse(text) as { code?: string }).code]
+    },
+  }
+}
+
+const form =
+  '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' +
+  `${'text '.repeat(1000)}\r\n--b--\r\n`
+const records = `id\n${Array.from({ length: 1000 }, (_, at) => at).join('\n')}\n`
+
+const ends = {
+  'a logout': ({ accounts }: Service['storage'], uuid: string) =>
+    accounts.logout(uuid, commandEvent('logout')),
+  'being disabled': ({ accounts }: Service['storage']) =>
+    accounts.setEnabled(email, false, commandEvent('eperson.disable')),
+}
+
+for (const [what, end] of Object.entries(ends))
+  test(`I7 EA7 UP3 what is still arriving counts for nothing after ${what}`, async t => {
+    const { service, admin, client, uuid, item } = await started(t)
+    const sent = [
+      await half(
+        client,
+        `/api/core/bundles/${item.bundle}/bitstreams`,
+        'multipart/form-data; boundary=b',
+        form,
+      ),
+      await half(client, '/api/admin/entities/birds/import?key=id', 'text/csv', records),
+      await half(client, '/api/admin/ingest', 'application/zip', 'PK'.repeat(1000)),
+    ]
+    await end(service.storage, uuid)
+    for (const one of sent) assert.deepEqual(await one.end(), [401, 'authentication-required'])
+    const files = await read(admin, `/api/core/bundles/${item.bundle}/bitstreams`)
+    assert.equal(files.page.totalElements, 0)
+    assert.equal((await read(admin, '/api/system/processes')).page.totalElements, 0)
+    assert.deepEqual(await listUploads(uploadsIn(service.dataFolder)), [])
+  })
+
+test('I7 EA7 UP3 somebody who loses the right while a body arrives is refused, and a refreshed token is not', async t => {
+  const { service, client, item } = await started(t)
+  const { accounts } = service.storage
+  const file = () =>
+    half(client, `/api/core/bundles/${item.bundle}/bitstreams`, 'multipart/form-data; boundary=b', form)
+  const first = await file()
+  await client.refresh()
+  assert.equal((await first.end())[0], 201)
+  const sent = [
+    await file(),
+    await half(client, '/api/admin/entities/birds/import?key=id', 'text/csv', records),
+    await half(client, '/api/admin/ingest', 'application/zip', 'PK'.repeat(1000)),
+  ]
+  await accounts.leave('Administrator', email, commandEvent('group.leave'))
+  for (const one of sent) assert.deepEqual(await one.end(), [403, 'access-denied'])
+})
+
+test('K5 a file that is still arriving counts for nothing once its access token is revoked, but for a logout', async t => {
+  const { client, item } = await started(t)
+  const wanted = { name: 'script', methods: ['GET', 'POST'], parts: ['items'] }
+  const made = (await (await postJson(client, '/api/authn/tokens', wanted)).json()) as {
+    token: string
+    id: string
+  }
+  const path = `/api/core/bundles/${item.bundle}/bitstreams`
+  const send = () =>
+    half(client, path, 'multipart/form-data; boundary=b', form, { authorization: `Bearer ${made.token}` })
+  const [kept, lost] = [await send(), await send()]
+  assert.equal((await client.post('/api/authn/logout')).status, 204)
+  assert.equal((await kept.end())[0], 201)
+  await client.login(email)
+  assert.equal((await client.delete(`/api/authn/tokens/${made.id}`)).status, 204)
+  assert.deepEqual(await lost.end(), [401, 'authentication-required'])
+})
+
+test('B4 a file that arrives on behalf of somebody ends with the session of who acts', async t => {
+  const { service, admin, client, item } = await started(t)
+  const { uuid: ruth } = await service.addEperson('ruth@example.org', { groups: ['Writers'] })
+  const [group] = await service.storage.accounts.ensureGroups(['Writers'])
+  const policy = `/api/authz/resourcepolicies?resource=${item.uuid}&group=${group?.uuid}`
+  assert.equal((await change(admin, 'post', policy, { action: 'WRITE' })).status, 201)
+  const path = `/api/core/bundles/${item.bundle}/bitstreams`
+  const acting = { 'x-on-behalf-of': ruth }
+  const send = () => half(client, path, 'multipart/form-data; boundary=b', form, acting)
+  const [kept, lost] = [await send(), await send()]
+  assert.equal((await kept.end())[0], 201)
+  assert.equal((await client.post('/api/authn/logout')).status, 204)
+  assert.deepEqual(await lost.end(), [401, 'authentication-required'])
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { createDemo } from '../../src/cli/demo.ts'
+import { assertShown, type Example, examplesIn, follow, shownAddress } from '../support/clients/document.ts'
+import { zipOf } from '../support/data/packed.ts'
+import { withSingleSignOn } from '../support/providers/openid-flow.ts'
+import { engines } from '../support/service/engines.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
+
+/** Documents as a reader follows them, from the top to the end, in one shell. */
+
+/** What a reader does before a block, or writes in place of what stands there. */
+interface Step {
+  /** In the text of the block. */
+  readonly at: string
+  readonly before?: string
+  readonly instead?: readonly (readonly [shown: string, given: string])[]
+}
+
+/** What of an answer may differ from what is shown, by a part of the command. */
+type Varying = ReadonlySet<string>
+
+interface Followed {
+  readonly path: string
+  readonly steps: readonly Step[]
+  readonly varying?: Varying
+  /** How many blocks there are at least. */
+  readonly least?: number
+}
+
+const password = 'three quiet rivers'
+const logIn = (email: string) => `
+printf '%s' '${password}' | carrel eperson password ${email} --password-stdin
+curl -s -c carrel.cookies ${shownAddress}/api/security/csrf
+CSRF=$(awk '/XSRF/ {print $7}' carrel.cookies)
+TOKEN=$(carrel token ${email})
+AUTH=(-b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -H "Authorization: Bearer $TOKEN")
+`
+
+const documents: readonly Followed[] = [
+  {
+    path: 'docs/reference/http.md',
+    steps: [
+      {
+        at: 'authn/login',
+        before: `printf '%s' '${password}' | carrel eperson password reader@example.org --password-stdin`,
+        instead: [["password='…'", `password='${password}'`]],
+      },
+      {
+        at: 'BITSTREAM=…',
+        instead: [
+          [
+            'BITSTREAM=…',
+            `BITSTREAM=$(curl -s "\${AUTH[@]}" "$API/query/v4/bitstreams?limit=1" | sed 's/.*"uuid":"\\([^"]*\\)".*/\\1/')`,
+          ],
+        ],
+      },
+      { at: 'curl -b jar -C -', before: 'head -c 9 letter.txt > part && mv part letter.txt' },
+      { at: 'scripts/verify', before: logIn('admin@example.org') },
+      {
+        at: 'SESSION=…',
+        before: 'carrel token admin@example.org > other',
+        instead: [
+          [
+            'SESSION=…',
+            `SESSION=$(curl -s "\${AUTH[@]}" $API/authn/sessions | grep -oE '"id":"[0-9]+","current":false' | head -1 | grep -oE '[0-9]+')`,
+          ],
+        ],
+      },
+    ],
+    // Ids and times.
+    varying: new Set(['authn/sessions']),
+  },
+  {
+    path: 'docs/how-to/administer-over-http.md',
+    steps: [
+      { at: 'JSON=(', before: logIn('admin@example.org') },
+      // The recipe before this one ended the sessions of everybody.
+      { at: 'ACCESS_TOKEN=$(', before: logIn('admin@example.org') },
+    ],
+  },
+  {
+    path: 'docs/how-to/write-records.md',
+    steps: [
+      {
+        at: 'carrel group add Curators',
+        before: `
+printf '%s' '${password}' | carrel eperson add ruth@example.org --password-stdin
+for n in 1 2 3; do echo "{\\"acno\\":\\"A$n\\",\\"title\\":\\"Dawn $n\\",\\"year\\":190$n,\\"tags\\":[]}"; done > artworks
+carrel import artworks --entity artworks --key acno --read anonymous`,
+        // The demo has such a group.
+        instead: [['carrel group add Curators', ':']],
+      },
+    ],
+    least: 3,
+  },
+]
+
+const commandsIn = ({ path, steps }: Followed): readonly Example[] =>
+  examplesIn(path)
+    .filter(({ language }) => language === 'sh')
+    .map(example => {
+      const { before = '', instead = [] } = steps.find(({ at }) => example.text.includes(at)) ?? {}
+      let { text } = example
+      for (const [shown, given] of instead) {
+        assert.ok(text.includes(shown), `${example.place}: ${shown}`)
+        text = text.replace(shown, given)
+      }
+      return { ...example, text: `${before}\n${text}` }
+    })
+
+async function startDemo(t: TestContext, engine: (typeof engines)[number]) {
+  const settings = {
+    ...{ id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' },
+    email: { match: true },
+  }
+  const service = await startService(t, {
+    engine,
+    env: { CARREL_BASE_URL: shownAddress, ...withSingleSignOn(t, { providers: [settings] }) },
+  })
+  await createDemo(service.storage, service.config.filesFolder)
+  const folder = temporaryFolder(t, engine)
+  const manifest = 'identifier,dc.title,files\nzipped-1,A letter in an archive,one.txt\n'
+  writeFileSync(
+    join(folder, 'letters.zip'),
+    zipOf([
+      { name: 'manifest.csv', content: manifest },
+      { name: 'one.txt', content: 'Dear Ruth' },
+    ]),
+  )
+  return { service, folder }
+}
+
+for (const engine of engines)
+  describe(`documents on ${engine}`, () => {
+    for (const document of documents)
+      test(`D1 L1 F1 OP8 every command of ${document.path} works, one after the other`, async t => {
+        const { service, folder } = await startDemo(t, engine)
+        const commands = commandsIn(document)
+        assert.ok(commands.length >= (document.least ?? 10), `${commands.length} blocks`)
+        const shown = examplesIn(document.path)
+        for (const { at } of document.steps)
+          assert.ok(
+            shown.some(({ text }) => text.includes(at)),
+            `${document.path}: ${at}`,
+          )
+        const given = await follow(service, commands, { folder, isStrict: true })
+        for (const [at, command] of commands.entries())
+          if (![...(document.varying ?? [])].some(part => command.text.includes(part)))
+            assertShown(command, given[at] ?? '')
+      })
+  })

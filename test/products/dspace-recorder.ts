@@ -1,0 +1,178 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Page, Request } from 'playwright-core'
+import { anyShape, type Recorded, type RecordedWalk, shapeOf } from '../support/clients/recorded.ts'
+
+/** A request as the browser sent it, and its answer. */
+interface Sent {
+  readonly method: string
+  readonly path: string
+  readonly type: string
+  readonly body: string
+  readonly onBehalfOf: string
+  readonly who: string
+  readonly hadToken: boolean
+  readonly status: number
+  readonly shape: string
+  readonly text: string
+}
+
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+/** And those of policies, which have the UUID of their object and more. */
+const anyId = new RegExp(`${uuid}(?:_[0-9a-f]{12})?`, 'g')
+const oneId = new RegExp(`^${uuid}(?:_[0-9a-f]{12})?$`)
+
+/**
+ * Writes down what the interface asks, so that the everyday suite can ask the same without it
+ * (test/journeys/dspace-interface-requests.test.ts). Nothing of an answer is kept but its status and its shape.
+ */
+export class Recorder {
+  readonly #walk: string
+  readonly #service: string
+  readonly #known = new Map<string, string>()
+  readonly #answers: Promise<Sent | undefined>[] = []
+  readonly #finished = new Map<Request, (is: boolean) => void>()
+  #hasToken = false
+
+  /** @param known UUIDs by name */
+  constructor(walk: string, service: string, ui: string, known: ReadonlyMap<string, string>) {
+    this.#walk = walk
+    this.#service = service
+    for (const [name, value] of known) this.#known.set(value, name)
+    this.#known.set(service, 'base').set(encodeURIComponent(service), 'base%').set(ui, 'ui')
+  }
+
+  watch(page: Page): void {
+    // In the order in which they were begun: an answer may come after that to a change that was asked for later.
+    page.on('request', request => {
+      if (!request.url().startsWith(`${this.#service}/`)) return
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      this.#finished.set(request, resolve)
+      this.#answers.push(promise.then(is => (is ? this.#read(request) : undefined)))
+    })
+    page.on('requestfinished', request => this.#finished.get(request)?.(true))
+    page.on('requestfailed', request => this.#finished.get(request)?.(false))
+  }
+
+  async #read(request: Request): Promise<Sent | undefined> {
+    const response = await request.response()
+    if (!response) return undefined
+    const headers = await request.allHeaders()
+    const token = /^Bearer (.*)$/i.exec(headers.authorization ?? '')?.[1]
+    const path = request.url().slice(this.#service.length)
+    const hadToken = this.#hasToken
+    const status = response.status()
+    if (path === '/api/authn/login' && status === 200) this.#hasToken = true
+    if (path === '/api/authn/logout' && status < 400) this.#hasToken = false
+    const answer = await response.allHeaders()
+    // A page that was left has no bodies any more.
+    const text = status === 204 ? '' : await response.text().catch(() => undefined)
+    return {
+      method: request.method(),
+      path: path.replace(/authentication-token=[^&]+/, 'authentication-token={short}'),
+      type: headers['content-type'] ?? '',
+      body: request.postDataBuffer()?.toString() ?? '',
+      onBehalfOf: headers['x-on-behalf-of'] ?? '',
+      who: token === undefined ? '' : personIn(token),
+      hadToken,
+      status,
+      shape: text === undefined ? anyShape : shapeOf(answer['content-type'] ?? '', text),
+      text: text ?? '',
+    }
+  }
+
+  /** @param seen what other walks have asked already */
+  async finish(seen: Set<string>): Promise<RecordedWalk> {
+    // What is still under way counts as never asked.
+    for (const end of this.#finished.values()) end(false)
+    const all = (await Promise.all(this.#answers)).filter(one => one !== undefined)
+    const origins = new Map<string, { readonly at: number; readonly pointer: string }>()
+    for (const [at, { text, shape }] of all.entries()) {
+      if (text === '' || shape.includes('/')) continue
+      for (const [pointer, id] of idsIn(JSON.parse(text)))
+        if (!origins.has(id) && !this.#known.has(id)) origins.set(id, { at, pointer })
+    }
+    const gives = new Map<number, Record<string, string>>()
+    const names = new Map<string, string>()
+    const nameOf = (id: string) => {
+      const known = this.#known.get(id) ?? names.get(id)
+      if (known !== undefined) return `{${known}}`
+      const origin = origins.get(id)
+      if (!origin) return id
+      const name = `id${names.size + 1}`
+      names.set(id, name)
+      gives.set(origin.at, { ...gives.get(origin.at), [name]: origin.pointer })
+      return `{${name}}`
+    }
+    const named = (text: string) => {
+      let result = text.replace(anyId, nameOf)
+      for (const [value, name] of this.#known)
+        if (/^https?[:%]/.test(value)) result = result.replaceAll(value, `{${name}}`)
+      return result
+    }
+    const lines = all.map(one => ({ one, line: lineOf(one, named) }))
+    const requests = lines.flatMap(({ one, line: [method, path, answer, more] }, at): Recorded[] => {
+      const given = gives.get(at)
+      const key = JSON.stringify([one.who, method, path, answer, more])
+      const isOwn = /\{id\d+\}/.test(key)
+      const name = isOwn ? `${this.#walk} ${key}` : key
+      if (isRepeated(one) && seen.has(name) && !given) return []
+      seen.add(name)
+      const rest = { ...more, ...(given && { gives: given }) }
+      return [Object.keys(rest).length === 0 ? [method, path, answer] : [method, path, answer, rest]]
+    })
+    return { walk: this.#walk, requests }
+  }
+}
+
+function lineOf(one: Sent, named: (text: string) => string): Recorded {
+  const { method, path, type, body, onBehalfOf, who, hadToken, status, shape } = one
+  const isForm = /^multipart\//i.test(type)
+  const more = {
+    ...(hadToken && who === '' && { open: true as const }),
+    ...(method !== 'GET' && !isForm && type !== '' && { type: type.replace(/;.*/, '') }),
+    ...(!isForm && body !== '' && { body: named(body) }),
+    ...(isForm && { form: formIn(named(body), one.text) }),
+    ...(onBehalfOf !== '' && { for: named(onBehalfOf) }),
+  }
+  return [method, named(path), `${status} ${shape}`.trim(), more]
+}
+
+/** The parts of a form. The browser doesn't tell those with files; then the answer has the name. */
+function formIn(body: string, answer: string): Record<string, string> {
+  if (body === '') return { file: (JSON.parse(answer) as { readonly name: string }).name }
+  const parts = body.matchAll(/name="([^"]+)"(?:; filename="([^"]+)")?\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)/g)
+  return Object.fromEntries([...parts].map(([, name = '', file, value = '']) => [name, file ?? value]))
+}
+
+/** Of those that are asked again and again, once is enough. */
+const isRepeated = ({ method, path, body }: Sent) =>
+  method === 'GET' || (path === '/api/authn/login' && body === '{}')
+
+const personIn = (token: string): string => {
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { eid: string }
+  return claims.eid
+}
+
+/** Every UUID that is a whole value, with its JSON pointer. */
+function* idsIn(value: unknown, pointer = ''): Generator<readonly [pointer: string, id: string]> {
+  if (typeof value === 'string' && oneId.test(value)) yield [pointer, value]
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, member] of Object.entries(value))
+    if (key !== '_links')
+      yield* idsIn(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+}
+
+/**
+ * One line for each request. Walks that are there already stay, such as those through another version of the interface, and
+ * what they have asked in the same words isn't written again.
+ */
+export function writeWalks(path: string, walks: readonly RecordedWalk[]): void {
+  const there = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+  const known = new Set(there)
+  const isNews = (line: string) => !known.has(line) || !line.startsWith('["GET"') || line.includes('{id')
+  const lines = walks.flatMap(({ walk, requests }) => [
+    JSON.stringify({ walk }),
+    ...requests.map(one => JSON.stringify(one)).filter(isNews),
+  ])
+  writeFileSync(path, [...there, ...lines].map(line => `${line}\n`).join(''))
+}

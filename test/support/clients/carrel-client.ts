@@ -1,0 +1,44 @@
+import type { TestContext } from 'node:test'
+import { type Client, createClient, type Options } from '../../../packages/client/src/index.ts'
+import { atEnd } from '../service/at-end.ts'
+import { type FaultyLine, startFaultyLine } from '../service/faulty-line.ts'
+import { passwordOf, type Service, startService } from '../service/service.ts'
+
+export const ruth = 'ruth@example.org'
+export const root = 'root@example.org'
+
+export interface ClientWorld {
+  readonly service: Service
+  /** What stands between. */
+  readonly line: FaultyLine
+  /** The client of the package, which asks through it. */
+  open(options?: Options): Client
+  /** The same with somebody logged in. */
+  openAs(email: string, options?: Options): Promise<Client>
+}
+
+/** A service with an eperson and an administrator. */
+export async function startClientWorld(
+  t: TestContext,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ClientWorld> {
+  const service = await startService(t, { env })
+  await service.addEperson(ruth)
+  await service.addEperson(root, { admin: true })
+  const line = await startFaultyLine(t, () => service.address)
+  const open = (options: Options = {}) => {
+    const client = createClient(line.address, options)
+    atEnd(t, () => client.close())
+    return client
+  }
+  return {
+    service,
+    line,
+    open,
+    openAs: async (email, options) => {
+      const client = open(options)
+      await client.login(email, passwordOf(email))
+      return client
+    },
+  }
+}

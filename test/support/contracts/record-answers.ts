@@ -1,0 +1,81 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+/** What a service answered, for a comparison with its contracts. Knows nothing of them: it is loaded into every service. */
+export interface Answered {
+  readonly method: string
+  /** As it was asked for, without the query. */
+  readonly path: string
+  /** The pattern of the route; undefined: none took the request. */
+  readonly route: string | undefined
+  readonly isPreflight: boolean
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** undefined: it was cut off, or is longer than `maxBody`. */
+  readonly body: string | undefined
+}
+
+/** Bytes. Longer ones are pages of records; the shape of those is that of shorter ones. */
+const maxBody = 256 * 1024
+
+const found = new WeakMap<IncomingMessage, FastifyRequest>()
+
+/** @param begun is told of each service that is made, before it has routes @returns what is told of its answers */
+export function recordAnswers(begun: (app: FastifyInstance) => (answered: Answered) => void): void {
+  subscribe('fastify.initialization', message => {
+    const { fastify: app } = message as { readonly fastify: FastifyInstance }
+    const tell = begun(app)
+    app.addHook('onRequest', (request, _reply, next) => {
+      found.set(request.raw, request)
+      next()
+    })
+    app.server.prependListener('request', (raw: IncomingMessage, response: ServerResponse) =>
+      listen(raw, response, tell),
+    )
+  })
+}
+
+function listen(raw: IncomingMessage, response: ServerResponse, tell: (answered: Answered) => void): void {
+  const pieces: Buffer[] = []
+  let length = 0
+  let written: Readonly<Record<string, unknown>> = {}
+  const take = (piece: unknown) => {
+    if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) return
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+    length += bytes.length
+    // A copy: the service frees what it has sent.
+    if (length <= maxBody) pieces.push(Buffer.from(bytes))
+  }
+  const { write, end, writeHead } = response
+  response.write = ((...given: Parameters<typeof write>) => {
+    take(given[0])
+    return write.apply(response, given)
+  }) as typeof write
+  response.end = ((...given: Parameters<typeof end>) => {
+    take(given[0])
+    return end.apply(response, given)
+  }) as typeof end
+  response.writeHead = ((...given: readonly unknown[]) => {
+    const headers = given.at(-1)
+    if (typeof headers === 'object' && headers !== null && !Array.isArray(headers))
+      written = headers as typeof written
+    return (writeHead as (...all: unknown[]) => ServerResponse).apply(response, [...given])
+  }) as typeof writeHead
+  response.on('close', () => {
+    if (!response.headersSent) return
+    const request = found.get(raw)
+    const headers = Object.entries({ ...response.getHeaders(), ...written })
+    tell({
+      method: raw.method ?? '',
+      path: (raw.url ?? '').split(/[?#]/, 1)[0] ?? '',
+      route: request?.is404 === false ? request.routeOptions.url : undefined,
+      isPreflight: raw.method === 'OPTIONS' && 'access-control-request-method' in raw.headers,
+      status: response.statusCode,
+      headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)])),
+      body:
+        response.writableFinished && length <= maxBody ? Buffer.concat(pieces).toString('latin1') : undefined,
+    })
+  })
+}

@@ -1,0 +1,117 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { atEnd } from './at-end.ts'
+
+/** What stands between a client and a service, and sometimes fails: it refuses, or breaks the line in the middle. */
+export interface FaultyLine {
+  readonly address: string
+  /** What came, oldest first. */
+  readonly requests: Seen[]
+  /** How many requests of this method and path came. */
+  count(method: string, path: string | RegExp): number
+  /** Is asked about each request; nothing: it is passed on as it is. */
+  fault: (seen: Seen) => Fault | undefined
+}
+
+export interface Seen {
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+}
+
+/** An answer of its own; a request that is passed on after so many ms; an answer, or a request, that breaks off after so many bytes. */
+export type Fault =
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  | { readonly waits: number }
+  | { readonly answerBreaksAfter: number }
+  | { readonly requestBreaksAfter: number }
+
+/** @param pages what it serves itself, by path: pages of the same origin as the service */
+export async function startFaultyLine(
+  t: TestContext,
+  service: () => string,
+  pages: ReadonlyMap<string, Page> = new Map(),
+): Promise<FaultyLine> {
+  const server = createServer((incoming, response) => {
+    const page = pages.get(incoming.url?.split('?', 1)[0] ?? '')
+    if (page) response.writeHead(200, { 'content-type': page.type }).end(page.body)
+    else pass(incoming, response)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  atEnd(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const line: FaultyLine = {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: [],
+    count: (method, path) =>
+      line.requests.filter(
+        one => one.method === method && (typeof path === 'string' ? one.path === path : path.test(one.path)),
+      ).length,
+    fault: () => undefined,
+  }
+
+  function pass(incoming: IncomingMessage, response: ServerResponse): void {
+    const { method = '', url: path = '', headers } = incoming
+    const seen = { method, path, headers }
+    line.requests.push(seen)
+    const fault = line.fault(seen)
+    if (fault && 'status' in fault) {
+      incoming.resume()
+      response.writeHead(fault.status, fault.headers).end(fault.body)
+      return
+    }
+    const drop = () => response.socket?.destroy()
+    const outgoing = request(service() + path, { method, headers }, answer => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      // What has been said arrives; what comes after it doesn't.
+      if (fault && 'answerBreaksAfter' in fault) cut(answer, fault.answerBreaksAfter, response, drop)
+      else answer.pipe(response)
+      answer.on('error', drop)
+    })
+    outgoing.on('error', drop)
+    response.on('close', () => {
+      if (!response.writableFinished) outgoing.destroy()
+    })
+    if (fault && 'requestBreaksAfter' in fault)
+      cut(incoming, fault.requestBreaksAfter, outgoing, () => {
+        drop()
+        outgoing.destroy()
+      })
+    else setTimeout(() => incoming.pipe(outgoing), fault && 'waits' in fault ? fault.waits : 0)
+  }
+  return line
+}
+
+export interface Page {
+  readonly type: string
+  readonly body: string | Uint8Array
+}
+
+/** Passes on so many bytes, and then breaks. */
+function cut(
+  from: IncomingMessage,
+  after: number,
+  to: { write(chunk: Uint8Array, done: () => void): boolean; flushHeaders(): void },
+  breaks: () => void,
+): void {
+  let left = after
+  to.flushHeaders()
+  from.on('data', (chunk: Buffer) => {
+    if (left < 0) return
+    const part = chunk.subarray(0, left)
+    left -= chunk.length
+    if (left > 0) to.write(part, () => {})
+    else {
+      left = -1
+      to.write(part, () => setTimeout(breaks, 20))
+    }
+  })
+  from.on('end', () => {
+    if (left >= 0) breaks()
+  })
+}
