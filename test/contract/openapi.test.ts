@@ -10,7 +10,7 @@ const letters = [
 
 async function withLetters(service: Service): Promise<void> {
   await service.addRecords('letters', 'id', letters)
-  await service.addRecords('secrets', 'id', [{ id: 1, hidden: 'x' }], 'admin')
+  await service.addRecords('sealed', 'id', [{ id: 1, unseen: 'x' }], 'admin')
 }
 
 test('OD1 the document has every address below the base URL, and an ETag', async t => {
@@ -51,10 +51,10 @@ test('OD2 everybody is shown the entities that they may read, with their fields,
   await administrator.login('root@example.org')
   const [open, all] = [await documentFor(service.client()), await documentFor(administrator)]
   assert.ok(open.paths['/api/query/v4/letters'])
-  assert.equal(open.paths['/api/query/v4/secrets'], undefined)
-  assert.doesNotMatch(JSON.stringify(open), /secrets|hidden"/)
-  assert.ok(all.paths['/api/query/v4/secrets/{key}'])
-  assert.deepEqual(Object.keys(all.components.schemas['records.secrets']?.properties ?? {}), ['id', 'hidden'])
+  assert.equal(open.paths['/api/query/v4/sealed'], undefined)
+  assert.doesNotMatch(JSON.stringify(open), /sealed|"unseen"/)
+  assert.ok(all.paths['/api/query/v4/sealed/{key}'])
+  assert.deepEqual(Object.keys(all.components.schemas['records.sealed']?.properties ?? {}), ['id', 'unseen'])
   const { properties = {} } = open.components.schemas['records.letters'] ?? {}
   assert.deepEqual(properties.sent, { type: ['string', 'null'], format: 'date-time' })
   assert.deepEqual(properties.id, { type: 'integer' })
@@ -67,7 +67,7 @@ test('OD2 records are as the schema of their entity says', async t => {
   const client = service.client()
   await client.login('root@example.org')
   const faultsOf = validatorIn(await documentFor(client))
-  for (const name of ['letters', 'secrets', 'epersons', 'groups', 'audit-events', 'items', 'bitstreams']) {
+  for (const name of ['letters', 'sealed', 'epersons', 'groups', 'audit-events', 'items', 'bitstreams']) {
     const records = (await (await client.get(`/api/query/v4/${name}`)).json()) as unknown[]
     for (const record of records) assert.deepEqual(faultsOf(`records.${name}`, record), [], name)
   }
