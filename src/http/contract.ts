@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import type { ProblemCode } from './problems.ts'
 
 /**
- * What a route promises: its description in OpenAPI, and what the tests compare every answer with (docs/decisions/0046). What
+ * What a route promises: its description in OpenAPI, and what the tests compare every answer with (docs/decisions/0049). What
  * holds of many routes, such as CSRF, is not in it: `openapi/rules.ts` adds that.
  */
 export interface Contract {

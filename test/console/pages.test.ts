@@ -98,3 +98,22 @@ for (const [place, size] of [
       nobody.assertQuiet()
       somebody.assertQuiet()
     })
+
+testOn('sqlite', 'CO4 the pictures of docs/console.md are as the console is', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front, { size: { width: 1024, height: 560 } })
+  await desk.logIn(reader)
+  for (const [name, path] of [
+    ['home', ''],
+    [
+      'filter',
+      `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1785')}&columns=id,title,place,year`,
+    ],
+    ['cells', 'entities/letters/draw?by=year&and=sender&as=cells&of=sum:pages'],
+  ] as const) {
+    await desk.open(path)
+    await takePicture(desk.page, `docs-${name}`)
+  }
+  desk.assertQuiet()
+})

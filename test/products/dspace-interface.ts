@@ -229,8 +229,9 @@ export class Walker {
   /** Clicks the first of these. */
   async click(selector: string): Promise<void> {
     this.step(selector)
-    await this.page.locator(`${selector}`).filter({ visible: true }).first().click()
+    await this.page.locator(selector).filter({ visible: true }).first().click()
     await this.settle()
+    await this.picture()
   }
 
   /** Fills fields, and gives the form the time to notice: it does so some time after the last key. */

@@ -248,7 +248,7 @@ export const en = {
   'sessions.about': 'By {method}, since {begun}, last used {used}',
   'sessions.end': 'End the session',
   'sessions.end.others': 'End all other sessions',
-  'sessions.end.what': 'Whoever uses it is logged out at once.',
+  'sessions.end.what': 'Anybody who uses it is logged out at once.',
   'sessions.ended': 'Ended.',
   'sessions.events': 'Events',
   'sessions.time': 'Time',
