@@ -44,7 +44,7 @@ export async function describe(
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: surroundings.baseUrl }],
-    tags: tags.map(name => ({ name })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(Object.entries(paths).toSorted(([one], [other]) => (one < other ? -1 : 1))),
     components: {
       schemas: inOrder(components.schemas),
@@ -60,7 +60,6 @@ const inOrder = (map: ReadonlyMap<string, Json>) =>
   Object.fromEntries([...map].toSorted(([one], [other]) => (one < other ? -1 : 1)))
 
 const headers: Json = {
-  ...Object.fromEntries(Object.entries(headersOfAll).map(([name, text]) => [name, schemaHeader(text)])),
   [csrfName]: schemaHeader('The value of a new CSRF pair, for the header X-XSRF-TOKEN.'),
   'Accept-Patch': schemaHeader('Media types of patches that are taken.'),
   Allow: schemaHeader('The methods that are allowed.'),
@@ -107,4 +106,12 @@ const description = `A repository API: log in, get a token, page through records
 
 Every error is \`application/problem+json\`. Everything under \`/api\` also answers under \`/server/api\`, and HEAD wherever
 GET does. An address that doesn't exist is 404, a method that an address doesn't have is 405 with \`Allow\`. Members that a
-body doesn't name here are never sent.`
+body doesn't name here are never sent.
+
+These headers may come with every answer:
+
+| Header | What it says |
+|---|---|
+${Object.entries(headersOfAll)
+  .map(([name, text]) => `| \`${name}\` | ${text} |`)
+  .join('\n')}`

@@ -21,7 +21,7 @@ interface Parts {
 const route = contractsIn(() => import('./contracts.ts'))
 const asIs = (body: string) => body
 
-/** `GET /api/openapi.json`: every route as OpenAPI describes it, and `GET /api/docs`, a page of it (docs/decisions/0049). */
+/** `GET /api/openapi.json`: every route as OpenAPI describes it, and `GET /api/docs`, a page of it (docs/decisions/0046). */
 export function openapiRoutes(app: FastifyInstance, { config, entities, routes }: Parts): void {
   let made: Promise<Pieces> | undefined
   /** Loaded and made when it is asked for. Of the service, once; of a caller, each time. */

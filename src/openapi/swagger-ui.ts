@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * The reference page's files: those of Swagger UI, and what starts it. In a checkout they are those of the package; the
- * build copies them (docs/decisions/0049).
+ * build copies them (docs/decisions/0046).
  */
 const files = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',

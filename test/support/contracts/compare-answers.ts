@@ -53,7 +53,7 @@ const formats: Readonly<Record<string, RegExp>> = {
 const refTo = (...path: readonly string[]) =>
   `openapi#/${path.map(part => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
 
-function compare(
+export function compare(
   document: OpenApi,
   routes: readonly DescribedRoute[],
   surroundings: Surroundings,
@@ -82,7 +82,7 @@ function compare(
     if (answered.isPreflight && answered.status === 204) return extra(answered, always, ofPreflight)
     const possible = routes.filter(
       ({ method, pattern }) =>
-        pattern === answered.route &&
+        pattern.replace(/(?<=.)\/$/, '') === answered.route?.replace(/(?<=.)\/$/, '') &&
         (method === answered.method || (method === 'GET' && answered.method === 'HEAD')),
     )
     // Only of a pattern with a wildcard is there more than one.
