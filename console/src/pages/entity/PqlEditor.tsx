@@ -42,13 +42,13 @@ export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Eleme
   }
 
   const replace = (start: number, end: number, inserted: string) => {
-    const text = value.slice(0, start) + inserted + value.slice(end)
-    onInput(text)
-    requestAnimationFrame(() => {
-      area.current?.focus()
-      area.current?.setSelectionRange(start + inserted.length, start + inserted.length)
-      look(text, start + inserted.length).catch(() => {})
-    })
+    const element = area.current
+    if (!element) return
+    // At once, with the cursor after it: the next key may be on its way.
+    element.setRangeText(inserted, start, end, 'end')
+    element.focus()
+    onInput(element.value)
+    look(element.value, element.selectionStart).catch(() => {})
   }
 
   const take = ({ text }: Suggestion) => {
