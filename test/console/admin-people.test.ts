@@ -98,9 +98,9 @@ testOn(
     assert.equal(await eva.isLoggedIn(), false)
 
     await choose(desk, 'Set a password')
+    desk.expectRefusals()
     await dialog(page).getByLabel('New password').fill('password')
     await dialog(page).getByRole('button', { name: 'Set a password' }).click()
-    desk.expectRefusals()
     await dialog(page).getByRole('alert').waitFor()
     await dialog(page).getByLabel('New password').fill('another password of hers')
     await dialog(page).getByRole('button', { name: 'Set a password' }).click()

@@ -492,6 +492,7 @@ export const de: AdminDictionary = {
   'plot.per-minute': 'je Minute',
   'plot.series': 'Linie',
   'plot.now': 'Jetzt',
+  'plot.max': 'höchstens {value}',
   'plot.most': 'Höchstens',
   'queue.passwords': 'Passwörter',
   'queue.directory': 'Verzeichnis',

@@ -481,6 +481,7 @@ export const en = {
   'plot.per-minute': 'per minute',
   'plot.series': 'Line',
   'plot.now': 'Now',
+  'plot.max': 'highest {value}',
   'plot.most': 'Highest',
   'queue.passwords': 'passwords',
   'queue.directory': 'directory',

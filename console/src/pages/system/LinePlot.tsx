@@ -79,8 +79,7 @@ export function LinePlot({ title, unit, times, series: all }: Parts): JSX.Elemen
               </th>
               <td>{written(values.at(-1))}</td>
               <td class="soft">
-                <span aria-hidden="true">max </span>
-                {written(Math.max(...values.map(value => value ?? 0)))}
+                {a('plot.max', { value: written(Math.max(...values.map(value => value ?? 0))) })}
               </td>
             </tr>
           ))}
