@@ -22,6 +22,7 @@ const naughty = [
   '"><svg onload=alert(1)>',
   'javascript:alert(1)',
   '{{constructor.constructor("alert(1)")()}}',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is data
   '${alert(1)} %s %n {n} {name}',
   "Robert'); DROP TABLE letters;--",
   '‮txet desrever ‏ שלום مرحبا',

@@ -119,7 +119,6 @@ export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Eleme
         >
           {shown &&
             list.map((one, at) => (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text above
               // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text
               <div
                 key={one.text}

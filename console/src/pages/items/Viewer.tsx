@@ -61,7 +61,6 @@ function Player({ file, kind }: { readonly file: Bitstream; readonly kind: 'soun
     'aria-label': file.name,
     onError: () => setBroken(true),
   }
-  // biome-ignore lint/a11y/useMediaCaption: what the archive has is shown as it is
   return kind === 'sound' ? <audio {...common} /> : <video {...common} />
 }
 
