@@ -19,7 +19,12 @@ export default defineConfig(({ command }) => ({
       output: {
         // What every page needs is one file: a first visit asks for little, and pages come when they are opened.
         codeSplitting: {
-          groups: [{ name: 'console', test: /node_modules\/(@?preact|lucide)|packages\/client\/src\/(?!downloads|uploads|processes)|console\/src\/(parts|shell|pages\/login\/LoginForm|i18n\/(i18n|en)|styles|[\w-]+\.tsx?$)/ }],
+          groups: [
+            {
+              name: 'console',
+              test: /node_modules\/(@?preact|lucide)|packages\/client\/src\/(?!downloads|uploads|processes)|console\/src\/(parts|shell|pages\/login\/LoginForm|i18n\/(i18n|en)|styles|[\w-]+\.tsx?$)/,
+            },
+          ],
         },
       },
     },
@@ -33,7 +38,10 @@ export default defineConfig(({ command }) => ({
       name: 'the page as the service would send it',
       apply: 'serve',
       transformIndexHtml: html =>
-        html.replaceAll('{base}', '/console/').replaceAll('{query}', '/api/query/v4').replaceAll('{csrf}', 'DSPACE-XSRF-TOKEN'),
+        html
+          .replaceAll('{base}', '/console/')
+          .replaceAll('{query}', '/api/query/v4')
+          .replaceAll('{csrf}', 'DSPACE-XSRF-TOKEN'),
     },
   ],
 }))

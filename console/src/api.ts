@@ -1,13 +1,14 @@
 import { CarrelNetworkError, CarrelProblem, type Client, createClient } from '@carrel/client'
 import { computed, signal } from '@preact/signals'
 
+export type { HalPage } from '@carrel/client'
 /** How the service is reached: the only file that makes a client. */
 export { CarrelNetworkError, CarrelProblem }
 
 const { query: queryBase = '/api/query/v4', csrf: csrfHeader = 'DSPACE-XSRF-TOKEN' } =
   document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset ?? {}
 
-/** Somebody is asked to log in again, over the page that is open: whoever waits goes on when they have, or gives up. */
+/** Somebody is asked to log in again, over the page that is open: requests that wait go on then, or are given up. */
 export const loginAsked = signal<(() => void) | undefined>(undefined)
 
 function askForLogin(): Promise<void> {

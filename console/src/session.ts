@@ -91,17 +91,15 @@ function again(): void {
   findOut().catch(() => {})
 }
 
-export async function login(email: string, password: string): Promise<void> {
-  await client.login(email, password)
-  await findOut()
-}
+/** Who that is, the listener finds out: requests that wait for this login go first. */
+export const login = (email: string, password: string): Promise<void> => client.login(email, password)
 
 export async function logout(): Promise<void> {
   const { provider } = await client.logout()
   if (provider) location.assign(provider)
 }
 
-/** Whoever begins or ends to act for somebody sees other things. */
+/** Acting for somebody shows other things than before, and so does its end. */
 let before = acting.peek()
 effect(() => {
   const now = acting.value

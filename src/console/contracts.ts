@@ -4,7 +4,9 @@ import { answer, nothing, parameter, Type, text } from '../http/schema.ts'
 
 const page = { 'text/html': text }
 const conditions = { 'If-None-Match': parameter(text) }
-const tag = { ETag: text }
+const tag = { ETag: text, 'Cross-Origin-Opener-Policy': text }
+
+const optional = { ETag: Type.Optional(text), 'Cross-Origin-Opener-Policy': Type.Optional(text) }
 
 export const contracts = {
   showConsole: {
@@ -14,11 +16,7 @@ export const contracts = {
     tag: 'Start',
     headers: conditions,
     answers: {
-      200: answer(
-        'The page, or the links.',
-        { ...page, 'application/json': Root },
-        { ETag: Type.Optional(text) },
-      ),
+      200: answer('The page, or the links.', { ...page, 'application/json': Root }, optional),
       304: nothing('The page has not changed.', tag),
     },
     problems: ['not-found'],
@@ -36,12 +34,16 @@ export const contracts = {
     summary: 'What the console is made of',
     tag: 'Start',
     answers: {
-      200: answer('The file.', {
-        'text/javascript': text,
-        'text/css': text,
-        'image/svg+xml': text,
-        'application/wasm': text,
-      }),
+      200: answer(
+        'The file.',
+        {
+          'text/javascript': text,
+          'text/css': text,
+          'image/svg+xml': text,
+          'application/wasm': text,
+        },
+        { 'Content-Encoding': Type.Optional(text) },
+      ),
     },
     problems: ['not-found'],
   },

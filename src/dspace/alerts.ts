@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -64,11 +65,15 @@ export function alertRoutes(
     if (!found || (!found.active && !isAdministrator(caller))) throw none()
     return bodyOf(found)
   })
+  const same = async (wanted: Omit<Alert, 'id'>) =>
+    (await alerts.all()).find(({ id: _, ...there }) => isDeepStrictEqual(there, wanted))
   const before = [beforeChanges, mayChange]
   app.post(path, { preParsing: before, ...route('addAlert') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
-    const added = await alerts.add(alertIn(request), event)
+    const wanted = alertIn(request)
+    // The switch of the interface's form saves, and its button adds the alert again.
+    const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
     if (!added)
       throw new Problem(
         'change-refused',

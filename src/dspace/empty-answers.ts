@@ -41,6 +41,15 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     }),
   )
 
+  // The page for bulk access reads what it may choose from.
+  app.get('/config/bulkaccessconditionoptions/default', route('showBulkAccessConditions'), async () => ({
+    id: 'default',
+    itemAccessConditionOptions: [],
+    bitstreamAccessConditionOptions: [],
+    type: 'bulkaccessconditionoption',
+    _links: { self: link('/config/bulkaccessconditionoptions/default') },
+  }))
+
   app.get('/discover', route('showDiscover'), async () => ({
     type: 'discover',
     _links: {

@@ -61,6 +61,24 @@ export const contracts = {
       ),
     },
   },
+  showBulkAccessConditions: {
+    summary: 'No conditions for changing access in bulk',
+    tag,
+    answers: {
+      200: answer(
+        'No conditions.',
+        json(
+          closed({
+            id: always('default'),
+            itemAccessConditionOptions: none,
+            bitstreamAccessConditionOptions: none,
+            type: always('bulkaccessconditionoption'),
+            _links: links('self'),
+          }),
+        ),
+      ),
+    },
+  },
   showDiscover: {
     summary: 'Links of the search',
     tag,

@@ -20,14 +20,17 @@ import {
 export const MetadataValue = named('MetadataValue', {
   value: text,
   language: orNull(text),
-  authority: Type.Null(),
-  confidence: always(-1),
+  // Null and -1, but of the field that says what a new content replaces.
+  authority: orNull(text),
+  confidence: Type.Integer(),
   place: count,
 })
 export const Metadata = Type.Record(Type.String(), Type.Array(MetadataValue), {
   $id: 'Metadata',
   description: 'Values by field, such as `dc.title`.',
 })
+
+export type MetadataBody = Static<typeof Metadata>
 
 export const Eperson = named(
   'Eperson',

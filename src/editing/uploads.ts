@@ -112,11 +112,12 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
 }
 
 /**
- * DSpace gives the new content a new UUID, and the file a field that names the old one. Its interface forgets what it knows
- * of the file that this field names; without it, it would go on showing the old name and size.
+ * DSpace gives the new content a new UUID, and a field that names the old one. Its interface forgets the answers of all
+ * addresses that have this name in them (replace-bitstream-page.component.ts). Here the UUID stays, and the interface also
+ * knows the file from the list of its bundle: it must forget both, or it shows the old name, and would save it again.
  */
-function withReplaced(body: ReturnType<typeof bitstreamBody>, { uuid, name }: Bitstream) {
-  const replaced = { value: name, language: null, authority: uuid, confidence: 600, place: 0 }
+function withReplaced(body: ReturnType<typeof bitstreamBody>, { name }: Bitstream) {
+  const replaced = { value: name, language: null, authority: '/bitstreams', confidence: 600, place: 0 }
   return { ...body, metadata: { ...body.metadata, 'dspace.bitstream.isReplacementOf': [replaced] } }
 }
 

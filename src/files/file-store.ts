@@ -171,22 +171,30 @@ export function createFileStore(folder: string): FileStore {
 const copy = (from: FileHandle, to: FileHandle): Promise<Content> =>
   readThrough(from, chunk => to.writeFile(chunk))
 
-/** Hashes a file by reading it to its end. @param take receives each chunk */
+/**
+ * Hashes a file by reading it to its end, into one buffer: a stream makes one for each piece, which are garbage faster than
+ * they are collected.
+ * @param take receives each chunk, which is overwritten afterwards
+ */
 export async function readThrough(
   file: FileHandle,
   take?: (chunk: Buffer) => Promise<void>,
 ): Promise<Content> {
   const sum = createHash('sha256')
-  let size = 0
-  const chunks = file.createReadStream({ autoClose: false, highWaterMark: 256 * 1024 })
-  for await (const chunk of chunks as AsyncIterable<Buffer>) {
+  const buffer = Buffer.allocUnsafeSlow(readAtOnce)
+  for (let size = 0; ; ) {
+    const { bytesRead } = await file.read(buffer, 0, readAtOnce, size)
+    if (bytesRead === 0) return { sha256: sum.digest('hex'), size }
+    const chunk = buffer.subarray(0, bytesRead)
+    const taking = take?.(chunk)
     sum.update(chunk)
-    size += chunk.length
-    await take?.(chunk)
+    await taking
+    size += bytesRead
   }
-  return { sha256: sum.digest('hex'), size }
 }
 
+/** In bytes. */
+const readAtOnce = 256 * 1024
 /** In bytes. Pieces off a network are small, and each write takes a turn of a thread. */
 const writtenAtOnce = 128 * 1024
 

@@ -94,7 +94,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** People come here with a browser: errors are a page, if the browser asks for one. */
     isPage?: boolean
-    /** Public and the same for everybody: whoever asks may have it, from whatever origin (CO2). */
+    /** Public, and the same for everybody: any origin may have it (CO2). */
     isAsset?: boolean
   }
 }

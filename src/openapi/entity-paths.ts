@@ -96,7 +96,8 @@ const listing = (entity: Entity): Json => ({
       headers: { 'X-Records': { schema: { type: 'integer' } }, Link: { schema: { type: 'string' } } },
       content: { 'application/json': { schema: { type: 'array', items: refTo(entity) } } },
     },
-    default: problem,
+    '4XX': problem,
+    '5XX': problem,
   },
   security,
 })
@@ -112,7 +113,7 @@ const single = (entity: Entity): Json => ({
   summary: `A record of ${entity.name}`,
   tags: ['Queries'],
   parameters: [key],
-  responses: { 200: one(entity), default: problem },
+  responses: { 200: one(entity), '4XX': problem, '5XX': problem },
   security,
 })
 
@@ -122,6 +123,6 @@ const writing = (entity: Entity): Json => ({
   tags: ['Queries'],
   parameters: [key],
   requestBody: { required: true, content: { 'application/json': { schema: refTo(entity) } } },
-  responses: { 200: one(entity), 201: one(entity), default: problem },
+  responses: { 200: one(entity), 201: one(entity), '4XX': problem, '5XX': problem },
   security: [{ bearer: [] }],
 })

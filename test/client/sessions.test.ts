@@ -122,6 +122,18 @@ test('CL2 a login that does not come leaves the error of the request', async t =
   assert.deepEqual([asked, client.session], [1, undefined])
 })
 
+test('CL1 a page begins with the session that it has kept, or without one if that has ended', async t => {
+  const { open, openAs, service } = await startClientWorld(t)
+  const token = await service.client().login(ruth)
+  let asked = 0
+  const kept = open({ token, onLoginNeeded: () => asked++ })
+  assert.ok(await kept.resume())
+  await (await openAs(ruth)).logout()
+  assert.equal(await kept.resume(), undefined)
+  assert.deepEqual([kept.session, asked], [undefined, 0])
+  assert.equal(await open().resume(), undefined)
+})
+
 test('CL1 the time left is told by the clock of this machine', async t => {
   const { openAs } = await startClientWorld(t)
   const hour = 3_600_000

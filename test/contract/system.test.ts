@@ -49,6 +49,10 @@ test('S5 an alert is written by administrators, and seen by everybody while it i
   assert.equal(added.headers.get('location'), baseUrl + own)
   assert.deepEqual(await activeFor(nobody), ['Back at noon'])
   await assertProblem(await send(admin, 'POST', alerts, alert), 422, 'change-refused')
+  // The interface's form adds it twice: with its switch, and with its button.
+  const again = await send(admin, 'POST', alerts, { ...alert, countdownTo: '2027-01-01T00:00:00Z' })
+  assert.equal(again.status, 201)
+  assert.deepEqual(await again.json(), await (await admin.get(own)).json())
 
   for (const wrong of [{ message: 1 }, { active: 'yes' }, { allowSessions: 'none' }, { countdownTo: 'soon' }])
     await assertProblem(await send(admin, 'PUT', own, { ...alert, ...wrong }), 422, 'change-refused')

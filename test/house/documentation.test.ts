@@ -29,6 +29,7 @@ function pathsIn(tree: string): string[] {
 
 /** Of what stands before a wildcard, the tree shows only the part that other routes have, too. */
 const wildcards: Readonly<Record<string, string>> = {
+  '/console*': '/console/:page',
   '/metrics/v2*': '/metrics/v2/read/:name',
   '/api/query/v4/:entity*': '/api/query/v4/:entity/:key',
 }

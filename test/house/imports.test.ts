@@ -67,8 +67,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'http',
     'storage',
     'dspace/change-epersons.ts',
+    'dspace/change-groups.ts',
     'dspace/eperson-input.ts',
     'dspace/epersons.ts',
+    'dspace/groups.ts',
     'dspace/schemas.ts',
     'mail',
   ],
@@ -252,7 +254,7 @@ test('a package imports its own files, and nothing else', () => {
 })
 
 test('the wiring fits on a page', () => {
-  assert.ok((sources.get('src/app.ts')?.split('\n').length ?? 0) <= 250)
+  assert.ok((sources.get('src/app.ts')?.split('\n').length ?? 0) <= 180)
 })
 
 test('the engines have the same files for the same jobs', () => {

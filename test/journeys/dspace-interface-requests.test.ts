@@ -38,7 +38,7 @@ const needed: Readonly<Record<string, { readonly members: string; readonly links
   bitstreamformat: { members: 'id shortDescription mimetype supportLevel internal extensions', links: '' },
   bundle: { members: 'uuid name metadata', links: 'bitstreams item primaryBitstream' },
   eperson: {
-    members: 'uuid name email metadata canLogIn requireCertificate selfRegistered lastActive',
+    members: 'uuid name email metadata canLogIn requireCertificate',
     links: 'groups',
   },
   group: { members: 'uuid name permanent metadata', links: 'epersons subgroups object' },
@@ -69,7 +69,9 @@ type Body = Readonly<Record<string, unknown>> & {
 
 /** What is missing of an object, or of each in a list, that the interface would read. */
 function* missingIn(body: Body, base: string): Generator<string> {
-  const { members = '', links = '' } = needed[body.type ?? ''] ?? {}
+  // The output of a process is a file in no bundle.
+  const isOutput = body.type === 'bitstream' && body.bundleName === null
+  const { members = '', links = '' } = (isOutput ? undefined : needed[body.type ?? '']) ?? {}
   for (const name of members.split(' ')) if (name !== '' && !(name in body)) yield `${body.type}.${name}`
   for (const name of links.split(' '))
     if (name !== '' && !body._links?.[name]) yield `${body.type}._links.${name}`

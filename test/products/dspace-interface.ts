@@ -104,6 +104,12 @@ interface Place {
 /** A folder for pictures of every page, for somebody who wants to look at them. */
 const pictures = process.env.DSPACE_PICTURES
 
+/** Keeps the notifications of a page, which go away by themselves. */
+export const keepNotes = `globalThis.notes = new Set();
+setInterval(() => {
+  for (const note of document.querySelectorAll('ds-notification')) notes.add(note.innerText)
+}, 100)`
+
 /** A person at the interface, and what their browser asks the service for. */
 export class Walker {
   readonly page: Page
@@ -205,11 +211,19 @@ export class Walker {
     return this.page.locator('body').innerText()
   }
 
+  /** The same with what the page has said and taken away since it was loaded: it does so after a few seconds. */
+  async #textAndNotes(): Promise<string> {
+    const notes = await this.page
+      .evaluate<string>('[...(globalThis.notes ?? [])].join("\\n")')
+      .catch(() => '')
+    return `${await this.text()}\n${notes}`
+  }
+
   /** @throws AssertionError with what is there instead */
   async sees(...texts: readonly string[]): Promise<void> {
     let missing = texts
     for (let n = 0; n < 300; n++) {
-      const text = await this.text()
+      const text = await this.#textAndNotes()
       missing = texts.filter(one => !text.includes(one))
       if (missing.length === 0) return this.picture()
       await this.page.waitForTimeout(100)
@@ -229,8 +243,9 @@ export class Walker {
   /** Clicks the first of these. */
   async click(selector: string): Promise<void> {
     this.step(selector)
-    await this.page.locator(`${selector}`).filter({ visible: true }).first().click()
+    await this.page.locator(selector).filter({ visible: true }).first().click()
     await this.settle()
+    await this.picture()
   }
 
   /** Fills fields, and gives the form the time to notice: it does so some time after the last key. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Page, Request } from 'playwright-core'
 import { anyShape, type Recorded, type RecordedWalk, shapeOf } from '../support/clients/recorded.ts'
 
@@ -16,7 +16,10 @@ interface Sent {
   readonly text: string
 }
 
-const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+/** And those of policies, which have the UUID of their object and more. */
+const anyId = new RegExp(`${uuid}(?:_[0-9a-f]{12})?`, 'g')
+const oneId = new RegExp(`^${uuid}(?:_[0-9a-f]{12})?$`)
 
 /**
  * Writes down what the interface asks, so that the everyday suite can ask the same without it
@@ -27,6 +30,7 @@ export class Recorder {
   readonly #service: string
   readonly #known = new Map<string, string>()
   readonly #answers: Promise<Sent | undefined>[] = []
+  readonly #finished = new Map<Request, (is: boolean) => void>()
   #hasToken = false
 
   /** @param known UUIDs by name */
@@ -38,9 +42,15 @@ export class Recorder {
   }
 
   watch(page: Page): void {
-    page.on('requestfinished', request => {
-      if (request.url().startsWith(`${this.#service}/`)) this.#answers.push(this.#read(request))
+    // In the order in which they were begun: an answer may come after that to a change that was asked for later.
+    page.on('request', request => {
+      if (!request.url().startsWith(`${this.#service}/`)) return
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      this.#finished.set(request, resolve)
+      this.#answers.push(promise.then(is => (is ? this.#read(request) : undefined)))
     })
+    page.on('requestfinished', request => this.#finished.get(request)?.(true))
+    page.on('requestfailed', request => this.#finished.get(request)?.(false))
   }
 
   async #read(request: Request): Promise<Sent | undefined> {
@@ -72,6 +82,8 @@ export class Recorder {
 
   /** @param seen what other walks have asked already */
   async finish(seen: Set<string>): Promise<RecordedWalk> {
+    // What is still under way counts as never asked.
+    for (const end of this.#finished.values()) end(false)
     const all = (await Promise.all(this.#answers)).filter(one => one !== undefined)
     const origins = new Map<string, { readonly at: number; readonly pointer: string }>()
     for (const [at, { text, shape }] of all.entries()) {
@@ -92,7 +104,7 @@ export class Recorder {
       return `{${name}}`
     }
     const named = (text: string) => {
-      let result = text.replace(uuid, nameOf)
+      let result = text.replace(anyId, nameOf)
       for (const [value, name] of this.#known)
         if (/^https?[:%]/.test(value)) result = result.replaceAll(value, `{${name}}`)
       return result
@@ -103,7 +115,7 @@ export class Recorder {
       const key = JSON.stringify([one.who, method, path, answer, more])
       const isOwn = /\{id\d+\}/.test(key)
       const name = isOwn ? `${this.#walk} ${key}` : key
-      if (method === 'GET' && seen.has(name) && !given) return []
+      if (isRepeated(one) && seen.has(name) && !given) return []
       seen.add(name)
       const rest = { ...more, ...(given && { gives: given }) }
       return [Object.keys(rest).length === 0 ? [method, path, answer] : [method, path, answer, rest]]
@@ -119,17 +131,22 @@ function lineOf(one: Sent, named: (text: string) => string): Recorded {
     ...(hadToken && who === '' && { open: true as const }),
     ...(method !== 'GET' && !isForm && type !== '' && { type: type.replace(/;.*/, '') }),
     ...(!isForm && body !== '' && { body: named(body) }),
-    ...(isForm && { form: formIn(named(body)) }),
+    ...(isForm && { form: formIn(named(body), one.text) }),
     ...(onBehalfOf !== '' && { for: named(onBehalfOf) }),
   }
   return [method, named(path), `${status} ${shape}`.trim(), more]
 }
 
-/** The parts of a form: the browser tells the name of a file, and of other parts their value. */
-function formIn(body: string): Record<string, string> {
+/** The parts of a form. The browser doesn't tell those with files; then the answer has the name. */
+function formIn(body: string, answer: string): Record<string, string> {
+  if (body === '') return { file: (JSON.parse(answer) as { readonly name: string }).name }
   const parts = body.matchAll(/name="([^"]+)"(?:; filename="([^"]+)")?\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)/g)
   return Object.fromEntries([...parts].map(([, name = '', file, value = '']) => [name, file ?? value]))
 }
+
+/** Of those that are asked again and again, once is enough. */
+const isRepeated = ({ method, path, body }: Sent) =>
+  method === 'GET' || (path === '/api/authn/login' && body === '{}')
 
 const personIn = (token: string): string => {
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { eid: string }
@@ -138,15 +155,24 @@ const personIn = (token: string): string => {
 
 /** Every UUID that is a whole value, with its JSON pointer. */
 function* idsIn(value: unknown, pointer = ''): Generator<readonly [pointer: string, id: string]> {
-  if (typeof value === 'string' && value.replace(uuid, '') === '' && value !== '') yield [pointer, value]
+  if (typeof value === 'string' && oneId.test(value)) yield [pointer, value]
   if (typeof value !== 'object' || value === null) return
   for (const [key, member] of Object.entries(value))
     if (key !== '_links')
       yield* idsIn(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
 }
 
-/** One line for each request. */
+/**
+ * One line for each request. Walks that are there already stay, such as those through another version of the interface, and
+ * what they have asked in the same words isn't written again.
+ */
 export function writeWalks(path: string, walks: readonly RecordedWalk[]): void {
-  const lines = walks.flatMap(({ walk, requests }) => [{ walk }, ...requests])
-  writeFileSync(path, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
+  const there = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+  const known = new Set(there)
+  const isNews = (line: string) => !known.has(line) || !line.startsWith('["GET"') || line.includes('{id')
+  const lines = walks.flatMap(({ walk, requests }) => [
+    JSON.stringify({ walk }),
+    ...requests.map(one => JSON.stringify(one)).filter(isNews),
+  ])
+  writeFileSync(path, [...there, ...lines].map(line => `${line}\n`).join(''))
 }

@@ -16,6 +16,13 @@ export const de: Dictionary = {
   'nav.sessions': 'Sitzungen',
   'nav.tokens': 'Zugriffstoken',
   'nav.api': 'API',
+  'nav.people': 'Personen',
+  'nav.groups': 'Gruppen',
+  'nav.entities': 'Entitäten',
+  'nav.archive': 'Objekte und Dateien',
+  'nav.processes': 'Prozesse',
+  'nav.audit': 'Protokoll',
+  'nav.system': 'System',
   theme: 'Darstellung',
   'theme.system': 'Wie das System',
   'theme.light': 'Hell',
@@ -43,6 +50,11 @@ export const de: Dictionary = {
   no: 'nein',
   none: 'keine',
   back: 'Zurück',
+  'file.choose': 'Auswählen …',
+  'finder.more': {
+    one: 'und ein weiterer Treffer: mehr vom Namen eingeben',
+    other: 'und {n} weitere Treffer: mehr vom Namen eingeben',
+  },
 
   // States
   empty: 'Hier ist nichts',

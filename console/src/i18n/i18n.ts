@@ -51,12 +51,13 @@ effect(() => {
   document.documentElement.lang = language.value
 })
 
-type Values = Readonly<Record<string, string | number>>
+export type Values = Readonly<Record<string, string | number>>
 
 /** @param values `n` chooses the plural form */
-export function t(key: Key, values: Values = {}): string {
-  const { texts } = current.value
-  const text = texts[key]
+export const t = (key: Key, values: Values = {}): string => say(current.value.texts[key], values)
+
+/** A text of any dictionary in the language that is spoken. */
+export function say(text: Text, values: Values): string {
   const chosen =
     typeof text === 'string' ? text : (text[plurals.value.select(Number(values.n))] ?? text.other)
   return chosen.replace(/\{(\w+)\}/g, (whole, name: string) => {
@@ -76,6 +77,10 @@ const dateTimes = computed(
   () => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'short' }),
 )
 const dates = computed(() => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeZone: 'UTC' }))
+const moments = computed(
+  () => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'medium' }),
+)
+const clocks = computed(() => new Intl.DateTimeFormat(locale.value, { timeStyle: 'medium' }))
 const relative = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'auto' }))
 
 export const formatNumber = (value: number): string => numbers.value.format(value)
@@ -86,6 +91,12 @@ export function formatTime(text: string): string {
   if (Number.isNaN(time.getTime())) return text
   return /T00:00:00(\.0+)?Z$/.test(text) ? dates.value.format(time) : dateTimes.value.format(time)
 }
+
+/** With seconds, for what follows in quick order. */
+export const formatMoment = (text: string): string => moments.value.format(new Date(text))
+
+/** The time of day. */
+export const formatClock = (time: number): string => clocks.value.format(time)
 
 const steps = [
   ['year', 365 * 86_400],

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { X } from '../icons.ts'
 import { Icon } from './Icon.tsx'
@@ -20,9 +20,12 @@ interface Parts {
 export function Dialog({ title, onClose, wide, children, footer, onSubmit }: Parts): JSX.Element {
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before anything else is typed.
+  useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal()
+    // Who opened a form wants to fill it in.
+    element?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => element?.close()
   }, [])
   const inside = (

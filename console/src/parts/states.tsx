@@ -68,6 +68,21 @@ export const loginHref = (): string =>
 
 const here = () => `${path.value}${query.value.size > 0 ? `?${query.value}` : ''}`
 
+/** Instead of a page that is for others. */
+export const Forbidden = (): JSX.Element => (
+  <State
+    icon={Lock}
+    title={t('forbidden')}
+    help={who.value.kind === 'eperson' ? t('forbidden.other') : t('forbidden.login')}
+  >
+    {who.value.kind !== 'eperson' && (
+      <a class="button primary" href={loginHref()}>
+        {t('login')}
+      </a>
+    )}
+  </State>
+)
+
 /** Instead of a page: what went wrong, and what to do about it. */
 export function ProblemView({
   problem,
@@ -89,19 +104,7 @@ export function ProblemView({
       </State>
     )
   if (problem instanceof CarrelProblem && (problem.status === 401 || problem.status === 403))
-    return (
-      <State
-        icon={Lock}
-        title={t('forbidden')}
-        help={who.value.kind === 'eperson' ? t('forbidden.other') : t('forbidden.login')}
-      >
-        {who.value.kind !== 'eperson' && (
-          <a class="button primary" href={loginHref()}>
-            {t('login')}
-          </a>
-        )}
-      </State>
-    )
+    return <Forbidden />
   if (problem instanceof CarrelProblem)
     return (
       <State icon={CircleAlert} tone="bad" title={problem.title} help={problem.detail}>

@@ -7,6 +7,7 @@ import { Icon } from '../parts/Icon.tsx'
 import { Toasts } from '../parts/toast.tsx'
 import { visits } from '../router.ts'
 import { ActingBanner } from './ActingBanner.tsx'
+import { AlertNotice } from './AlertNotice.tsx'
 import { Brand } from './Brand.tsx'
 import { SessionEnd } from './SessionEnd.tsx'
 import { Sidebar } from './Sidebar.tsx'
@@ -30,6 +31,7 @@ export function Shell(): JSX.Element {
         {t('skip')}
       </button>
       <ActingBanner />
+      <AlertNotice />
       <div class="shell">
         <header class="topbar">
           <Brand />

@@ -16,7 +16,7 @@ import { Brand } from './Brand.tsx'
 const most = 12
 
 export const Sidebar = (): JSX.Element => (
-  <div class="sidebar">
+  <section class="sidebar" aria-label="Carrel">
     <Brand />
     <nav class="nav" aria-label={t('nav')}>
       <ul>
@@ -57,7 +57,7 @@ export const Sidebar = (): JSX.Element => (
       </div>
       <Appearance />
     </div>
-  </div>
+  </section>
 )
 
 /** The page that is open, or one below it. */

@@ -698,8 +698,8 @@ export interface Schemas {
   readonly MetadataValue: {
     readonly value: string
     readonly language: (string | null)
-    readonly authority: null
-    readonly confidence: -1
+    readonly authority: (string | null)
+    readonly confidence: number
     readonly place: number
   }
   readonly NewAccessToken: {
@@ -769,6 +769,7 @@ export interface Schemas {
       readonly least?: number
       readonly most?: number
     })
+    readonly most?: number
     readonly nearest?: string
     readonly process?: number
     readonly error?: string
@@ -1204,6 +1205,15 @@ export interface Routes {
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/config/bulkaccessconditionoptions/default': { answer: {
+  readonly id: 'default'
+  readonly itemAccessConditionOptions: readonly (unknown)[]
+  readonly bitstreamAccessConditionOptions: readonly (unknown)[]
+  readonly type: 'bulkaccessconditionoption'
+  readonly _links: {
+    readonly self: Schemas['Link']
+  }
 } }
     readonly '/api/config/correctiontypes': { query: { readonly page?: number; readonly size?: number }; answer: {
   readonly _embedded: {

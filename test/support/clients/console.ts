@@ -89,8 +89,9 @@ export async function openDesk(
 /** Nothing is loading any more. */
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.waitForLoadState('networkidle')
-  await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+  await page.waitForFunction(
+    () => document.querySelector('.skeleton, .progress, main [aria-busy="true"]') === null,
+  )
 }
 
 /** WCAG 2.2 AA and what axe holds good besides. */

@@ -240,6 +240,7 @@ export function Cells({
   const height = rows.length * step + 60
   const x = scaleBand<string>(columns, [left, width - 8]).padding(0.04)
   const y = scaleBand<string>(rows, [8, height - 52]).padding(0.06)
+  const filled = new Set(groups.map(one => `${name(one.name)}\n${name(one.within)}`))
   const isWide = x.bandwidth() > 44
   const skip = every(
     columns.length,
@@ -265,11 +266,26 @@ export function Cells({
             key={column}
             text={column}
             of={12}
-            x={(x(column) ?? 0) + x.bandwidth() / 2}
+            x={at === columns.length - 1 ? width - 8 : (x(column) ?? 0) + x.bandwidth() / 2}
             y={height - 30}
-            text-anchor="middle"
+            text-anchor={at === columns.length - 1 ? 'end' : 'middle'}
           />
         ) : null,
+      )}
+      {rows.flatMap(row =>
+        columns.map(column =>
+          filled.has(`${column}\n${row}`) ? null : (
+            <rect
+              key={`${column}\n${row}`}
+              x={x(column)}
+              y={y(row)}
+              width={x.bandwidth()}
+              height={y.bandwidth()}
+              rx={2}
+              fill="var(--wash)"
+            />
+          ),
+        ),
       )}
       {groups.map(one => {
         const [column, row] = [x(name(one.name)), y(name(one.within))]

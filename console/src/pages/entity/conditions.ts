@@ -46,7 +46,7 @@ export const firstOperator = (type: EntityField['type']): Operator =>
 
 export const needsValue = (operator: Operator): boolean => operator !== 'null' && operator !== 'not-null'
 
-const literally = (text: string) => text.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')
+export const literally = (text: string) => text.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')
 const unescaped = (text: string) => text.replaceAll(/\\([\\.+*?()|[\]{}^$])/g, '$1')
 const isLiteral = (text: string) => !/[.+*?()|[\]{}^$\\]/.test(text.replaceAll(/\\[\\.+*?()|[\]{}^$]/g, ''))
 

@@ -4,7 +4,7 @@ import { type DataRecord, type Entity, type EntityField, keyOf, pathOf, readExac
 import type { Order } from '../../parts/Table.tsx'
 import { query, setQuery } from '../../router.ts'
 
-/** What the table of an entity shows, as its address says it: whoever has the address sees the same. */
+/** What the table of an entity shows, as its address says it: the same for all who have the address. */
 export interface View {
   /** A condition in PQL, and what may follow it; empty: all records. */
   readonly condition: string

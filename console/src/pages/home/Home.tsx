@@ -94,7 +94,7 @@ const Catalogue = ({
 function Count({ name }: { readonly name: string }): JSX.Element {
   const { value } = useLoad(signal => loadPage(name, { limit: 1 }, signal), [name, who.value])
   return (
-    <span class="count number">
+    <span class="count number" aria-busy={value === undefined}>
       {value ? (
         <>
           <strong>{formatNumber(value.total)}</strong>{' '}
