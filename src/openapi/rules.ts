@@ -121,4 +121,5 @@ export const headersEverywhereAt = (route: DescribedRoute, surroundings: Surroun
     ...(issuesCsrf(route, surroundings) ? [surroundings.csrfHeader.toLowerCase(), 'set-cookie'] : []),
     ...(route.knowsCaller ? ['x-acting-as'] : []),
     ...(isBelow(route.url, '/api/uploads') ? ['tus-resumable'] : []),
+    ...(isBelow(route.url, '/console') ? ['cross-origin-opener-policy'] : []),
   ])
