@@ -79,7 +79,6 @@ export const headersOfAll: Readonly<Record<string, string>> = {
   'content-length': 'Bytes of the body.',
   'content-security-policy': 'Forbids everything but what a page needs.',
   'content-type': 'Of the body.',
-  'cross-origin-opener-policy': '`same-origin`, on pages of the console.',
   date: 'RFC 9110 §6.6.1.',
   'keep-alive': 'How long the connection stays open, in seconds.',
   'referrer-policy': '`no-referrer`: an address may hold a short-lived token.',
@@ -122,4 +121,5 @@ export const headersEverywhereAt = (route: DescribedRoute, surroundings: Surroun
     ...(issuesCsrf(route, surroundings) ? [surroundings.csrfHeader.toLowerCase(), 'set-cookie'] : []),
     ...(route.knowsCaller ? ['x-acting-as'] : []),
     ...(isBelow(route.url, '/api/uploads') ? ['tus-resumable'] : []),
+    ...(isBelow(route.url, '/console') ? ['cross-origin-opener-policy'] : []),
   ])

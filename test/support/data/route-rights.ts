@@ -19,6 +19,7 @@ const open: readonly string[] = [
   'GET /api/authz/features',
   'GET /api/authz/features/:id',
   'GET /api/config/bulkaccessconditionoptions',
+  'GET /api/config/bulkaccessconditionoptions/default',
   'GET /api/config/correctiontypes',
   'GET /api/config/correctiontypes/search/findByItem',
   'GET /api/config/correctiontypes/search/findByTopic',
