@@ -494,10 +494,13 @@ test('K1 an eperson has a bounded number of tokens, with names that differ, also
   const { ruth } = await started(t)
   const twice = await Promise.all([send(ruth, { name: 'same' }), send(ruth, { name: 'same' })])
   assert.deepEqual(twice.map(({ status }) => status).toSorted(), [201, 422])
-  const answers = await Promise.all(
-    Array.from({ length: maxAccessTokens + 2 }, (_, at) => send(ruth, { name: `n${at}` })),
-  )
-  const statuses = answers.map(({ status }) => status)
+  const names = Array.from({ length: maxAccessTokens + 2 }, (_, at) => `n${at}`)
+  const statuses: number[] = []
+  // Not all at once: a slow machine would answer some of them with 503.
+  while (names.length > 0) {
+    const answers = await Promise.all(names.splice(0, 13).map(name => send(ruth, { name })))
+    statuses.push(...answers.map(({ status }) => status))
+  }
   assert.equal(statuses.filter(status => status === 201).length, maxAccessTokens - 1)
   assert.equal(statuses.filter(status => status === 422).length, 3)
 })
