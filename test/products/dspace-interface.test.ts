@@ -11,7 +11,7 @@ import {
 } from '../support/data/interface-world.ts'
 import { serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
-import { builds, freePort, keepNotes, serveInterface, Walker } from './dspace-interface.ts'
+import { builds, enabled, freePort, keepNotes, serveInterface, Walker } from './dspace-interface.ts'
 import { Recorder, writeWalks } from './dspace-recorder.ts'
 
 /** What people do at DSpace's interface, as they see it. The service is a process of its own. */
@@ -337,6 +337,8 @@ for (const folder of builds) {
       await changePolicy(walker, 'Readers')
       await walker.open(policies)
       await walker.sees('2999-12-31')
+      // It looks once more whom the policy was for.
+      walker.expects(404, `/api/authz/resourcepolicies/${uuidOf('item')}_`)
       await walker.sends('DELETE /api/authz/resourcepolicies', () => deletePolicy(walker, 'Readers'))
       await walker.open(policies)
       await walker.sees('Curators')
@@ -430,8 +432,7 @@ async function changeTitle(walker: Walker, path: string, title: string): Promise
   await page.locator('[data-test="metadata-edit-btn"]').first().click()
   await page.locator('ds-dso-edit-metadata-value textarea').first().fill(title)
   await page.locator('[data-test="metadata-confirm-btn"]').first().click()
-  await page.waitForTimeout(1_000)
-  await walker.click('#dso-save-btn')
+  await walker.sends('PATCH /api/core/items/', () => walker.click(`#dso-save-btn${enabled}`))
   await walker.sees('Metadata saved')
 }
 

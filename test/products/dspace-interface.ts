@@ -104,6 +104,9 @@ interface Place {
 /** A folder for pictures of every page, for somebody who wants to look at them. */
 const pictures = process.env.DSPACE_PICTURES
 
+/** Of a button: the interface has a way of its own to disable one. */
+export const enabled = ':not(.disabled):not([aria-disabled="true"])'
+
 /** Keeps the notifications of a page, which go away by themselves. */
 export const keepNotes = `globalThis.notes = new Set();
 setInterval(() => {
@@ -265,9 +268,8 @@ export class Walker {
   async tryLogIn(email: string, password: string): Promise<void> {
     await this.open('/login')
     this.step(`log in as ${email}`)
-    await this.page.locator('input[type=email]:visible').first().fill(email)
-    await this.page.locator('input[type=password]:visible').first().fill(password)
-    await this.page.locator('ds-log-in button[type=submit]:visible').first().click()
+    await this.fill({ 'input[type=email]': email, 'input[type=password]': password })
+    await this.page.locator(`ds-log-in button[type=submit]:visible${enabled}`).first().click()
   }
 
   async logIn(email: string): Promise<void> {

@@ -22,11 +22,18 @@ const [left, right, top, bottom] = [46, 6, 10, 20]
 /** Series that can be told apart. */
 const most = 6
 
+/** Where there are more, those that were highest. */
+function busiest(all: readonly Series[]): readonly Series[] {
+  const peak = ({ values }: Series) => Math.max(...values.map(value => value ?? 0))
+  const kept = new Set(all.toSorted((one, other) => peak(other) - peak(one)).slice(0, most))
+  return all.filter(one => kept.has(one))
+}
+
 const round = (value: number) => formatNumber(value >= 100 ? Math.round(value) : Number(value.toPrecision(2)))
 
 /** Lines over time. The same figures stand below it as a table, for those who can't see it. */
 export function LinePlot({ title, unit, times, series: all }: Parts): JSX.Element {
-  const series = all.slice(0, most)
+  const series = busiest(all)
   const first = times[0]?.getTime() ?? 0
   const last = Math.max(first + 60_000, times.at(-1)?.getTime() ?? 0)
   const x = scaleLinear([first, last], [left, width - right])
