@@ -32,6 +32,8 @@ testOn(
     const service = await startDeskService(t)
     await fillArchive(service)
     const desk = await openDesk(t, service.front)
+    // What is half written is checked, too, and is a mistake until it is whole.
+    desk.expectRefusals()
     const { page } = desk
     await desk.open('login')
     await tabTo(page, 'Email address')
