@@ -17,7 +17,8 @@ export const needsCsrf = (route: DescribedRoute, surroundings: Surroundings): bo
   !isQuery(route.url, surroundings)
 
 export const issuesCsrf = (route: DescribedRoute, surroundings: Surroundings): boolean =>
-  route.method === 'GET' && (isQuery(route.url, surroundings) || route.url.startsWith('/api'))
+  (route.method === 'GET' || route.method === 'OPTIONS') &&
+  (isQuery(route.url, surroundings) || route.url.startsWith('/api'))
 
 const everywhere: readonly ProblemCode[] = [
   'bad-request',
@@ -98,6 +99,12 @@ const headersOfCode: Readonly<Partial<Record<ProblemCode, readonly string[]>>> =
   'tus-version': ['Tus-Version'],
   'unsupported-media-type': ['Accept-Patch'],
   'upload-in-use': ['Retry-After'],
+  // The cookie of a login that has come to its end is taken back.
+  'account-refused': ['Set-Cookie'],
+  'sign-on-not-begun': ['Set-Cookie'],
+  'redirect-not-allowed': ['Set-Cookie'],
+  'sign-on-refused': ['Set-Cookie'],
+  'provider-unavailable': ['Set-Cookie'],
   ...Object.fromEntries(ofCsrf.map(code => [code, ['DSPACE-XSRF-TOKEN', 'Set-Cookie']])),
 }
 
@@ -107,7 +114,8 @@ export const headersOfProblems = (codes: readonly ProblemCode[]): ReadonlySet<st
     codes.flatMap(code => {
       const { status } = problems[code]
       return [
-        ...(status === 401 ? ['WWW-Authenticate'] : []),
+        // A login that comes to nothing takes its cookie back.
+        ...(status === 401 ? ['WWW-Authenticate', 'Set-Cookie'] : []),
         ...(status === 429 || status === 503 ? ['Retry-After'] : []),
         ...(headersOfCode[code] ?? []),
       ]

@@ -187,5 +187,5 @@ test('X12 sso explain takes the scopes of the identity provider that it is told'
     (await explain('--entity-id', 'https://nobody.example/idp')).stderr,
     /does not describe the identity provider/,
   )
-  assert.match((await explain()).stderr, /is a federation: give the identity provider with --entity-id/)
+  assert.match((await explain()).stderr, /--entity-id must name the identity provider: uni is a federation/)
 })

@@ -68,6 +68,7 @@ void nodeTest('X2 a provider changes its key by its metadata, without a restart'
 void nodeTest('X2 X5 metadata that can’t be read leave the last good ones in force', async t => {
   const { service, provider, metadataFile } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
+  await logIn(service, provider, 'ada')
   for (const broken of ['', '<EntityDescriptor', '<html/>', '{}']) {
     writeFileSync(metadataFile(), broken)
     await logIn(service, provider, 'ada')
