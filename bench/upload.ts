@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
-import { memory, start, startCarrel } from './support/processes.ts'
+import { memory, start, startCarrel, threadsTime } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 
 /** Sends one file in a form, compared with a bare server that writes to disk; then the memory that 50 at once cost. */
@@ -29,14 +29,19 @@ let sent = 0
 const boundary = `${'-'.repeat(24)}4f2c9a7d51b03e86a1c4d2`
 
 const [ours, theirs]: [number[], number[]] = [[], []]
+const [work, theirWork]: [number[], number[]] = [[], []]
 for (let round = 0; round < rounds; round++) {
+  const begun = [threadsTime(bare.pid), threadsTime(service.pid)] as const
   theirs.push(await send(bare.address, '/', size))
   ours.push(await send(service.address, path, size))
+  theirWork.push(threadsTime(bare.pid) - begun[0])
+  work.push(threadsTime(service.pid) - begun[1])
 }
 const megabytes = (times: readonly number[]) => size / 1024 ** 2 / median(times)
 const ratio = megabytes(ours) / megabytes(theirs)
 console.log(
-  `one file of ${size} bytes: ${megabytes(ours).toFixed(0)} MB/s, bare ${megabytes(theirs).toFixed(0)} MB/s: ${ratio.toFixed(2)}`,
+  `one file of ${size} bytes: ${megabytes(ours).toFixed(0)} MB/s, bare ${megabytes(theirs).toFixed(0)} MB/s: ${ratio.toFixed(2)}; ` +
+    `${median(work).toFixed(2)} s of processor time, bare ${median(theirWork).toFixed(2)} s`,
 )
 await bare.stop()
 

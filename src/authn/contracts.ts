@@ -159,7 +159,7 @@ export const contracts = {
     },
     body: json(Type.Object({ email: Type.String({ format: 'email', maxLength: 254 }) })),
     answers: { 201: nothing('A mail is sent, if there is anything to send.', pair) },
-    problems: ['bad-parameter', 'short-lived-token-refused', 'too-many-attempts'],
+    problems: ['bad-parameter', 'registration-refused', 'short-lived-token-refused', 'too-many-attempts'],
   },
   findRegistration: {
     summary: 'What the token of a mail is for',

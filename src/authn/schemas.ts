@@ -12,6 +12,7 @@ import {
   Type,
   text,
   time,
+  uuid,
 } from '../http/schema.ts'
 import {
   apiParts,
@@ -64,6 +65,8 @@ const accessToken = {
   _links: links('self'),
 }
 export const AccessToken = named('AccessToken', accessToken, 'An access token without its secret.')
+/** For administrators. */
+export const AccessTokenOf = named('AccessTokenOf', { ...accessToken, eperson: uuid })
 export const AccessTokenPage = pageOf('tokens', AccessToken, 'AccessTokenPage')
 export const NewAccessToken = named(
   'NewAccessToken',

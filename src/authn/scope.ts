@@ -24,6 +24,7 @@ const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] =>
     below: [
       '/api/problems',
       '/api/openapi.json',
+      '/api/docs',
       '/api/security/csrf',
       '/api/authn/status',
       '/api/core/sites',

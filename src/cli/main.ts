@@ -36,6 +36,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     backup: async () => (await import('./backup.ts')).backupCommand(),
     restore: async () => (await import('./restore.ts')).restoreCommand(),
     events: async () => (await import('./events.ts')).eventsCommand(),
+    types: async () => (await import('./types.ts')).typesCommand(),
     sso: async () => (await import('./sso.ts')).ssoCommand(),
     doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   }),

@@ -13,7 +13,7 @@ import { examined } from './inspect-store.ts'
 import { serveChild } from './serve-child.ts'
 import { withStoreOf } from './store.ts'
 
-/** Answers what an administrator has asked over HTTP, as the command of the same name does (docs/decisions/0046). */
+/** Answers what an administrator has asked over HTTP, as the command of the same name does (docs/decisions/0049). */
 async function answer(config: Config, question: Question, { progress }: Running): Promise<Report> {
   switch (question.kind) {
     case 'doctor':

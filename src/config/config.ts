@@ -16,8 +16,6 @@ export type Config = Readonly<{
   dataFolder: string
   /** Where the contents of bitstreams are; nodes of one service share it. */
   filesFolder: string
-  /** Bytes of a file that is sent. */
-  fileSize: number
   /** Bytes of all files; null: no limit. */
   filesQuota: number | null
   filesSentBy: FilesSentBy
@@ -41,6 +39,8 @@ export type Config = Readonly<{
   leaseLifetime: number
   /** Newest first; empty: the store keeps a generated one (T7). */
   tokenSecrets: readonly string[]
+  /** Whether the console is served at `/` (CO1). */
+  console: boolean
   loginOnBehalfOf: boolean
   onBehalfOfReason: 'optional' | 'required'
   /** Whether DSpace's interface asks epersons to accept the end user agreement. */
@@ -149,7 +149,6 @@ export function toConfig(env: Environment): Config {
   return Object.freeze({
     database,
     dataFolder,
-    fileSize: required('CARREL_FILE_SIZE') * 1024 * 1024,
     filesQuota: inBytes(value('CARREL_FILES_QUOTA')),
     filesFolder: resolve(value('CARREL_FILES') ?? join(dataFolder, 'files')),
     filesSentBy,
@@ -164,6 +163,7 @@ export function toConfig(env: Environment): Config {
     shortTokenLifetime: required('CARREL_SHORT_TOKEN_LIFETIME'),
     leaseLifetime: required('CARREL_LEASE_LIFETIME'),
     tokenSecrets: value('CARREL_TOKEN_SECRET') ?? [],
+    console: required('CARREL_CONSOLE') === 'true',
     loginOnBehalfOf: required('CARREL_LOGIN_ON_BEHALF_OF') === 'true',
     endUserAgreement: required('CARREL_END_USER_AGREEMENT') === 'true',
     onBehalfOfReason: required('CARREL_ON_BEHALF_OF_REASON'),

@@ -42,7 +42,6 @@ export const settings = {
     null,
     text => text || undefined,
   ),
-  CARREL_FILE_SIZE: setting('megabytes of a file that is sent, 1 to 10000000', '102400', wholeNumber(1, 1e7)),
   CARREL_FILES_QUOTA: setting(
     'how many megabytes all files may have together, 1 to 1000000000; files that are sent beyond are refused (not set: no limit)',
     null,
@@ -112,6 +111,7 @@ export const settings = {
         : undefined
     },
   ),
+  CARREL_CONSOLE: setting('true or false', 'true', oneOf('true', 'false')),
   CARREL_LOGIN_ON_BEHALF_OF: setting('true or false', 'false', oneOf('true', 'false')),
   CARREL_ON_BEHALF_OF_REASON: setting('optional or required', 'optional', oneOf('optional', 'required')),
   CARREL_END_USER_AGREEMENT: setting('true or false', 'false', oneOf('true', 'false')),

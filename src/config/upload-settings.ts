@@ -3,7 +3,7 @@ import { setting, wholeNumber } from './setting.ts'
 /** Settings of uploads and of what is started over HTTP (docs/decisions/0042). */
 export const uploadSettings = {
   CARREL_UPLOAD_SIZE: setting(
-    'the largest upload in megabytes, 1 to 10000000',
+    'megabytes of a file that is sent, in one piece or in many: a file of an item, an archive, an upload; 1 to 10000000',
     '102400',
     wholeNumber(1, 10_000_000),
   ),

@@ -1,5 +1,6 @@
 import type { Bitstream, Bundle, Item, Metadata } from '../model/items.ts'
 import { admits, type Readers, today } from '../model/readers.ts'
+import type { BitstreamBody, BundleBody, ItemBody, MetadataBody } from './schemas.ts'
 
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
 
@@ -23,7 +24,7 @@ const itemLinks = [
   'version',
 ] as const
 
-export function itemBody(item: ShownItem, core: string) {
+export function itemBody(item: ShownItem, core: string): ItemBody {
   const { uuid, identifier, metadata, modified, withdrawn, discoverable } = item
   const self = `${core}/items/${uuid}`
   return {
@@ -40,7 +41,10 @@ export function itemBody(item: ShownItem, core: string) {
     entityType: metadata['dspace.entity.type']?.[0]?.value ?? null,
     type: 'item',
     _links: {
-      ...Object.fromEntries(itemLinks.map(name => [name, { href: `${self}/${name}` }])),
+      ...(Object.fromEntries(itemLinks.map(name => [name, { href: `${self}/${name}` }])) as Record<
+        (typeof itemLinks)[number],
+        { href: string }
+      >),
       self: { href: self },
     },
   }
@@ -49,7 +53,7 @@ export function itemBody(item: ShownItem, core: string) {
 /** The entity tag of an item (RFC 9110 §8.8.3). */
 export const itemTag = ({ revision }: Pick<Item, 'revision'>): string => `"r${revision}"`
 
-export function bundleBody({ uuid, name }: Pick<Bundle, 'uuid' | 'name'>, core: string) {
+export function bundleBody({ uuid, name }: Pick<Bundle, 'uuid' | 'name'>, core: string): BundleBody {
   const self = `${core}/bundles/${uuid}`
   return {
     id: uuid,
@@ -67,7 +71,7 @@ export function bundleBody({ uuid, name }: Pick<Bundle, 'uuid' | 'name'>, core: 
   }
 }
 
-export function bitstreamBody(bitstream: ShownBitstream, core: string) {
+export function bitstreamBody(bitstream: ShownBitstream, core: string): BitstreamBody {
   const { uuid, name, description } = bitstream
   const self = `${core}/bitstreams/${uuid}`
   return {
@@ -96,7 +100,7 @@ export function bitstreamBody(bitstream: ShownBitstream, core: string) {
   }
 }
 
-const metadataBody = (metadata: Metadata) =>
+const metadataBody = (metadata: Metadata): MetadataBody =>
   Object.fromEntries(
     Object.entries(metadata).map(([key, values]) => [
       key,

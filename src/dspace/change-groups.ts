@@ -12,7 +12,7 @@ import { readUuid } from '../lib/uuids.ts'
 import { administratorGroup, type GroupDetails } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { GroupUse } from '../storage/accounts.ts'
-import { maxLevels, type People } from '../storage/people.ts'
+import { maxLevels, type OneRefused, type People } from '../storage/people.ts'
 import { type EventOf, mayAdminister } from './change-epersons.ts'
 import { groupBody } from './epersons.ts'
 import { groupChange, newGroup } from './group-input.ts'
@@ -90,41 +90,27 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     return reply.code(204).send()
   })
 
-  async function setMember(request: FastifyRequest, group: string, eperson: string, isMember: boolean) {
-    const event = eventIn(request, isMember ? 'group.join' : 'group.leave')
-    const changed = await people.setMember(isMember, group, eperson, event)
-    if (changed === 'no-group') throw noGroup()
-    if (changed === 'no-eperson') throw refused(`There is no eperson ${eperson}.`)
-    if (changed === 'last-administrator') throw lastAdministrator()
-  }
-
   app.post<One>(`${url}/epersons`, { preParsing, ...route('addMembers') }, async (request, reply) => {
     const { uuid, name } = await groupIn(request)
     if (specials.has(name))
       throw refused(
         'This is a special group: the configuration of the service says who is in it, and nobody can be added by hand.',
       )
-    for (const eperson of uuidsOf(request, '/eperson/epersons/'))
-      await setMember(request, uuid, eperson, true)
+    const epersons = uuidsOf(request, '/eperson/epersons/')
+    const added = await people.addMembers(uuid, epersons, eventIn(request, 'group.join'))
+    if (added === 'no-group') throw noGroup()
+    if (added !== 'changed') throw memberRefused(added)
     return reply.code(204).send()
   })
   app.delete<Two>(`${url}/epersons/:member`, route('removeMember'), async (request, reply) => {
     requireAdministrator(request.caller, to)
     const { uuid } = await groupIn(request)
-    await setMember(request, uuid, readUuid(request.params.member) ?? '-', false)
+    const member = readUuid(request.params.member) ?? '-'
+    const removed = await people.setMember(false, uuid, member, eventIn(request, 'group.leave'))
+    if (removed === 'no-group') throw noGroup()
+    if (removed !== 'changed' && removed !== 'unchanged') throw memberRefused({ why: removed, uuid: member })
     return reply.code(204).send()
   })
-
-  async function setSubgroup(request: FastifyRequest, parent: string, child: string, isIncluded: boolean) {
-    const event = eventIn(request, isIncluded ? 'group.include' : 'group.exclude')
-    const changed = await people.setSubgroup(isIncluded, parent, child, event)
-    if (changed === 'no-group') throw noGroup()
-    if (changed === 'no-subgroup') throw refused(`There is no group ${child}.`)
-    if (changed === 'circle')
-      throw refused(`The group ${child} can’t be in this one: this one is in it, or it is the same group.`)
-    if (changed === 'too-deep') throw refused(`Groups can be in groups through at most ${maxLevels} levels.`)
-    if (changed === 'last-administrator') throw lastAdministrator()
-  }
 
   app.post<One>(`${url}/subgroups`, { preParsing, ...route('addSubgroups') }, async (request, reply) => {
     const { uuid, name } = await groupIn(request)
@@ -132,15 +118,41 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
       throw refused(
         'This is a special group: the configuration of the service says who is in it, and no group can be added by hand.',
       )
-    for (const child of uuidsOf(request, '/eperson/groups/')) await setSubgroup(request, uuid, child, true)
+    const children = uuidsOf(request, '/eperson/groups/')
+    const added = await people.addSubgroups(uuid, children, eventIn(request, 'group.include'))
+    if (added === 'no-group') throw noGroup()
+    if (added !== 'changed') throw subgroupRefused(added)
     return reply.code(204).send()
   })
   app.delete<Two>(`${url}/subgroups/:member`, route('removeSubgroup'), async (request, reply) => {
     requireAdministrator(request.caller, to)
     const { uuid } = await groupIn(request)
-    await setSubgroup(request, uuid, readUuid(request.params.member) ?? '-', false)
+    const member = readUuid(request.params.member) ?? '-'
+    const removed = await people.setSubgroup(false, uuid, member, eventIn(request, 'group.exclude'))
+    if (removed === 'no-group') throw noGroup()
+    if (removed !== 'changed' && removed !== 'unchanged')
+      throw subgroupRefused({ why: removed, uuid: member })
     return reply.code(204).send()
   })
+}
+
+const memberRefused = ({ why, uuid }: OneRefused<'no-eperson' | 'last-administrator'>) =>
+  why === 'no-eperson' ? refused(`There is no eperson ${uuid}.`) : lastAdministrator()
+
+function subgroupRefused({
+  why,
+  uuid,
+}: OneRefused<'no-subgroup' | 'circle' | 'too-deep' | 'last-administrator'>): Problem {
+  switch (why) {
+    case 'no-subgroup':
+      return refused(`There is no group ${uuid}.`)
+    case 'circle':
+      return refused(`The group ${uuid} can’t be in this one: this one is in it, or it is the same group.`)
+    case 'too-deep':
+      return refused(`Groups can be in groups through at most ${maxLevels} levels.`)
+    case 'last-administrator':
+      return lastAdministrator()
+  }
 }
 
 const inUse = (use: GroupUse, how: string) =>

@@ -11,6 +11,7 @@ import { administratorGroup, type Eperson, type Group, type GroupDetails } from 
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { Accounts, EpersonSearch } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
+import type { EpersonBody, GroupBody, MetadataBody } from './schemas.ts'
 
 const route = contractsIn(() => import('./people-contracts.ts'))
 
@@ -18,7 +19,7 @@ const route = contractsIn(() => import('./people-contracts.ts'))
  * An eperson as DSpace's clients know it.
  * @param asksAgreement whether epersons have to accept the end user agreement; otherwise DSpace's interface must not ask
  */
-export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreement: boolean) => ({
+export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreement: boolean): EpersonBody => ({
   id: eperson.uuid,
   uuid: eperson.uuid,
   name: eperson.email,
@@ -41,11 +42,11 @@ export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreemen
 
 const agreement = 'dspace.agreements.end-user'
 
-const metadata = (key: string, value: string | null) =>
+const metadata = (key: string, value: string | null): MetadataBody =>
   value === null ? {} : { [key]: [{ value, language: null, authority: null, confidence: -1, place: 0 }] }
 
 /** A group as DSpace's clients know it. */
-export function groupBody({ uuid, name, ...more }: Group | GroupDetails, addresses: Addresses) {
+export function groupBody({ uuid, name, ...more }: Group | GroupDetails, addresses: Addresses): GroupBody {
   const self = addresses.group(uuid)
   return {
     id: uuid,

@@ -30,6 +30,8 @@ export const Metadata = Type.Record(Type.String(), Type.Array(MetadataValue), {
   description: 'Values by field, such as `dc.title`.',
 })
 
+export type MetadataBody = Static<typeof Metadata>
+
 export const Eperson = named(
   'Eperson',
   {

@@ -13,7 +13,7 @@ import { refuseOutcome } from './outcomes.ts'
 
 export interface ReceiverParts {
   readonly repository: Pick<Repository, 'bytes'>
-  readonly files: Pick<FileStore, 'receive' | 'keep'>
+  readonly files: Pick<FileStore, 'receive' | 'adopt'>
   /** Files that were sent in pieces; undefined: the service takes none. */
   readonly uploads: Uploads | undefined
   readonly limits: UploadLimits
@@ -89,7 +89,7 @@ export function createReceiver({ files, uploads, limits, repository, claim }: Re
     let used = false
     try {
       await check(upload.size)
-      const content = await files.keep(upload.path).catch(error => {
+      const content = await files.adopt(upload.path).catch(error => {
         throw toStoreUnavailable(error)
       })
       const properties = Buffer.isBuffer(request.body) ? request.body.toString() : undefined

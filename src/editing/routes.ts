@@ -48,7 +48,7 @@ export async function editingRoutes(app: FastifyInstance, parts: Parts): Promise
       ...parts,
       claim,
       limits: {
-        size: config.fileSize,
+        size: config.uploads.size,
         quota: config.filesQuota,
         patience: config.requestTimeout * 1000,
       },

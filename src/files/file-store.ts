@@ -1,17 +1,10 @@
 import { createHash, hash } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, type FileHandle, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
+import { countPassed } from '../lib/shared-memory.ts'
 import type { Content } from '../model/items.ts'
-import {
-  type Layout,
-  layoutOf,
-  modesIn,
-  restoreOrphan,
-  syncFolder,
-  touch,
-  uniqueName,
-  unlessMissing,
-} from './layout.ts'
+import { createFolders } from './folders.ts'
+import { layoutOf, modesIn, restoreOrphan, syncFolder, touch, uniqueName, unlessMissing } from './layout.ts'
 
 /** Contents of bitstreams by their SHA-256. Each content is stored once, however many bitstreams have it. */
 export interface FileStore {
@@ -19,6 +12,11 @@ export interface FileStore {
   keep(path: string): Promise<Content>
   /** The same for an open file, read from its start. The file stays open. */
   keepOpened(source: FileHandle): Promise<Content>
+  /**
+   * The same without a copy, where the file is on the same file system: it gets another name. Nobody may change it any more,
+   * and who owns its old name removes that.
+   */
+  adopt(path: string): Promise<Content>
   /** Stores what arrives in pieces. A piece must not be changed any more. Nothing stays of what breaks off. */
   receive(pieces: AsyncIterable<Buffer>): Promise<Content>
   /**
@@ -37,6 +35,9 @@ export interface FileStore {
 
 /** In bytes. A file up to this size is read whole, and not written if its content is already here. */
 const smallFile = 1024 * 1024
+
+/** link(2): another file system, one without links, too many links, and where links to files of others are forbidden. */
+const cantLink: ReadonlySet<string> = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP'])
 
 export function createFileStore(folder: string): FileStore {
   const layout = layoutOf(folder)
@@ -88,6 +89,33 @@ export function createFileStore(folder: string): FileStore {
     }
   }
 
+  /** @returns undefined where the file can't have another name here */
+  async function linkNew(path: string, source: FileHandle): Promise<Content | undefined> {
+    await folders.ready()
+    const temporary = uniqueName(layout.incoming)
+    try {
+      await link(path, temporary)
+    } catch (error) {
+      if (cantLink.has((error as NodeJS.ErrnoException).code ?? '')) return undefined
+      throw error
+    }
+    try {
+      const content = await readThrough(source)
+      await source.sync()
+      await chmod(temporary, (await modesIn(folder)).file)
+      // As new as if it had been copied.
+      await touch(temporary)
+      const place = layout.placeOf(content.sha256)
+      await folders.of(place)
+      await rename(temporary, place)
+      await syncFolder(dirname(place))
+      return content
+    } finally {
+      // rename(2) leaves both names where they are the same file already.
+      await rm(temporary, { force: true })
+    }
+  }
+
   async function keepOpened(source: FileHandle): Promise<Content> {
     if ((await source.stat()).size > smallFile) return putNew(file => copy(source, file))
     const bytes = await source.readFile()
@@ -107,6 +135,15 @@ export function createFileStore(folder: string): FileStore {
       const source = await open(path)
       try {
         return await keepOpened(source)
+      } finally {
+        await source.close()
+      }
+    },
+    adopt: async path => {
+      const source = await open(path)
+      try {
+        const isSmall = (await source.stat()).size <= smallFile
+        return (isSmall ? undefined : await linkNew(path, source)) ?? (await keepOpened(source))
       } finally {
         await source.close()
       }
@@ -134,86 +171,59 @@ export function createFileStore(folder: string): FileStore {
 const copy = (from: FileHandle, to: FileHandle): Promise<Content> =>
   readThrough(from, chunk => to.writeFile(chunk))
 
-/** Hashes a file by reading it to its end. @param take receives each chunk */
+/**
+ * Hashes a file by reading it to its end, into one buffer: a stream makes one for each piece, which are garbage faster than
+ * they are collected.
+ * @param take receives each chunk, which is overwritten afterwards
+ */
 export async function readThrough(
   file: FileHandle,
   take?: (chunk: Buffer) => Promise<void>,
 ): Promise<Content> {
   const sum = createHash('sha256')
-  let size = 0
-  const chunks = file.createReadStream({ autoClose: false, highWaterMark: 256 * 1024 })
-  for await (const chunk of chunks as AsyncIterable<Buffer>) {
+  const buffer = Buffer.allocUnsafeSlow(readAtOnce)
+  for (let size = 0; ; ) {
+    const { bytesRead } = await file.read(buffer, 0, readAtOnce, size)
+    if (bytesRead === 0) return { sha256: sum.digest('hex'), size }
+    const chunk = buffer.subarray(0, bytesRead)
+    const taking = take?.(chunk)
     sum.update(chunk)
-    size += chunk.length
-    await take?.(chunk)
+    await taking
+    size += bytesRead
   }
-  return { sha256: sum.digest('hex'), size }
 }
 
+/** In bytes. */
+const readAtOnce = 256 * 1024
 /** In bytes. Pieces off a network are small, and each write takes a turn of a thread. */
-const writtenAtOnce = 256 * 1024
+const writtenAtOnce = 128 * 1024
 
-/** Hashes what arrives while it is being written. */
+/**
+ * Hashes what arrives while it is being written. It is copied: pieces that wait to be written would grow old, and V8 would
+ * look through its whole heap to free them, which costs more than hashing and writing.
+ */
 async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Promise<Content> {
   const sum = createHash('sha256')
+  const waiting = Buffer.allocUnsafeSlow(writtenAtOnce)
+  let filled = 0
   let size = 0
-  let held: Buffer[] = []
-  let bytes = 0
   async function write(): Promise<void> {
-    const [some, length] = [held, bytes]
-    held = []
-    bytes = 0
-    const writing = file.writev(some)
-    for (const one of some) sum.update(one)
-    const { bytesWritten } = await writing
-    // A disk that is nearly full takes a part.
-    if (bytesWritten < length) await file.writeFile(Buffer.concat(some).subarray(bytesWritten))
+    const some = waiting.subarray(0, filled)
+    const writing = file.writeFile(some)
+    sum.update(some)
+    await writing
+    filled = 0
   }
   for await (const piece of pieces) {
-    held.push(piece)
-    bytes += piece.length
     size += piece.length
-    if (bytes >= writtenAtOnce) await write()
+    countPassed(piece.length)
+    for (let at = 0; at < piece.length; ) {
+      const copied = piece.copy(waiting, filled, at)
+      at += copied
+      filled += copied
+      if (filled === writtenAtOnce) await write()
+    }
   }
-  if (bytes > 0) await write()
+  if (filled > 0) await write()
   return { sha256: sum.digest('hex'), size }
-}
-
-/** Creates folders and syncs their parents before they are used. Once per process, because no folder is ever removed. */
-function createFolders(layout: Layout) {
-  const made = new Map<string, Promise<void>>()
-
-  function once(folder: string, make: () => Promise<void>): Promise<void> {
-    const known = made.get(folder)
-    if (known) return known
-    const making = make()
-    made.set(folder, making)
-    // After a failure, such as a full disk, the next call tries again.
-    making.catch(() => made.delete(folder))
-    return making
-  }
-
-  async function makeIn(parent: string, folder: string): Promise<void> {
-    const { folder: mode } = await modesIn(layout.folder)
-    await mkdir(folder, { recursive: true, mode })
-    await syncFolder(parent)
-  }
-
-  const ready = () =>
-    once(layout.folder, async () => {
-      await mkdir(layout.folder, { recursive: true, mode: 0o700 })
-      await syncFolder(dirname(layout.folder))
-      await makeIn(layout.folder, layout.incoming)
-      await makeIn(layout.folder, layout.orphans)
-    })
-
-  return {
-    ready,
-    of: async (place: string) => {
-      const inner = dirname(place)
-      const outer = dirname(inner)
-      await once(outer, () => makeIn(layout.folder, outer))
-      await once(inner, () => makeIn(outer, inner))
-    },
-  }
 }

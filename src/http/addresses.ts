@@ -29,6 +29,8 @@ export const addressesOf = ({ baseUrl, queryBase }: Pick<Config, 'baseUrl' | 'qu
  */
 export function withoutPrefix(basePath: string, target: string): string {
   const url = originForm(target)
+  // Without the slash at its end, the base URL itself is an address, too: that of the console.
+  if (basePath !== '' && pathOf(url) === basePath) return `/${url.slice(basePath.length)}`
   for (const prefix of [basePath, '/server'])
     if (prefix !== '' && url.startsWith(`${prefix}/`)) return url.slice(prefix.length)
   return url

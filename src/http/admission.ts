@@ -42,7 +42,10 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
       !forPrograms && (request.method === 'POST' || (changing.has(request.method) && !request.is404))
     // What an identity provider sends comes from its own origin and has no CSRF pair (docs/decisions/0010).
     const isProviderMessage = changes && request.routeOptions.config?.isProviderMessage === true
-    if (!isProviderMessage && !forPrograms && cors(request, reply) === 'answered') return 'answered'
+    // Scripts of a page come with its Origin, and that is not the base URL's if somebody opened it by another name.
+    const isAsset = request.routeOptions.config?.isAsset === true
+    if (!isProviderMessage && !forPrograms && !isAsset && cors(request, reply) === 'answered')
+      return 'answered'
     const isBelowQueryBase = isQuery(request.url)
     if (changes) {
       // No cookie authenticates what is below the query base (C8).

@@ -45,22 +45,24 @@ export interface Answer {
 }
 
 /** The sections of docs/reference/http.md. */
-export const tags = [
-  'Start',
-  'Processes',
-  'Uploads',
-  'Alerts, audit and health',
-  'Authentication',
-  'Single sign-on',
-  'Epersons and groups',
-  'Items and files',
-  'Authorizations',
-  'Queries',
-  'PuppetDB',
-  'Administration of entities',
-  'For DSpace’s user interface',
-] as const
-export type Tag = (typeof tags)[number]
+export const tags = {
+  Start: 'Links, the CSRF pair, problems, health, and this document.',
+  Authentication: 'Login and logout, who is asking, sessions and tokens.',
+  'Single sign-on': 'Ways to an identity provider and back. They are there if it is configured.',
+  'Epersons and groups': 'Users and their groups; registration and passwords.',
+  'Items and files': 'Items, their bundles and their files, as DSpace’s clients know them.',
+  Authorizations: 'Who may do what, and the policies of items and files.',
+  Queries: 'Entities and their records: lists, single records, and what is written.',
+  PuppetDB: 'Addresses that only clients of PuppetDB need.',
+  'Administration of entities': 'Entities are made, described, dropped, and their records imported.',
+  Uploads: 'Files that are sent in pieces (tus 1.0).',
+  Processes: 'What takes long and is done in the background.',
+  'Alerts, audit and health':
+    'The alert of DSpace’s interface, the audit trail, fields of metadata, and health.',
+  Operation: 'What operators do and look at besides the command line.',
+  'For DSpace’s user interface': 'Empty answers for what Carrel doesn’t have.',
+} as const
+export type Tag = keyof typeof tags
 
 /** Contracts of one file, by name; a function makes one for each of a family of routes. */
 export type Contracts = Readonly<Record<string, Contract | ((...given: never[]) => Contract)>>

@@ -94,5 +94,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** People come here with a browser: errors are a page, if the browser asks for one. */
     isPage?: boolean
+    /** Public, and the same for everybody: any origin may have it (CO2). */
+    isAsset?: boolean
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { readUuid } from '../lib/uuids.ts'
 import { Problem } from './problems.ts'
 
-/** How many addresses a list may have. Each is a change of its own. */
+/** How many addresses a list may have. They are one change. */
 const maxUris = 100
 
 /** Lets the routes of this scope take `text/uri-list` (RFC 2483 §5). */

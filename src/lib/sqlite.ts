@@ -24,7 +24,8 @@ export interface Database {
 }
 
 export interface Prepared {
-  run(...values: Value[]): void
+  /** @returns how many rows were changed */
+  run(...values: Value[]): number
   /** The first row, as an array. */
   get(...values: Value[]): unknown[] | undefined
 }
@@ -126,9 +127,7 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
       const prepared = guard(() => db.prepare(sql))
       prepared.setReturnArrays(true)
       return {
-        run: (...values) => {
-          guard(() => prepared.run(...values.map(bindable)))
-        },
+        run: (...values) => guard(() => Number(prepared.run(...values.map(bindable)).changes)),
         get: (...values) => guard(() => prepared.get(...values) as unknown as unknown[] | undefined),
       }
     },

@@ -1,5 +1,9 @@
 import { type ProblemCode, problems } from '../http/problems.ts'
 import { problemOf } from './problem-schema.ts'
+import { headersOfProblems } from './rules.ts'
+
+/** As contracts call it; a service may give it another name. */
+export const csrfName = 'DSPACE-XSRF-TOKEN'
 
 /** What is written as it stands. */
 export type Json = Readonly<Record<string, unknown>>
@@ -31,15 +35,17 @@ export class Components {
   problem(codes: readonly ProblemCode[], isPage: boolean, csrfHeader: string): Json {
     const name = [...codes, ...(isPage ? ['page'] : [])].join('.')
     const description = codes.map(code => `\`${code}\`: ${problems[code].title}.`).join(' ')
-    const [first = 'internal-error'] = codes
-    const { status } = problems[first]
-    const headers = headersOf(codes, status, csrfHeader)
+    const headers = [...headersOfProblems(codes)].map(
+      one => [one === csrfName ? csrfHeader : one, one] as const,
+    )
     this.responses.set(name, {
       description,
       ...(headers.length === 0
         ? {}
         : {
-            headers: Object.fromEntries(headers.map(one => [one, { $ref: `#/components/headers/${one}` }])),
+            headers: Object.fromEntries(
+              headers.map(([shown, one]) => [shown, { $ref: `#/components/headers/${one}` }]),
+            ),
           }),
       content: {
         'application/problem+json': { schema: problemOf(codes) },
@@ -49,10 +55,3 @@ export class Components {
     return { $ref: `#/components/responses/${name}` }
   }
 }
-
-/** Headers that come with problems of a status. */
-const headersOf = (codes: readonly ProblemCode[], status: number, csrfHeader: string): readonly string[] => [
-  ...(status === 401 ? ['WWW-Authenticate'] : []),
-  ...(status === 429 || status === 503 || codes.includes('upload-in-use') ? ['Retry-After'] : []),
-  ...(codes.some(code => code.startsWith('csrf-')) ? [csrfHeader, 'Set-Cookie'] : []),
-]

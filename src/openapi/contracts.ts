@@ -19,4 +19,23 @@ export const contracts = {
       304: nothing('It has not changed.', { ETag: text }),
     },
   },
+  showReference: {
+    summary: 'This document as a page',
+    tag: 'Start',
+    answers: { 200: answer('The page.', { 'text/html': text }) },
+  },
+  showReferenceFile: {
+    summary: 'A file of that page',
+    tag: 'Start',
+    headers: { 'If-None-Match': parameter(text) },
+    answers: {
+      200: answer(
+        'A script or a style sheet.',
+        { 'text/javascript': text, 'text/css': text },
+        { ETag: text },
+      ),
+      304: nothing('It has not changed.', { ETag: text }),
+    },
+    problems: ['not-found'],
+  },
 } as const satisfies Contracts

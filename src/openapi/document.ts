@@ -1,6 +1,6 @@
 import { type DescribedRoute, tags } from '../http/contract.ts'
 import { version } from '../lib/version.ts'
-import { Components, type Json } from './components.ts'
+import { Components, csrfName, type Json } from './components.ts'
 import { type Operation, operationOf, parameters } from './operations.ts'
 import { ProblemBody } from './problem-schema.ts'
 import { headersOfAll, type Surroundings } from './rules.ts'
@@ -44,12 +44,12 @@ export async function describe(
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: surroundings.baseUrl }],
-    tags: tags.map(name => ({ name })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(Object.entries(paths).toSorted(([one], [other]) => (one < other ? -1 : 1))),
     components: {
       schemas: inOrder(components.schemas),
       responses: inOrder(components.responses),
-      headers: headersIn(surroundings),
+      headers,
       parameters,
       securitySchemes: schemesIn(surroundings),
     },
@@ -59,17 +59,21 @@ export async function describe(
 const inOrder = (map: ReadonlyMap<string, Json>) =>
   Object.fromEntries([...map].toSorted(([one], [other]) => (one < other ? -1 : 1)))
 
-const headersIn = ({ csrfHeader }: Surroundings): Json => ({
-  ...Object.fromEntries(Object.entries(headersOfAll).map(([name, text]) => [name, schemaHeader(text)])),
-  [csrfHeader]: schemaHeader('The value of a new CSRF pair, for the header X-XSRF-TOKEN.'),
+const headers: Json = {
+  [csrfName]: schemaHeader('The value of a new CSRF pair, for the header X-XSRF-TOKEN.'),
+  'Accept-Patch': schemaHeader('Media types of patches that are taken.'),
+  Allow: schemaHeader('The methods that are allowed.'),
+  'Content-Range': schemaHeader('The size of the file.'),
+  ETag: schemaHeader('Of what is there now.'),
   'Retry-After': schemaHeader('Seconds.', { type: 'integer', minimum: 0 }),
   'Set-Cookie': schemaHeader('The cookie of a new CSRF pair.'),
+  'Tus-Version': schemaHeader('The versions of tus that are taken.'),
   'WWW-Authenticate': schemaHeader('The ways to log in.'),
   'X-Acting-As': schemaHeader('The eperson as whom the request was processed.', {
     type: 'string',
     format: 'uuid',
   }),
-})
+}
 
 const schemesIn = ({ csrfCookie }: Surroundings): Json => ({
   bearer: {
@@ -102,4 +106,12 @@ const description = `A repository API: log in, get a token, page through records
 
 Every error is \`application/problem+json\`. Everything under \`/api\` also answers under \`/server/api\`, and HEAD wherever
 GET does. An address that doesn't exist is 404, a method that an address doesn't have is 405 with \`Allow\`. Members that a
-body doesn't name here are never sent.`
+body doesn't name here are never sent.
+
+These headers may come with every answer:
+
+| Header | What it says |
+|---|---|
+${Object.entries(headersOfAll)
+  .map(([name, text]) => `| \`${name}\` | ${text} |`)
+  .join('\n')}`

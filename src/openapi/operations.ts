@@ -1,7 +1,7 @@
 import type { Answer, Contract, DescribedRoute, Parameter } from '../http/contract.ts'
 import { problems } from '../http/problems.ts'
 import { isOptional } from '../http/schema.ts'
-import type { Components, Json } from './components.ts'
+import { type Components, csrfName, type Json } from './components.ts'
 import { issuesCsrf, needsCsrf, problemsOf, type Surroundings } from './rules.ts'
 
 export interface Operation {
@@ -14,9 +14,6 @@ export interface Operation {
   readonly responses: Readonly<Record<string, Json>>
   readonly security: readonly Json[]
 }
-
-/** As contracts call it; a service may give it another name. */
-const csrfHeader = 'DSPACE-XSRF-TOKEN'
 
 export function operationOf(
   route: DescribedRoute,
@@ -82,14 +79,17 @@ function responsesOf(
   const codes = [...problemsOf(route, contract, surroundings)]
   const refused = Map.groupBy(codes, code => problems[code].status)
   const common = [
-    ...(issuesCsrf(route, surroundings) ? [surroundings.csrfHeader, 'Set-Cookie'] : []),
+    ...(issuesCsrf(route, surroundings) ? [csrfName, 'Set-Cookie'] : []),
     ...(route.knowsCaller ? ['X-Acting-As'] : []),
-  ].map(name => [name, { $ref: `#/components/headers/${name}` }] as const)
+  ].map(
+    name =>
+      [name === csrfName ? surroundings.csrfHeader : name, { $ref: `#/components/headers/${name}` }] as const,
+  )
   const answered = Object.entries(contract.answers).map(([status, { description, headers = {}, body }]) => {
     const own = Object.entries(headers).map(
       ([name, schema]) =>
         [
-          name === csrfHeader ? surroundings.csrfHeader : name,
+          name === csrfName ? surroundings.csrfHeader : name,
           { ...(isOptional(schema) ? {} : { required: true }), schema: components.schema(schema) },
         ] as const,
     )

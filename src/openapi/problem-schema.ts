@@ -39,6 +39,7 @@ export const ProblemBody = named(
         ),
       ]),
     ),
+    most: Type.Optional(Type.Integer({ description: 'How many there may be.' })),
     nearest: Type.Optional(Type.String({ description: 'The legal value that is most like the given one.' })),
     process: Type.Optional(Type.Integer({ description: 'The process that is in the way.' })),
     error: Type.Optional(Type.String({ description: 'The same as `detail`, for clients of PuppetDB.' })),

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { isMetrics } from '../http/addresses.ts'
 import type { Contract, DescribedRoute } from '../http/contract.ts'
-import type { ProblemCode } from '../http/problems.ts'
+import { type ProblemCode, problems } from '../http/problems.ts'
 
 /** What holds of many routes, said once: what they refuse and send besides what their contracts say. */
 export type Surroundings = Pick<Config, 'baseUrl' | 'csrfCookie' | 'csrfHeader' | 'queryBase'>
@@ -45,11 +45,11 @@ const ofCsrf: readonly ProblemCode[] = [
 /** The codes of all problems that a route may answer, in the order of the rules. */
 export function problemsOf(
   route: DescribedRoute,
-  { caller, problems = [] }: Contract,
+  { caller, problems: own = [] }: Contract,
   surroundings: Surroundings,
 ): ReadonlySet<ProblemCode> {
   return new Set<ProblemCode>([
-    ...problems,
+    ...own,
     ...(caller ? (['authentication-required'] as const) : []),
     ...(caller === 'administrator' ? (['access-denied'] as const) : []),
     ...everywhere,
@@ -90,12 +90,36 @@ export const headersOfAll: Readonly<Record<string, string>> = {
   'x-frame-options': '`DENY`.',
 }
 
-/** Of some problems. */
-export const headersOfProblem = [
-  'allow',
-  'content-range',
-  'etag',
-  'retry-after',
-  'tus-version',
-  'www-authenticate',
-]
+/** Headers that come with some problems, by their code. */
+const headersOfCode: Readonly<Partial<Record<ProblemCode, readonly string[]>>> = {
+  'method-not-allowed': ['Allow'],
+  'precondition-failed': ['ETag'],
+  'range-not-satisfiable': ['Content-Range', 'ETag'],
+  'tus-version': ['Tus-Version'],
+  'unsupported-media-type': ['Accept-Patch'],
+  'upload-in-use': ['Retry-After'],
+  ...Object.fromEntries(ofCsrf.map(code => [code, ['DSPACE-XSRF-TOKEN', 'Set-Cookie']])),
+}
+
+/** Headers of problems of one status. */
+export const headersOfProblems = (codes: readonly ProblemCode[]): ReadonlySet<string> =>
+  new Set(
+    codes.flatMap(code => {
+      const { status } = problems[code]
+      return [
+        ...(status === 401 ? ['WWW-Authenticate'] : []),
+        ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+        ...(headersOfCode[code] ?? []),
+      ]
+    }),
+  )
+
+/** What some routes send with every answer, problems included; the names are in lower case. */
+export const headersEverywhereAt = (route: DescribedRoute, surroundings: Surroundings): ReadonlySet<string> =>
+  new Set([
+    ...Object.keys(headersOfAll),
+    ...(issuesCsrf(route, surroundings) ? [surroundings.csrfHeader.toLowerCase(), 'set-cookie'] : []),
+    ...(route.knowsCaller ? ['x-acting-as'] : []),
+    ...(isBelow(route.url, '/api/uploads') ? ['tus-resumable'] : []),
+    ...(isBelow(route.url, '/console') ? ['cross-origin-opener-policy'] : []),
+  ])

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroups } from '../authn/special-groups.ts'
 import type { Config } from '../config/config.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { badParameter, type Query, quote, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { Client } from '../lib/fair-queue.ts'
@@ -19,6 +20,8 @@ import type { Repository } from '../storage/repository.ts'
 import { mayOfEntity, mayReadBy, mayWriteBy } from './access.ts'
 import { callerWith, explainedGroups, wayOf } from './groups.ts'
 
+const route = contractsIn(() => import('./contracts.ts'))
+
 interface Parts {
   readonly accounts: Pick<Accounts, 'eperson' | 'groupsByUuid' | 'session'>
   readonly config: Pick<Config, 'ipGroups' | 'loginMethods' | 'methodGroups'>
@@ -31,7 +34,7 @@ interface Parts {
 /** What somebody would see, and by which rule (OP6). */
 export function accessRoutes(app: FastifyInstance, parts: Parts): void {
   const { accounts, config, entities } = parts
-  app.get<{ Params: { uuid: string } }>('/epersons/:uuid/access', async request => {
+  app.get<{ Params: { uuid: string } }>('/epersons/:uuid/access', route('showAccess'), async request => {
     const given = singleParameters(request.query as Query, ['address', 'method', 'object', 'entity', 'key'])
     const eperson = await accounts.eperson(readUuid(request.params.uuid) ?? '')
     if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')

@@ -16,7 +16,7 @@ import { operatorScripts } from './scripts.ts'
 import { stateRoutes } from './state-routes.ts'
 import { upkeepRoutes } from './upkeep-routes.ts'
 
-/** What an operator does by command, for administrators from elsewhere (docs/decisions/0046). */
+/** What an operator does by command, for administrators from elsewhere (docs/decisions/0049). */
 export interface Operator {
   /** All processes that begin by their name. */
   readonly scripts: readonly Script[]

@@ -2,11 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import type { ExplainRequest } from '../authn/sso/explain.ts'
 import type { Config } from '../config/config.ts'
 import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
 import { isObject, jsonObject } from '../http/json-body.ts'
 import { commaList, type Query, quote, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { Refusal, type Report } from '../threads/child.ts'
 import type { Questions } from './questions.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly config: Pick<Config, 'singleSignOn'>
@@ -18,7 +21,7 @@ const bodyLimit = 1024 * 1024
 
 /** What `carrel doctor` and `carrel sso` say, as JSON (OP1, OP2). */
 export function questionRoutes(app: FastifyInstance, { config, questions }: Parts): void {
-  app.get('/doctor', async request => {
+  app.get('/doctor', route('runDoctor'), async request => {
     singleParameters(request.query as Query, [])
     return counted(await questions.ask({ kind: 'doctor' }, clientOf(request)))
   })
@@ -30,12 +33,12 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
         'Single sign-on is not configured. The operator sets it up in CARREL_CONFIG.',
       )
   }
-  app.get('/sso/check', async request => {
+  app.get('/sso/check', route('checkSignOn'), async request => {
     singleParameters(request.query as Query, [])
     requireSignOn()
     return counted(await questions.ask({ kind: 'sso-check' }, clientOf(request)))
   })
-  app.post('/sso/explain', { bodyLimit }, async request => {
+  app.post('/sso/explain', { ...route('explainSignOn'), bodyLimit }, async request => {
     singleParameters(request.query as Query, [])
     requireSignOn()
     const asked = wanted(jsonObject(request))

@@ -5,7 +5,7 @@ import { type Report, type Running, runInChild } from '../threads/child.ts'
 
 /**
  * What a command answers, and an administrator asks over HTTP. Each is answered by a process of its own, as the command is:
- * some read for minutes without a pause, or ask servers that don't answer (docs/decisions/0046).
+ * some read for minutes without a pause, or ask servers that don't answer (docs/decisions/0049).
  */
 export type Question =
   | { readonly kind: 'doctor' }

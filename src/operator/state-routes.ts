@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { listBackups } from '../backup/list.ts'
 import type { Config } from '../config/config.ts'
+import { contractsIn } from '../http/contract.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Tally } from '../lib/tally.ts'
 import { figures } from '../metrics/figures.ts'
 import type { ServiceParts } from '../metrics/service-metrics.ts'
 import type { Processes } from '../storage/processes.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends Omit<ServiceParts, 'config'> {
   readonly config: ServiceParts['config'] & Pick<Config, 'backups'>
@@ -16,12 +19,12 @@ interface Parts extends Omit<ServiceParts, 'config'> {
 /** How the service and its backups are (OP3, OP4). */
 export function stateRoutes(app: FastifyInstance, parts: Parts): void {
   const { config, processes, tally } = parts
-  app.get('/figures', async ({ query }, reply) => {
+  app.get('/figures', route('showFigures'), async ({ query }, reply) => {
     singleParameters(query as Query, [])
     return reply.header('cache-control', 'no-store').send(await figures(tally, parts))
   })
 
-  app.get('/backups', async ({ query }) => {
+  app.get('/backups', route('listBackups'), async ({ query }) => {
     singleParameters(query as Query, [])
     const { rows } = await processes.find(
       { kind: 'backup', states: ['scheduled', 'running'], order: { by: 'id', falling: true } },

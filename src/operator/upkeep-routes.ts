@@ -3,6 +3,7 @@ import { accessTokenBody } from '../authn/access-token-routes.ts'
 import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
@@ -13,6 +14,8 @@ import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Identities } from '../storage/identities.ts'
 import type { Secrets } from '../storage/secrets.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'list'>
@@ -38,7 +41,7 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
       eperson: null,
     })
 
-  app.get('/tokens', async request => {
+  app.get('/tokens', route('listAllAccessTokens'), async request => {
     const all = await accessTokens.list(null)
     const page = halPage('tokens', all, readPage(request.query as Query), `${addresses.api}/admin/tokens`)
     const bodies = (page._embedded.tokens ?? []).map(one => ({
@@ -48,12 +51,12 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
     return { ...page, _embedded: { tokens: bodies } }
   })
 
-  app.delete('/sessions', options, async (request, reply) => {
+  app.delete('/sessions', { ...options, ...route('endAllSessions') }, async (request, reply) => {
     await accounts.logoutAll(eventFor(request, 'session.end', 'everybody'), Date.now())
     return reply.code(204).send()
   })
 
-  app.post('/secret/rotate', options, async request => {
+  app.post('/secret/rotate', { ...options, ...route('rotateSecret') }, async request => {
     if (config.tokenSecrets.length > 0)
       throw new Problem(
         'secret-set',
@@ -63,12 +66,12 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
   })
 
   const list = `${addresses.api}/admin/sso/identities`
-  app.get('/sso/identities', async request =>
+  app.get('/sso/identities', route('listIdentities'), async request =>
     halPage('identities', await identities.listIdentities(), readPage(request.query as Query), list),
   )
   app.delete<{ Params: { provider: string; uuid: string } }>(
     '/sso/identities/:provider/:uuid',
-    options,
+    { ...options, ...route('unlinkIdentity') },
     async (request, reply) => {
       const { provider, uuid } = request.params
       const eperson = await accounts.eperson(readUuid(uuid) ?? '')

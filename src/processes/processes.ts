@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Problem } from '../http/problems.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { ownProgram } from '../lib/programs.ts'
-import { Interrupted, OperatorError, StoreUnavailable } from '../model/errors.ts'
+import { StoreUnavailable } from '../model/errors.ts'
 import {
-  type EndState,
   type NewProcess,
   type Process,
   type Progress,
@@ -13,6 +11,7 @@ import {
   type StartProcess,
 } from '../model/processes.ts'
 import type { Ending, Place, Processes } from '../storage/processes.ts'
+import { Ends, endingOf, isForReader } from './ending.ts'
 import { createUnkept, type Unkept } from './log.ts'
 
 /** What takes long, as processes that anybody can follow (docs/decisions/0042). */
@@ -49,16 +48,6 @@ const beat = 10_000
 const triesAgain = [100, 1_000, 5_000]
 /** In ms, for work to notice that it is to end. */
 const graceToStop = 3_000
-
-/** Why the work of a process is to end. */
-class Ends extends OperatorError {
-  readonly state: EndState | 'lost'
-
-  constructor(state: EndState | 'lost', message: string) {
-    super(message)
-    this.state = state
-  }
-}
 
 export function createProcesses({ processes, atOnce = defaultAtOnce, report = () => {} }: Parts): Runner {
   const place: Place = { owner: ownProgram(), atOnce, waiting: maxWaiting }
@@ -233,18 +222,6 @@ function createFollowed(
       await processes.end(id, owner, how, unkept.take()).catch(() => {})
     },
   }
-}
-
-/** What may be told to those who read the process. Anything else is a fault of the service. */
-const isForReader = (fault: unknown): fault is Error =>
-  fault instanceof OperatorError || fault instanceof Overloaded || fault instanceof Problem
-
-function endingOf(fault: unknown, { aborted, reason }: AbortSignal): Ending {
-  if (aborted && reason instanceof Ends && reason.state !== 'lost')
-    return { state: reason.state, result: null, fault: reason.message }
-  if (fault instanceof Interrupted) return { state: 'interrupted', result: null, fault: fault.message }
-  const why = isForReader(fault) ? fault.message : 'The service failed. Its log says why.'
-  return { state: 'failed', result: null, fault: why.replaceAll('\0', '\uFFFD') }
 }
 
 /** In steps of work without a number: a share from 0 to 1 in percent. */

@@ -54,8 +54,7 @@ function applied(root: unknown, operation: unknown, copyOf: (value: unknown) => 
     case 'replace': {
       const value = valueIn(operation)
       if (path.length === 0) return value
-      valueAt(root, path)
-      return added(removed(root, path), path, value)
+      return replaced(root, path, value)
     }
     case 'move': {
       const from = pointer(operation, 'from')
@@ -123,6 +122,16 @@ function added(root: unknown, path: readonly string[], value: unknown): unknown 
   return root
 }
 
+/** In its place: a member that is removed and added again would be the last one. */
+function replaced(root: unknown, path: readonly string[], value: unknown): unknown {
+  valueAt(root, path)
+  const token = path.at(-1) ?? ''
+  const parent = valueAt(root, path.slice(0, -1))
+  if (Array.isArray(parent)) parent[Number(token)] = value
+  else setMember(parent as object, token, value)
+  return root
+}
+
 function removed(root: unknown, path: readonly string[]): unknown {
   valueAt(root, path)
   const token = path.at(-1)
@@ -134,7 +143,7 @@ function removed(root: unknown, path: readonly string[]): unknown {
 }
 
 /** RFC 6902 §4.6: numbers by value, objects whatever the order of their members. */
-function isEqual(one: unknown, other: unknown): boolean {
+export function isEqual(one: unknown, other: unknown): boolean {
   const [exact, otherExact] = [exactText(one), exactText(other)]
   if (exact !== undefined || otherExact !== undefined)
     return exact !== undefined && otherExact !== undefined && decimalKey(exact) === decimalKey(otherExact)

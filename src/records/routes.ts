@@ -21,7 +21,7 @@ import { knownTo } from '../query/known.ts'
 import type { Entities } from '../storage/entities.ts'
 import { changesBetween } from './changes.ts'
 import { checkedJson } from './check-record.ts'
-import { patched } from './json-patch.ts'
+import { isEqual, patched } from './json-patch.ts'
 import { setMember } from './members.ts'
 import { merged } from './merge-patch.ts'
 import { requirePrecondition } from './preconditions.ts'
@@ -134,23 +134,26 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       const earlier = before === undefined ? undefined : (parseExact(before) as Members)
       const made = change.make(found, earlier && (parseExact(before ?? '') as Members))
       const json = made === null && change.event === 'record.delete' ? null : checkedJson(entity, made, named)
-      const isWritten =
+      // Of a patch that moves values and moves them back, say, the record that is there is the answer.
+      const isSame =
         json === before ||
-        (await entities.writeRecord(
-          {
-            ...{ entity, key: named, before: seq, json },
-            values: keyValues(entity, (json === null ? earlier : (made as Members)) ?? {}),
-            added: before === undefined ? 1 : json === null ? -1 : 0,
-          },
-          {
-            ...eventOf(request.caller, request, {
-              event: change.event,
-              outcome: 'success',
-              object: `${entity.name}/${key}`.slice(0, 500),
-            }),
-            changes: changesBetween(earlier ?? null, json === null ? null : (made as Members)),
-          },
-        ))
+        (change.event === 'record.change' && before !== undefined && isEqual(earlier, made))
+      if (isSame) return answer(request, reply, before ?? null, false)
+      const isWritten = await entities.writeRecord(
+        {
+          ...{ entity, key: named, before: seq, json },
+          values: keyValues(entity, (json === null ? earlier : (made as Members)) ?? {}),
+          added: before === undefined ? 1 : json === null ? -1 : 0,
+        },
+        {
+          ...eventOf(request.caller, request, {
+            event: change.event,
+            outcome: 'success',
+            object: `${entity.name}/${key}`.slice(0, 500),
+          }),
+          changes: changesBetween(earlier ?? null, json === null ? null : (made as Members)),
+        },
+      )
       if (isWritten) return answer(request, reply, json, before === undefined)
     }
     throw new Overloaded(

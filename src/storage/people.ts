@@ -57,6 +57,20 @@ export interface People {
     'changed' | 'unchanged' | 'no-group' | 'no-subgroup' | 'circle' | 'too-deep' | 'last-administrator'
   >
 
+  /** Adds all of these to a group, in one change: all or none. */
+  addMembers(
+    group: string,
+    epersons: readonly string[],
+    event: AuditEvent,
+  ): Promise<'changed' | 'no-group' | OneRefused<'no-eperson' | 'last-administrator'>>
+  addSubgroups(
+    parent: string,
+    children: readonly string[],
+    event: AuditEvent,
+  ): Promise<
+    'changed' | 'no-group' | OneRefused<'no-subgroup' | 'circle' | 'too-deep' | 'last-administrator'>
+  >
+
   /** The groups with everything that they are in, through any number of levels. As it is at this moment, on every node. */
   withParents(groups: readonly Group[]): Awaitable<readonly Group[]>
   /** The groups that an eperson is in, through any number of levels, by name; also of a disabled one. */
@@ -79,6 +93,12 @@ export interface Memberships {
 }
 
 export const maxInclusions = 10_000
+
+/** The one of several for which nothing was changed. */
+export interface OneRefused<Why> {
+  readonly why: Why
+  readonly uuid: string
+}
 
 /** How many levels of groups there may be below a group, itself included. */
 export const maxLevels = 20

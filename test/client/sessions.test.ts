@@ -122,6 +122,18 @@ test('CL2 a login that does not come leaves the error of the request', async t =
   assert.deepEqual([asked, client.session], [1, undefined])
 })
 
+test('CL1 a page begins with the session that it has kept, or without one if that has ended', async t => {
+  const { open, openAs, service } = await startClientWorld(t)
+  const token = await service.client().login(ruth)
+  let asked = 0
+  const kept = open({ token, onLoginNeeded: () => asked++ })
+  assert.ok(await kept.resume())
+  await (await openAs(ruth)).logout()
+  assert.equal(await kept.resume(), undefined)
+  assert.deepEqual([kept.session, asked], [undefined, 0])
+  assert.equal(await open().resume(), undefined)
+})
+
 test('CL1 the time left is told by the clock of this machine', async t => {
   const { openAs } = await startClientWorld(t)
   const hour = 3_600_000
@@ -138,11 +150,12 @@ test('CL1 the time left is told by the clock of this machine', async t => {
 })
 
 testOn('sqlite', 'CL1 a session that is kept alive is renewed while nothing is asked', async t => {
-  const { line, openAs } = await startClientWorld(t, { CARREL_TOKEN_LIFETIME: '3' })
-  const client = await openAs(ruth, { keepAlive: true })
-  await sleep(4_500)
-  assert.ok(line.count('POST', login) >= 2)
-  assert.equal((await client.status()).authenticated, true)
+  const { line, open, service } = await startClientWorld(t)
+  const token = await service.client().login(ruth)
+  const client = open({ token, keepAlive: true, ...atOnce })
+  const renewed = new Promise<string>(resolve => client.onSession((_, why) => resolve(why)))
+  assert.equal(await renewed, 'refresh')
+  assert.deepEqual([line.count('POST', login), line.count('GET', '/api/authn/status')], [1, 0])
 })
 
 test('CL1 a program uses an access token, which is not renewed', async t => {

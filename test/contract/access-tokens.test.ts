@@ -243,7 +243,7 @@ test('K2 every route is in the table of what access tokens reach, or is refused'
     if (!(answer.status === 403 && text.includes('access-token-refused'))) reached.push(`${method} ${url}`)
   }
   const open =
-    /^GET \/(api\/?|api\/(problems|security\/csrf|authn\/status|core|dso|pid|eperson|admin|system|uploads|query|meta|authz\/resourcepolicies)(\/.*)?|(status|metrics)\/v\d.*)$/
+    /^GET \/(api\/?|api\/(docs|openapi\.json|problems|security\/csrf|authn\/status|core|dso|pid|eperson|admin|system|uploads|query|meta|authz\/resourcepolicies)(\/.*)?|(status|metrics)\/v\d.*)$/
   const changing =
     /^(POST|PUT|PATCH|DELETE) \/api\/(core|authz\/resourcepolicies|admin|system|uploads|query\/v4)(\/.*)?$/
   const others = reached.filter(route => !open.test(route) && !changing.test(route))
@@ -494,10 +494,13 @@ test('K1 an eperson has a bounded number of tokens, with names that differ, also
   const { ruth } = await started(t)
   const twice = await Promise.all([send(ruth, { name: 'same' }), send(ruth, { name: 'same' })])
   assert.deepEqual(twice.map(({ status }) => status).toSorted(), [201, 422])
-  const answers = await Promise.all(
-    Array.from({ length: maxAccessTokens + 2 }, (_, at) => send(ruth, { name: `n${at}` })),
-  )
-  const statuses = answers.map(({ status }) => status)
+  const names = Array.from({ length: maxAccessTokens + 2 }, (_, at) => `n${at}`)
+  const statuses: number[] = []
+  // Not all at once: a slow machine would answer some of them with 503.
+  while (names.length > 0) {
+    const answers = await Promise.all(names.splice(0, 13).map(name => send(ruth, { name })))
+    statuses.push(...answers.map(({ status }) => status))
+  }
   assert.equal(statuses.filter(status => status === 201).length, maxAccessTokens - 1)
   assert.equal(statuses.filter(status => status === 422).length, 3)
 })

@@ -284,3 +284,42 @@ test('M8 special groups have no members by hand, but may be in groups, and their
   await addTo(admin, `${at(administrators)}/subgroups`, at(members))
   assert.equal((await ruth.get(groupsPath)).status, 403)
 })
+
+test('M5 the addresses of a list are one change: all or none', async t => {
+  const { service, admin } = await started(t)
+  const group = await newGroup(admin, 'Many')
+  const people = await Promise.all(
+    Array.from({ length: 50 }, (_, at) => service.addEperson(`person${at}@example.org`)),
+  )
+  const send = (path: string, addresses: readonly string[]) =>
+    admin.post(`${at(group)}/${path}`, addresses.join('\r\n'), { 'content-type': 'text/uri-list' })
+  const epersons = people.map(({ uuid }) => `${epersonsPath}/${uuid}`)
+  const joins = async () => (await eventsOf(admin, 'group.join')).filter(({ object }) => object === 'Many')
+  await assertProblem(
+    await send('epersons', [...epersons, `${epersonsPath}/${nobody}`]),
+    422,
+    'change-refused',
+  )
+  assert.deepEqual(await listed(admin, `${at(group)}/epersons?size=100`), [])
+  assert.deepEqual(await joins(), [])
+  assert.equal((await send('epersons', epersons)).status, 204)
+  assert.equal((await listed(admin, `${at(group)}/epersons?size=100`)).length, 50)
+  assert.equal((await joins()).length, 50)
+  assert.equal((await send('epersons', epersons)).status, 204, 'once more changes nothing')
+  assert.equal((await joins()).length, 50)
+
+  const inner = [await newGroup(admin, 'Inner'), await newGroup(admin, 'Other')]
+  for (const wrong of [nobody, group]) {
+    const { detail } = await assertProblem(
+      await send('subgroups', [...inner.map(at), at(wrong)]),
+      422,
+      'change-refused',
+    )
+    assert.ok(detail.includes(wrong), detail)
+    assert.deepEqual(await listed(admin, `${at(group)}/subgroups`), [])
+  }
+  assert.deepEqual(await eventsOf(admin, 'group.include'), [])
+  assert.equal((await send('subgroups', inner.map(at))).status, 204)
+  assert.deepEqual(await listed(admin, `${at(group)}/subgroups`), ['Inner', 'Other'])
+  await assertProblem(await addTo(admin, `${at(inner[0] ?? '')}/subgroups`, at(group)), 422, 'change-refused')
+})

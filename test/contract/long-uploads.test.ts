@@ -44,7 +44,10 @@ async function half(client: Client, path: string, type: string, body: string, he
       ...headers,
     },
   })
-  // Who asks is known when the service asks for the body.
+  // Listened to from the start: a refusal may come before the end.
+  const answered = once(request, 'response') as Promise<[IncomingMessage]>
+  answered.catch(() => {})
+  // Who asks is known about when the service asks for the body.
   request.setHeader('expect', '100-continue')
   request.flushHeaders()
   await once(request, 'continue')
@@ -52,7 +55,7 @@ async function half(client: Client, path: string, type: string, body: string, he
   return {
     end: async () => {
       request.end(body.slice(middle))
-      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      const [response] = await answered
       let text = ''
       for await (const piece of response) text += String(piece)
       return [response.statusCode, (JSON.parse(text) as { code?: string }).code]

@@ -30,6 +30,25 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   return { service, admin, ruth, adminId, ruthId, at: (uuid: string) => `${epersonsPath}/${uuid}` }
 }
 
+test('M2 M4 a patch that changes nothing is no event', async t => {
+  const { service, admin, ruth, ruthId, at } = await started(t)
+  const group = await newGroup(admin, 'Letters')
+  const before = await bodyWith(await ruth.get(at(ruthId)), 200)
+  const patches = [
+    [ruth, at(ruthId), [{ op: 'replace', path: '/metadata/eperson.firstname/0/value', value: 'Test' }]],
+    [admin, at(ruthId), [{ op: 'replace', path: '/canLogIn', value: true }]],
+    [admin, at(ruthId), [{ op: 'replace', path: '/email', value: 'ruth@example.org' }]],
+    [admin, `${groupsPath}/${group}`, [{ op: 'replace', path: '/name', value: 'Letters' }]],
+  ] as const
+  const stamp = await service.storage.accounts.stampOf(ruthId)
+  for (const [client, path, operations] of patches)
+    assert.equal((await patchJson(client, path, operations)).status, 200)
+  for (const event of ['eperson.change', 'eperson.enable', 'group.change'])
+    assert.deepEqual(await eventsOf(admin, event), [])
+  assert.equal(await service.storage.accounts.stampOf(ruthId), stamp)
+  assert.deepEqual(await bodyWith(await ruth.get(at(ruthId)), 200), before)
+})
+
 test('M1 an administrator adds an eperson as DSpace’s clients write one, and it is there at once', async t => {
   const { admin, at } = await started(t)
   const answer = await postJson(admin, epersonsPath, {

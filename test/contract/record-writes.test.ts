@@ -90,6 +90,33 @@ test('R3 a PUT of what is there already changes nothing, and leaves no event', a
   assert.deepEqual(await recordEvents(login), [])
 })
 
+test('R3 R5 a patch that changes nothing leaves the record, its tag and the audit trail as they are', async t => {
+  const { login, client } = await started(t)
+  const before = await client.get(`${path}/A1`)
+  const [text, tag] = [await before.text(), before.headers.get('etag')]
+  const { title } = JSON.parse(text) as { title: string }
+  const same = { op: 'replace', path: '/title', value: title }
+  for (const [body, type] of [
+    [{}, mergePatch],
+    [{ title }, mergePatch],
+    [[], jsonPatch],
+    [[{ op: 'test', path: '/title', value: title }], jsonPatch],
+    [[same], jsonPatch],
+    [
+      [
+        { op: 'remove', path: '/title' },
+        { ...same, op: 'add' },
+      ],
+      jsonPatch,
+    ],
+  ] as const) {
+    const answer = await patch(client, 'A1', body, type)
+    assert.equal(answer.status, 200)
+    assert.deepEqual([await answer.text(), answer.headers.get('etag')], [text, tag])
+  }
+  assert.deepEqual(await recordEvents(login), [])
+})
+
 test('R4 If-Match with the tag of a record fails when this record has changed, and not when another one has', async t => {
   const { client } = await started(t)
   const tag = (await client.get(`${path}/A1`)).headers.get('etag') ?? ''

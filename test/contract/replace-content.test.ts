@@ -98,7 +98,7 @@ test('I16 who may not change the item replaces nothing, nor does who has seen an
 })
 
 test('I16 I8 a quota counts the new content in the place of the old one', async t => {
-  const { admin, item, file, path } = await started(t, { CARREL_FILE_SIZE: '1', CARREL_FILES_QUOTA: '2' })
+  const { admin, item, file, path } = await started(t, { CARREL_UPLOAD_SIZE: '1', CARREL_FILES_QUOTA: '2' })
   const megabyte = 1024 * 1024
   const bytes = (size: number) => new Uint8Array(size).fill(1)
   const send = (size: number) => replaceContent(admin, file.uuid, { name: 'a', content: bytes(size) })

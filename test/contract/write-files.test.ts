@@ -96,7 +96,7 @@ test('I7 nobody sends a file to an item that they may not change, nor anything t
 })
 
 test('I8 a file larger than it may be, or more than all may have, is refused and leaves nothing', async t => {
-  const { admin, item, service } = await started(t, { CARREL_FILE_SIZE: '1', CARREL_FILES_QUOTA: '2' })
+  const { admin, item, service } = await started(t, { CARREL_UPLOAD_SIZE: '1', CARREL_FILES_QUOTA: '2' })
   const megabyte = 1024 * 1024
   const send = (name: string, size: number) =>
     upload(admin, item.bundle, { name, content: new Uint8Array(size).fill(name.charCodeAt(0)) })

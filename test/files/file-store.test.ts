@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -135,4 +136,36 @@ test('a file that is missing or unreadable is not kept, and leaves nothing', asy
   await assert.rejects(store.keep(join(files, 'nothing')), { code: 'ENOENT' })
   await assert.rejects(store.keep(files), { code: 'EISDIR' })
   assert.deepEqual(filesIn(files), [])
+})
+
+test('a large file is adopted without a copy, also where its content is here already, and from another file system', async t => {
+  const { files, source, store, read } = prepare(t)
+  const large = 'letter '.repeat(300_000)
+  const path = source(large)
+  const hour = new Date(Date.now() - 3_700_000)
+  utimesSync(path, hour, hour)
+  const content = await store.adopt(path)
+  assert.deepEqual(content, { sha256: sha256(large), size: large.length })
+  const place = join(files, pathOf(content.sha256))
+  assert.equal(statSync(place).ino, statSync(path).ino)
+  assert.equal(statSync(place).mode & 0o777, 0o600)
+  assert.ok(Date.now() - statSync(place).mtimeMs < 60_000, 'a sweep takes it for new')
+  // The same file again, and then its old name goes.
+  assert.deepEqual(await store.adopt(path), content)
+  rmSync(path)
+  assert.equal(await read(content.sha256), large)
+  assert.deepEqual(filesIn(files), [pathOf(content.sha256)])
+
+  const small = source('Dear Ruth')
+  const copied = await store.adopt(small)
+  assert.notEqual(statSync(join(files, pathOf(copied.sha256))).ino, statSync(small).ino)
+
+  const elsewhere = mkdtempSync('/dev/shm/carrel-test-')
+  t.after(() => rmSync(elsewhere, { recursive: true }))
+  const other = join(elsewhere, 'other')
+  writeFileSync(other, `${large}!`)
+  const moved = await store.adopt(other)
+  rmSync(other)
+  assert.equal(await read(moved.sha256), `${large}!`)
+  await assert.rejects(store.adopt(join(elsewhere, 'nothing')), { code: 'ENOENT' })
 })

@@ -13,8 +13,12 @@ const numbers = new Set(rules.map(({ name }) => name))
 const tests = rulesOfTests()
 const namedByTests = new Set([...tests.values()].flatMap(names => [...names]))
 
-const sources = globSync('{src,test,scripts,bench}/**/*.ts', { cwd: repository }).toSorted()
-const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: repository }).toSorted()
+const sources = globSync('{src,test,scripts,bench,packages/*/src,examples}/**/*.ts', {
+  cwd: repository,
+}).toSorted()
+const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md', 'examples/*.md'], {
+  cwd: repository,
+}).toSorted()
 
 /** Block comments, and line comments that are no part of an address. */
 const commentsIn = (source: string) =>

@@ -29,6 +29,7 @@ function pathsIn(tree: string): string[] {
 
 /** Of what stands before a wildcard, the tree shows only the part that other routes have, too. */
 const wildcards: Readonly<Record<string, string>> = {
+  '/console*': '/console/:page',
   '/metrics/v2*': '/metrics/v2/read/:name',
   '/api/query/v4/:entity*': '/api/query/v4/:entity/:key',
 }
@@ -175,7 +176,9 @@ test('D3 every setting of single sign-on is explained in docs/sso.md', () => {
 })
 
 test('links between documents lead to files that there are', () => {
-  const documents = globSync(['*.md', 'docs/**/*.md', 'deploy/*.md'], { cwd: repository })
+  const documents = globSync(['*.md', 'docs/**/*.md', '{deploy,examples,packages/*}/*.md'], {
+    cwd: repository,
+  })
   const links = documents.flatMap(file =>
     [...readFileSync(join(repository, file), 'utf8').matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(
       ([, target = '']) => [file, target] as const,

@@ -14,10 +14,17 @@ const quotes: readonly RegExp[] = [
 ]
 
 test('documents, messages and comments are in plain English', () => {
-  const files = globSync(['*.md', 'docs/**/*.md', '{src,test,bench,scripts,tools}/**/*.{ts,js}'], {
-    cwd: repository,
-    exclude: ['**/node_modules/**', 'test/house/english.test.ts'],
-  })
+  const files = globSync(
+    [
+      '*.md',
+      '{docs,examples,packages}/**/*.md',
+      '{src,test,bench,scripts,tools,packages,examples}/**/*.{ts,tsx,js}',
+    ],
+    {
+      cwd: repository,
+      exclude: ['**/node_modules/**', '**/dist/**', 'test/house/english.test.ts'],
+    },
+  )
   assert.ok(files.length > 300)
   const found = files.flatMap(file =>
     readFileSync(join(repository, file), 'utf8')

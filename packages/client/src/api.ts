@@ -2,6 +2,61 @@
 
 /** What requests and answers are made of. */
 export interface Schemas {
+  readonly Access: {
+    readonly eperson: {
+      readonly uuid: string
+      readonly email: string
+      readonly canLogIn: boolean
+    }
+    readonly administrator: boolean
+    readonly address: (string | null)
+    readonly method: (string | null)
+    readonly groups: readonly ({
+      readonly uuid: string
+      readonly name: string
+      readonly because: readonly (({
+        readonly how: 'member'
+      } | {
+        readonly how: 'group'
+        readonly group: string
+      } | {
+        readonly how: 'address'
+        readonly ranges: readonly (string)[]
+      } | {
+        readonly how: 'method'
+        readonly method: string
+      }))[]
+    })[]
+    readonly groupsTotal: number
+    readonly entities: readonly ({
+      readonly name: string
+      readonly read: Schemas['Right']
+      readonly write: Schemas['Right']
+    })[]
+    readonly entitiesTotal: number
+    readonly items: number
+    readonly files: number
+    readonly object?: ({
+      readonly uuid: string
+      readonly type: 'item'
+      readonly withdrawn: boolean
+      readonly discoverable: boolean
+      readonly read: Schemas['Right']
+      readonly write: Schemas['Right']
+    } | {
+      readonly uuid: string
+      readonly type: 'bitstream'
+      readonly item: string
+      readonly read: Schemas['Right']
+      readonly write: Schemas['Right']
+    })
+    readonly record?: {
+      readonly entity: string
+      readonly key?: string
+      readonly read: Schemas['Right']
+      readonly write: Schemas['Right']
+    }
+  }
   readonly AccessStatus: {
     readonly status: 'open.access' | 'embargo' | 'restricted' | 'metadata.only'
     readonly embargoDate: (string | null)
@@ -26,9 +81,33 @@ export interface Schemas {
       readonly self: Schemas['Link']
     }
   }
+  readonly AccessTokenOf: {
+    readonly id: string
+    readonly name: string
+    readonly prefix: string
+    readonly methods: readonly ('GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[]
+    readonly parts: readonly ('query' | 'items' | 'people' | 'administration' | 'processes')[]
+    readonly entities: (readonly (string)[] | null)
+    readonly networks: readonly (string)[]
+    readonly created: string
+    readonly expires: string
+    readonly lastUsed: (string | null)
+    readonly type: 'accesstoken'
+    readonly _links: {
+      readonly self: Schemas['Link']
+    }
+    readonly eperson: string
+  }
   readonly AccessTokenPage: {
     readonly _embedded: {
       readonly tokens: readonly (Schemas['AccessToken'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
+  readonly AccessTokensOfAllPage: {
+    readonly _embedded: {
+      readonly tokens: readonly (Schemas['AccessTokenOf'])[]
     }
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
@@ -103,6 +182,16 @@ export interface Schemas {
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
   }
+  readonly Backup: {
+    readonly name: string
+    readonly complete: boolean
+    readonly fault: (string | null)
+    readonly made: (string | null)
+    readonly carrel: (string | null)
+    readonly bytes: (number | null)
+    readonly contents: (number | null)
+    readonly lost: (number | null)
+  }
   readonly Bitstream: {
     readonly id: string
     readonly uuid: string
@@ -174,6 +263,13 @@ export interface Schemas {
   readonly CheckSum: {
     readonly checkSumAlgorithm: 'SHA-256'
     readonly value: string
+  }
+  readonly Duration: {
+    readonly count: number
+    readonly sum: number
+    readonly p50: (number | null)
+    readonly p90: (number | null)
+    readonly p99: (number | null)
   }
   readonly Entity: {
     readonly name: string
@@ -253,6 +349,20 @@ export interface Schemas {
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
   }
+  readonly ExplainedSignOn: {
+    readonly provider: string
+    readonly signature: (string | null)
+    readonly subject: (string | null)
+    readonly email: (string | null)
+    readonly emailIgnored: (string | null)
+    readonly outcome: string
+    readonly why: (string | null)
+    readonly eperson: ({
+      readonly uuid: string
+      readonly email: string
+    } | null)
+    readonly specialGroups: readonly (string)[]
+  }
   readonly Explanation: {
     readonly engine: string
     readonly entity: string
@@ -289,6 +399,73 @@ export interface Schemas {
     readonly nullable: boolean
     readonly sortable?: false
     readonly collation?: string
+  }
+  readonly Figures: {
+    readonly time: string
+    readonly started: string
+    readonly workers: {
+      readonly running: number
+      readonly wanted: number
+      readonly replaced: number
+      readonly loops: readonly ({
+        readonly worker: number
+        readonly heapBytes: number
+        readonly delay: Schemas['Duration']
+      })[]
+    }
+    readonly processor: {
+      readonly seconds: number
+    }
+    readonly memory: {
+      readonly residentBytes: number
+      readonly cacheBytes: number
+      readonly cacheEntries: number
+      readonly cacheMaxBytes: number
+    }
+    readonly openFiles: number
+    readonly storeBytes: Readonly<Record<string, number>>
+    readonly logins: readonly ({
+      readonly method: string
+      readonly success?: number
+      readonly failure?: number
+      readonly throttled: number
+    })[]
+    readonly tokensRefused: readonly ({
+      readonly kind: string
+      readonly reasons: Readonly<Record<string, number>>
+    })[]
+    readonly requests: {
+      readonly open: number
+      readonly answered: Readonly<Record<string, number>>
+      readonly duration: Schemas['Duration']
+      readonly routes: readonly ({
+        readonly route: string
+        readonly method: string
+        readonly open: number
+        readonly answered: Readonly<Record<string, number>>
+        readonly duration: Schemas['Duration']
+      })[]
+    }
+    readonly downloadsOpen: number
+    readonly listingsOpen: number
+    readonly queues: readonly ({
+      readonly queue: string
+      readonly running: number
+      readonly waiting: number
+      readonly refused: number
+      readonly waited: Schemas['Duration']
+    })[]
+    readonly connections: readonly ({
+      readonly pool: string
+      readonly max: number
+      readonly waiting: number
+    })[]
+  }
+  readonly Finding: {
+    readonly level: 'ok' | 'note' | 'warning' | 'error'
+    readonly about: string
+    readonly what: string
+    readonly advice?: (string | null)
   }
   readonly Group: {
     readonly id: string
@@ -431,6 +608,20 @@ export interface Schemas {
   }
   readonly Link: {
     readonly href: string
+  }
+  readonly LinkedIdentity: {
+    readonly eperson: string
+    readonly email: string
+    readonly provider: string
+    readonly subject: string
+    readonly linked: string
+  }
+  readonly LinkedIdentityPage: {
+    readonly _embedded: {
+      readonly identities: readonly (Schemas['LinkedIdentity'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
   }
   readonly ListedEntity: {
     readonly name: string
@@ -578,6 +769,7 @@ export interface Schemas {
       readonly least?: number
       readonly most?: number
     })
+    readonly most?: number
     readonly nearest?: string
     readonly process?: number
     readonly error?: string
@@ -669,6 +861,10 @@ export interface Schemas {
       readonly fields: readonly (string)[]
     }
   }
+  readonly Report: {
+    readonly counts: Readonly<Record<string, number>>
+    readonly findings: readonly (Schemas['Finding'])[]
+  }
   readonly ResourcePolicy: {
     readonly id: string
     readonly name: (string | null)
@@ -695,6 +891,10 @@ export interface Schemas {
     }
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
+  }
+  readonly Right: {
+    readonly may: boolean
+    readonly because: (string | null)
   }
   readonly Root: {
     readonly type: 'root'
@@ -757,6 +957,12 @@ export interface Schemas {
     readonly _links: {
       readonly self: Schemas['Link']
     }
+  }
+  readonly SignOnQuestion: {
+    readonly provider?: (string | null)
+    readonly entityId?: (string | null)
+    readonly attributes?: (Readonly<Record<string, unknown>> | null)
+    readonly assertion?: (string | null)
   }
   readonly Site: {
     readonly id: string
@@ -870,11 +1076,39 @@ export interface Schemas {
     readonly startDate?: (string | null)
     readonly endDate?: (string | null)
   }
+  readonly 'records.items': {
+    readonly uuid: string
+    readonly identifier?: string
+    readonly title?: (string | null)
+    readonly authors?: unknown
+    readonly issued?: (string | null)
+    readonly type?: (string | null)
+    readonly metadata?: unknown
+    readonly collections?: unknown
+    readonly readers?: unknown
+    readonly created?: string
+    readonly modified?: string
+    readonly withdrawn?: boolean
+    readonly discoverable?: boolean
+  }
+  readonly 'records.bitstreams': {
+    readonly uuid: string
+    readonly item?: string
+    readonly bundle?: string
+    readonly name?: string
+    readonly description?: (string | null)
+    readonly mime_type?: string
+    readonly size?: number
+    readonly sha256?: string
+    readonly readers?: unknown
+    readonly created?: string
+  }
 }
 
 /** What each route takes and answers. */
 export interface Routes {
   readonly get: {
+    readonly '/': { answer: string | Schemas['Root'] }
     readonly '/actuator': { answer: {
   readonly type: 'actuator'
   readonly _links: {
@@ -901,8 +1135,19 @@ export interface Routes {
   }
 } }
     readonly '/api': { answer: Schemas['Root'] }
+    readonly '/api/admin/backups': { answer: {
+  readonly configured: boolean
+  readonly process: (number | null)
+  readonly backups: readonly (Schemas['Backup'])[]
+} }
+    readonly '/api/admin/doctor': { answer: Schemas['Report'] }
     readonly '/api/admin/entities': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['EntityPage'] }
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; answer: Schemas['Entity'] }
+    readonly '/api/admin/epersons/{uuid}/access': { path: { readonly uuid: string }; query: { readonly address?: string; readonly method?: string; readonly object?: string; readonly entity?: string; readonly key?: string }; answer: Schemas['Access'] }
+    readonly '/api/admin/figures': { answer: Schemas['Figures'] }
+    readonly '/api/admin/sso/check': { answer: Schemas['Report'] }
+    readonly '/api/admin/sso/identities': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
+    readonly '/api/admin/tokens': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokensOfAllPage'] }
     readonly '/api/authn': { answer: {
   readonly type: 'authn'
   readonly _links: {
@@ -1343,6 +1588,8 @@ export interface Routes {
     readonly facets: readonly (unknown)[]
   }
 } }
+    readonly '/api/docs': { answer: string }
+    readonly '/api/docs/{file}': { path: { readonly file: string }; answer: string }
     readonly '/api/dso/find': { query: { readonly uuid: string }; answer: (Schemas['Item'] | Schemas['Bitstream'] | Schemas['Eperson'] | Schemas['Group']) }
     readonly '/api/eperson/epersons': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
     readonly '/api/eperson/epersons/search/byEmail': { query: { readonly email?: string }; answer: Schemas['Eperson'] | undefined }
@@ -1712,6 +1959,9 @@ export interface Routes {
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
+    readonly '/console': { answer: string }
+    readonly '/console/assets/{name}': { path: { readonly name: string }; answer: string }
+    readonly '/console/{page}': { path: { readonly page: string }; answer: string }
     readonly '/health/live': { answer: {
   readonly status: 'live'
 } }
@@ -1776,10 +2026,18 @@ export interface Routes {
   readonly 'puppetdb-status': Schemas['PuppetService']
 } }
     readonly '/status/v1/services/puppetdb-status': { answer: Schemas['PuppetService'] }
+    readonly '/api/query/v4/items': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean }; answer: readonly (Schemas['records.items'])[] }
+    readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
+    readonly '/api/query/v4/bitstreams': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean }; answer: readonly (Schemas['records.bitstreams'])[] }
+    readonly '/api/query/v4/bitstreams/{key}': { path: { readonly key: string }; answer: Schemas['records.bitstreams'] }
   }
   readonly post: {
     readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[] }; json: unknown; answer: Schemas['ImportPreview'] | Schemas['Process'] }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
+    readonly '/api/admin/secret/rotate': { answer: {
+  readonly accepted: number
+} }
+    readonly '/api/admin/sso/explain': { json: Schemas['SignOnQuestion']; answer: Schemas['ExplainedSignOn'] }
     readonly '/api/authn/login': { answer: undefined }
     readonly '/api/authn/logout': { answer: undefined }
     readonly '/api/authn/shortlivedtokens': { answer: Schemas['ShortLivedToken'] }
@@ -1885,6 +2143,8 @@ export interface Routes {
   }
   readonly delete: {
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; answer: undefined }
+    readonly '/api/admin/sessions': { answer: undefined }
+    readonly '/api/admin/sso/identities/{provider}/{uuid}': { path: { readonly provider: string; readonly uuid: string }; answer: undefined }
     readonly '/api/authn/sessions': { answer: undefined }
     readonly '/api/authn/sessions/{id}': { path: { readonly id: string }; answer: undefined }
     readonly '/api/authn/tokens/{id}': { path: { readonly id: string }; answer: undefined }

@@ -79,7 +79,7 @@ export function createClient<E extends { readonly [N in keyof E]: object } = Any
   return new Client(transport, sessions)
 }
 
-/** The service, seen by whoever is logged in. */
+/** The service, as those who are logged in see it. */
 export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities> {
   readonly #transport: Transport
   readonly #sessions: Sessions
@@ -128,9 +128,12 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
    */
   async resume(): Promise<Session | undefined> {
     await this.#sessions.adopt()
-    const status = await this.status()
-    if (status.authenticated && !this.session) await this.trade()
-    else if (!status.authenticated && this.session) this.#sessions.change(undefined, 'expired')
+    // Nobody is asked to log in here: the page may be for everybody.
+    const { token } = this.#sessions
+    const response = await this.#transport.send('GET', '/api/authn/status', { headers: bearer(token) })
+    const { authenticated } = (await response.json()) as Status
+    if (authenticated && token === undefined) await this.trade()
+    else if (!authenticated && token !== undefined) this.#sessions.change(undefined, 'expired')
     return this.session
   }
 

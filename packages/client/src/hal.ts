@@ -1,4 +1,4 @@
-import type { Client } from './client.ts'
+import type { Requests } from './routes.ts'
 import type { Send } from './transport.ts'
 
 export interface HalPage<T> {
@@ -22,13 +22,12 @@ interface Body {
   readonly page?: { readonly totalElements: number; readonly totalPages: number; readonly number: number }
 }
 
-type Anyone = Pick<Client<never>, 'get'>
-
 const usualSize = 100
 
-export function listOf<T>(client: Anyone, path: string, query: Send['query']): HalList<T> {
+export function listOf<T>(client: Requests, path: string, query: Send['query']): HalList<T> {
   async function page(number = 0, size = usualSize, signal?: AbortSignal): Promise<HalPage<T>> {
-    const body = await client.get<Body>(path, { query: { ...query, page: number, size }, signal })
+    const given = { query: { ...query, page: number, size }, signal }
+    const body = (await (await client.request('GET', path, given)).json()) as Body
     const items = (Object.values(body._embedded ?? {})[0] ?? []) as readonly T[]
     return {
       items,

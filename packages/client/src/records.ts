@@ -1,6 +1,6 @@
-import type { Client } from './client.ts'
 import { linesOf } from './lines.ts'
 import { type Asked, askedBy, type Column, type Row, type Specification } from './query.ts'
+import type { Requests } from './routes.ts'
 
 /** What the service says of an entity. */
 export interface Description {
@@ -64,12 +64,10 @@ export interface Precondition {
   readonly signal?: AbortSignal
 }
 
-type Anyone = Pick<Client<never>, 'request'>
-
 /** What an address may have; longer queries go in a body. */
 const longestAddress = 4_000
 
-export function queryOf<T>(client: Anyone, path: string, asked: Asked): Query<T> {
+export function queryOf<T>(client: Requests, path: string, asked: Asked): Query<T> {
   function ask(asked: Asked, accept: string, signal: AbortSignal | undefined): Promise<Response> {
     const { query, order_by, ...numbers } = asked
     const inAddress = {
@@ -129,11 +127,11 @@ export function queryOf<T>(client: Anyone, path: string, asked: Asked): Query<T>
 
 /** The records of an entity. */
 export class Entity<T, E> {
-  readonly #client: Anyone
+  readonly #client: Requests
   readonly #base: string
   readonly name: string
 
-  constructor(client: Anyone, base: string, name: string) {
+  constructor(client: Requests, base: string, name: string) {
     this.#client = client
     this.#base = `${base}/${encodeURIComponent(name)}`
     this.name = name

@@ -8,6 +8,11 @@ export interface Request extends Send {
   readonly anonymous?: boolean
 }
 
+/** What can be asked: all that records and lists know of a client. */
+export interface Requests {
+  request(method: string, path: string, given?: Request): Promise<Response>
+}
+
 /** Of a route that the service describes, what it takes; a body that is no JSON is given as `body`. */
 type Given<R> = Omit<Request, 'path' | 'query' | 'json'> &
   (R extends { path: infer P } ? { readonly path: P } : unknown) &

@@ -160,7 +160,7 @@ export class Sessions {
    */
   async lost(token: string): Promise<void> {
     if (this.token !== token && this.token !== undefined) return
-    // Whoever could have logged in again was asked already.
+    // Those who could have logged in again were asked already.
     if (this.token === undefined && !this.#loggingIn) throw sessionOver()
     this.#loggingIn ??= this.#logInAgain(token).finally(() => {
       this.#loggingIn = undefined

@@ -15,7 +15,7 @@ export type Message =
 
 export type Why = 'login' | 'refresh' | 'logout' | 'expired'
 
-/** Other tabs, where there are any; elsewhere nobody is told, and whoever asks is alone. */
+/** Other tabs, where there are any; elsewhere nobody is told, and all work is done at once. */
 export interface Tabs {
   tell(message: Message): void
   /** Work that one tab does at a time. */

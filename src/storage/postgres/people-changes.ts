@@ -2,14 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
-import { type EpersonChange, type GroupChange, maxLevels, type NewGroup, type NewPerson } from '../people.ts'
-import { applyChange, epersonEvent, groupEvent, profileText, subgroupEvent } from '../shared/people-rules.ts'
+import type { EpersonChange, GroupChange, NewGroup, NewPerson } from '../people.ts'
+import { applyChange, epersonEvent, groupEvent, isSame, profileText } from '../shared/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { setPasswordIn } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { now, recordEvent } from './events.ts'
-import { changeMembership, dropGroup, groupNamed, insertGroup, useOfGroup } from './group-changes.ts'
-import { below, hasAdministrator, levels, lockGroups, stampBelow } from './group-tree.ts'
+import { dropGroup, groupNamed, insertGroup, useOfGroup } from './group-changes.ts'
+import { hasAdministrator, lockGroups, stampBelow } from './group-tree.ts'
 import { type EpersonRow, epersonColumns, toEperson } from './rows.ts'
 
 /** What administrators change over HTTP, each in one transaction. */
@@ -48,6 +48,7 @@ export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, e
     const before = await lockEperson(db, uuid)
     if (!before) return 'no-eperson' as const
     const after = applyChange(before, change)
+    if (isSame(before, after)) return before
     const { email, firstName, lastName, enabled } = after
     const others = await db.rows(
       'SELECT 1 AS one FROM carrel.eperson WHERE email_key = $1 AND uuid <> $2',
@@ -115,6 +116,7 @@ export const changeGroup = (
     const before = await groupWith(db, uuid)
     if (!before) return 'no-group'
     const after = { ...before, ...change }
+    if (isSame({ ...before }, after)) return after
     if (after.name !== before.name) {
       if (await groupNamed(db, after.name)) return 'exists'
       const use = await useOfGroup(db, before.name)
@@ -139,51 +141,6 @@ export const removeGroup = (pool: Pool, uuid: string, event: AuditEvent) =>
     return before ? dropGroup(db, before.name, groupEvent(event, before, null)) : 'no-group'
   })
 
-export const setMember = (pool: Pool, isMember: boolean, group: string, eperson: string, event: AuditEvent) =>
-  keepingAdministrator(pool, !isMember, async db => {
-    const known = await groupWith(db, group)
-    if (!known) return 'no-group' as const
-    const member = await lockEperson(db, eperson)
-    if (!member) return 'no-eperson' as const
-    return changeMembership(db, isMember ? 'join' : 'leave', known.name, member.email, event)
-  })
-
-export const setSubgroup = (
-  pool: Pool,
-  isIncluded: boolean,
-  parent: string,
-  child: string,
-  event: AuditEvent,
-) =>
-  keepingAdministrator(pool, true, async db => {
-    const outer = await groupWith(db, parent)
-    if (!outer) return 'no-group' as const
-    const inner = await groupWith(db, child)
-    if (!inner) return 'no-subgroup' as const
-    const edge = [parent, child] as const
-    const known = await db.rows(
-      'SELECT 1 AS one FROM carrel.subgroup WHERE parent = $1 AND child = $2',
-      ...edge,
-    )
-    if (known.length > 0 === isIncluded) return 'unchanged' as const
-    if (isIncluded) {
-      const inside = `${below('SELECT $1::text COLLATE "C"')} SELECT 1 AS one FROM below WHERE id = $2`
-      if ((await db.rows(inside, child, parent)).length > 0) return 'circle' as const
-      const sum =
-        (await levels(db, parent, 'above', maxLevels)) + (await levels(db, child, 'below', maxLevels))
-      if (sum > maxLevels) return 'too-deep' as const
-    }
-    await db.run(
-      isIncluded
-        ? 'INSERT INTO carrel.subgroup (parent, child) VALUES ($1, $2)'
-        : 'DELETE FROM carrel.subgroup WHERE parent = $1 AND child = $2',
-      ...edge,
-    )
-    await stampBelow(db, child)
-    await recordEvent(db, subgroupEvent(event, outer.name, inner.name))
-    return 'changed' as const
-  })
-
 /** It was the last one: everything is rolled back. */
 class LastAdministrator extends Error {}
 
@@ -191,7 +148,7 @@ class LastAdministrator extends Error {}
  * Takes a change back that leaves nobody who could administer the service over HTTP.
  * @param mayEnd whether the change could take the rights of an administrator
  */
-async function keepingAdministrator<T>(
+export async function keepingAdministrator<T>(
   pool: Pool,
   mayEnd: boolean,
   change: (db: Connection) => Promise<T>,
@@ -212,7 +169,7 @@ async function keepingAdministrator<T>(
   }
 }
 
-async function lockEperson(db: Queries, uuid: string): Promise<Eperson | undefined> {
+export async function lockEperson(db: Queries, uuid: string): Promise<Eperson | undefined> {
   const [row] = await db.rows<EpersonRow>(
     `SELECT ${epersonColumns} FROM carrel.eperson WHERE uuid = $1 FOR UPDATE`,
     uuid,

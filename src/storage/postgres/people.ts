@@ -4,6 +4,7 @@ import { findGroups } from './account-searches.ts'
 import type { Pool } from './driver.ts'
 import { useOfGroup } from './group-changes.ts'
 import { above, hasAdministrator, mine, withParents } from './group-tree.ts'
+import { addMembers, addSubgroups, setMember, setSubgroup } from './member-changes.ts'
 import {
   changeEperson,
   changeGroup,
@@ -13,8 +14,6 @@ import {
   removeEperson,
   removeGroup,
   replacePassword,
-  setMember,
-  setSubgroup,
 } from './people-changes.ts'
 import { isStorable } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
@@ -85,6 +84,8 @@ export function postgresPeople(pool: Pool, lookup: SessionLookup): People {
     changeGroup: (uuid, change, event) => changeGroup(pool, uuid, change, event),
     removeGroup: (uuid, event) => removeGroup(pool, uuid, event),
     setMember: (isMember, group, eperson, event) => setMember(pool, isMember, group, eperson, event),
+    addMembers: (group, epersons, event) => addMembers(pool, group, epersons, event),
+    addSubgroups: (parent, children, event) => addSubgroups(pool, parent, children, event),
     setSubgroup: (isIncluded, parent, child, event) => setSubgroup(pool, isIncluded, parent, child, event),
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Eperson, GroupDetails, Profile } from '../../model/accounts.ts'
 import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { EpersonChange } from '../people.ts'
@@ -9,6 +10,10 @@ export function applyChange(before: Eperson, change: EpersonChange): Eperson {
   const merged = Object.entries({ ...before.profile, ...profile }).filter(([, value]) => value !== null)
   return { ...before, ...rest, profile: Object.fromEntries(merged) as Profile }
 }
+
+/** Nothing has changed, so there is nothing to record. */
+export const isSame = (before: Eperson | GroupDetails, after: Eperson | GroupDetails): boolean =>
+  isDeepStrictEqual(before, after)
 
 export const profileText = (profile: Profile): string | null =>
   Object.keys(profile).length === 0 ? null : JSON.stringify(profile)

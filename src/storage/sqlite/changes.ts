@@ -35,6 +35,7 @@ import {
   takeTicket,
   unlink,
 } from './identity-changes.ts'
+import { addMembers, addSubgroups, setMember, setSubgroup } from './member-changes.ts'
 import {
   changeEperson,
   changeGroup,
@@ -43,8 +44,6 @@ import {
   removeEperson,
   removeGroup,
   replacePassword,
-  setMember,
-  setSubgroup,
 } from './people-changes.ts'
 import {
   beginProcess,
@@ -89,6 +88,8 @@ export const changes = {
   removeGroup,
   setMember,
   setSubgroup,
+  addMembers,
+  addSubgroups,
   pointEntity,
   changeReadRule,
   describeEntity,

@@ -2,14 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
-import { type EpersonChange, type GroupChange, maxLevels, type NewGroup, type NewPerson } from '../people.ts'
-import { applyChange, epersonEvent, groupEvent, profileText, subgroupEvent } from '../shared/people-rules.ts'
+import type { EpersonChange, GroupChange, NewGroup, NewPerson } from '../people.ts'
+import { applyChange, epersonEvent, groupEvent, isSame, profileText } from '../shared/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { endTokens, nextStamp, setPassword } from './account-changes.ts'
 import type { Database } from './driver.ts'
 import { forgetEnd, now, recordEvent } from './events.ts'
-import { addGroup, changeMembership, deleteGroup, groupNamed, useOfGroup } from './group-changes.ts'
-import { below, hasAdministrator, levels, stampBelow } from './group-tree.ts'
+import { addGroup, deleteGroup, groupNamed, useOfGroup } from './group-changes.ts'
+import { hasAdministrator, stampBelow } from './group-tree.ts'
 import { type EpersonRow, epersonColumns, find, toEperson } from './rows.ts'
 
 /** What administrators change over HTTP. The single writer runs each function inside its transaction. */
@@ -42,6 +42,7 @@ export function changeEperson(db: Database, uuid: string, change: EpersonChange,
   const before = epersonWith(db, uuid)
   if (!before) return 'no-eperson' as const
   const after = applyChange(before, change)
+  if (isSame(before, after)) return before
   const { email, firstName, lastName, enabled } = after
   const other = find(db, email)
   if (other && other.uuid !== uuid) return 'exists' as const
@@ -105,6 +106,7 @@ export function changeGroup(
   const before = groupWith(db, uuid)
   if (!before) return 'no-group' as const
   const after = { ...before, ...change }
+  if (isSame({ ...before }, after)) return after
   if (after.name !== before.name) {
     if (groupNamed(db, after.name)) return 'exists' as const
     const use = useOfGroup(db, before.name)
@@ -133,57 +135,8 @@ export function removeGroup(
   return keepingAdministrator(db, () => deleteGroup(db, before.name, groupEvent(event, before, null)))
 }
 
-export function setMember(
-  db: Database,
-  isMember: boolean,
-  group: string,
-  eperson: string,
-  event: AuditEvent,
-) {
-  const known = groupWith(db, group)
-  if (!known) return 'no-group' as const
-  const member = epersonWith(db, eperson)
-  if (!member) return 'no-eperson' as const
-  return keepingAdministrator(db, () =>
-    changeMembership(db, isMember ? 'join' : 'leave', known.name, member.email, event),
-  )
-}
-
-export function setSubgroup(
-  db: Database,
-  isIncluded: boolean,
-  parent: string,
-  child: string,
-  event: AuditEvent,
-) {
-  const outer = groupWith(db, parent)
-  if (!outer) return 'no-group' as const
-  const inner = groupWith(db, child)
-  if (!inner) return 'no-subgroup' as const
-  const isThere = db.get('SELECT 1 FROM subgroup WHERE parent = ? AND child = ?', parent, child) !== undefined
-  if (isThere === isIncluded) return 'unchanged' as const
-  if (isIncluded) {
-    if (db.get(`${below('SELECT ?')} SELECT 1 FROM below WHERE id = ?`, child, parent))
-      return 'circle' as const
-    if (levels(db, parent, 'above', maxLevels) + levels(db, child, 'below', maxLevels) > maxLevels)
-      return 'too-deep' as const
-  }
-  return keepingAdministrator(db, () => {
-    db.run(
-      isIncluded
-        ? 'INSERT INTO subgroup (parent, child) VALUES (?, ?)'
-        : 'DELETE FROM subgroup WHERE parent = ? AND child = ?',
-      parent,
-      child,
-    )
-    stampBelow(db, child)
-    recordEvent(db, subgroupEvent(event, outer.name, inner.name))
-    return 'changed' as const
-  })
-}
-
 /** Takes a change back that leaves nobody who could administer the service over HTTP. */
-function keepingAdministrator<T>(db: Database, change: () => T): T | 'last-administrator' {
+export function keepingAdministrator<T>(db: Database, change: () => T): T | 'last-administrator' {
   // Where there is none, nothing can take them away.
   if (!hasAdministrator(db)) return change()
   db.exec('SAVEPOINT keeping')
@@ -197,7 +150,7 @@ function keepingAdministrator<T>(db: Database, change: () => T): T | 'last-admin
   return isKept ? result : 'last-administrator'
 }
 
-function epersonWith(db: Database, uuid: string): Eperson | undefined {
+export function epersonWith(db: Database, uuid: string): Eperson | undefined {
   const row = db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE uuid = ?`, uuid)
   return row && toEperson(row)
 }

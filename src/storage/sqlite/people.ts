@@ -79,6 +79,8 @@ export function sqlitePeople({ db, snapshot, write, ...searches }: Parts): Peopl
     changeGroup: (uuid, change, event) => write('changeGroup', uuid, change, event),
     removeGroup: (uuid, event) => write('removeGroup', uuid, event),
     setMember: (isMember, group, eperson, event) => write('setMember', isMember, group, eperson, event),
+    addMembers: (group, epersons, event) => write('addMembers', group, epersons, event),
+    addSubgroups: (parent, children, event) => write('addSubgroups', parent, children, event),
     setSubgroup: (isIncluded, parent, child, event) => write('setSubgroup', isIncluded, parent, child, event),
   }
 }

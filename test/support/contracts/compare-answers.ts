@@ -4,9 +4,9 @@ import type { ValidateFunction } from 'ajv/dist/2020.js'
 import type { DescribedRoute } from '../../../src/http/contract.ts'
 import { describe, type OpenApi } from '../../../src/openapi/document.ts'
 import {
+  headersEverywhereAt,
   headersOfAll,
-  headersOfProblem,
-  issuesCsrf,
+  headersOfProblems,
   type Surroundings,
   unrouted,
 } from '../../../src/openapi/rules.ts'
@@ -53,7 +53,7 @@ const formats: Readonly<Record<string, RegExp>> = {
 const refTo = (...path: readonly string[]) =>
   `openapi#/${path.map(part => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
 
-function compare(
+export function compare(
   document: OpenApi,
   routes: readonly DescribedRoute[],
   surroundings: Surroundings,
@@ -78,18 +78,11 @@ function compare(
     'set-cookie',
     'x-acting-as',
   ])
-  const everywhere = (route: DescribedRoute) =>
-    new Set([
-      ...Object.keys(headersOfAll),
-      ...(issuesCsrf(route, surroundings) ? [surroundings.csrfHeader.toLowerCase(), 'set-cookie'] : []),
-      ...(route.knowsCaller ? ['x-acting-as'] : []),
-    ])
-
   function faultsOf(answered: Answered): readonly string[] {
     if (answered.isPreflight && answered.status === 204) return extra(answered, always, ofPreflight)
     const possible = routes.filter(
       ({ method, pattern }) =>
-        pattern === answered.route &&
+        pattern.replace(/(?<=.)\/$/, '') === answered.route?.replace(/(?<=.)\/$/, '') &&
         (method === answered.method || (method === 'GET' && answered.method === 'HEAD')),
     )
     // Only of a pattern with a wildcard is there more than one.
@@ -112,7 +105,11 @@ function compare(
     return [
       ...(unrouted.some(one => one === code) ? [] : [`no route takes it, and the problem is ${code}`]),
       ...check(refTo('components', 'schemas', 'Problem'), problem),
-      ...extra(answered, always, headersOfProblem),
+      ...extra(
+        answered,
+        always,
+        [...headersOfProblems(unrouted)].map(one => one.toLowerCase()),
+      ),
     ]
   }
 
@@ -135,10 +132,11 @@ function compare(
     )
     const faults = [
       ...missing.map(one => `the header ${one} is missing`),
-      ...extra(answered, everywhere(route), [
-        ...Object.keys(headers).map(one => one.toLowerCase()),
-        ...(answered.status >= 400 ? headersOfProblem : []),
-      ]),
+      ...extra(
+        answered,
+        headersEverywhereAt(route, surroundings),
+        Object.keys(headers).map(one => one.toLowerCase()),
+      ),
     ]
     return [...faults, ...bodyFaults(answered, response, where)]
   }

@@ -1,12 +1,16 @@
+import { execFileSync } from 'node:child_process'
+import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { closeDatabases, createTemplate, runSql } from './databases.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { repository } from './process.ts'
 
 /** One PostgreSQL for all test files of a run (`--test-global-setup`); a file that runs alone starts its own. */
 let server: PostgresServer | undefined
 
 export async function globalSetup(): Promise<void> {
+  buildConsole()
   // The many processes of the tests compile the same files.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'carrel-compile-cache')
   if (process.env.CARREL_TEST_DATABASE_URL === undefined) {
@@ -16,6 +20,19 @@ export async function globalSetup(): Promise<void> {
   process.env.CARREL_TEST_TEMPLATE = await createTemplate()
   // Copying a database needs it to itself.
   await closeDatabases()
+}
+
+/** What the service serves is what stands in the sources. */
+function buildConsole(): void {
+  const folder = join(repository, 'console')
+  const changed = (pattern: string) =>
+    Math.max(
+      0,
+      ...globSync(pattern, { cwd: repository }).map(file => statSync(join(repository, file)).mtimeMs),
+    )
+  const sources = changed('{console/{src/**/*,*.*},packages/client/src/**/*}')
+  if (sources > changed('console/dist/index.html'))
+    execFileSync(process.execPath, [join(folder, 'build.js')], { stdio: 'inherit' })
 }
 
 export async function globalTeardown(): Promise<void> {

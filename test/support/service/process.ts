@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { delimiter } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { watchServed } from '../contracts/watch-served.ts'
 import { atEnd } from './at-end.ts'
 import type { CommandResult, CommandRun } from './command-host.ts'
 import { storeSettings } from './engines.ts'
@@ -168,6 +169,7 @@ export async function serve(
     CARREL_PORT: '0',
     CARREL_ALLOWED_HOSTS: 'service.test',
     ...env,
+    ...watchServed(t, env),
   }
   const child = spawn(command, [...first, 'serve', ...args], {
     cwd: repository,

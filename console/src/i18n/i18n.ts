@@ -1,0 +1,136 @@
+import { computed, effect, signal } from '@preact/signals'
+import { recall, remember } from '../settings.ts'
+import { en } from './en.ts'
+
+/** A text, or one for each plural form of the language. `{name}` is replaced by the value of that name. */
+export type Text =
+  | string
+  | (Partial<Readonly<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string })
+
+export type Key = keyof typeof en
+/** What a language has to say: a key that is missing, or one too many, is an error of the compiler. */
+export type Dictionary = Readonly<Record<Key, Text>>
+
+/** Each language is one file. All but English are loaded when they are wanted. */
+const languages = {
+  en: { name: 'English', load: async () => en as Dictionary },
+  de: { name: 'Deutsch', load: async () => (await import('./de.ts')).de },
+} as const satisfies Record<string, { readonly name: string; readonly load: () => Promise<Dictionary> }>
+
+export type Language = keyof typeof languages
+
+export const languageNames: readonly (readonly [Language, string])[] = (
+  Object.keys(languages) as Language[]
+).map(code => [code, languages[code].name])
+
+const isLanguage = (code: string): code is Language => Object.hasOwn(languages, code)
+
+/** As chosen here, or the first of the browser's languages that there is. */
+function wanted(): Language {
+  const codes = [recall('language') ?? '', ...navigator.languages.map(one => one.split('-', 1)[0] ?? '')]
+  return codes.find(isLanguage) ?? 'en'
+}
+
+const current = signal<{ readonly code: Language; readonly texts: Dictionary }>({ code: 'en', texts: en })
+export const language = computed(() => current.value.code)
+
+export async function speak(code: Language): Promise<void> {
+  const texts = await languages[code].load()
+  current.value = { code, texts }
+}
+
+export function chooseLanguage(code: Language): Promise<void> {
+  remember('language', code)
+  return speak(code)
+}
+
+/** Before the first page is shown. A language that can't be loaded is no reason to show nothing. */
+export const beginSpeaking = (): Promise<void> => speak(wanted()).catch(() => {})
+
+effect(() => {
+  document.documentElement.lang = language.value
+})
+
+export type Values = Readonly<Record<string, string | number>>
+
+/** @param values `n` chooses the plural form */
+export const t = (key: Key, values: Values = {}): string => say(current.value.texts[key], values)
+
+/** A text of any dictionary in the language that is spoken. */
+export function say(text: Text, values: Values): string {
+  const chosen =
+    typeof text === 'string' ? text : (text[plurals.value.select(Number(values.n))] ?? text.other)
+  return chosen.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = values[name]
+    return value === undefined ? whole : typeof value === 'number' ? formatNumber(value) : value
+  })
+}
+
+/** For what a drawing needs: one tree per language, so that formats are made once. */
+const locale = computed(() => {
+  const regional = navigator.languages.find(one => one.split('-', 1)[0] === language.value)
+  return regional ?? language.value
+})
+const plurals = computed(() => new Intl.PluralRules(locale.value))
+const numbers = computed(() => new Intl.NumberFormat(locale.value))
+const dateTimes = computed(
+  () => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'short' }),
+)
+const dates = computed(() => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeZone: 'UTC' }))
+const moments = computed(
+  () => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'medium' }),
+)
+const clocks = computed(() => new Intl.DateTimeFormat(locale.value, { timeStyle: 'medium' }))
+const relative = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'auto' }))
+
+export const formatNumber = (value: number): string => numbers.value.format(value)
+
+/** Midnight in UTC is a day, not a moment. */
+export function formatTime(text: string): string {
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime())) return text
+  return /T00:00:00(\.0+)?Z$/.test(text) ? dates.value.format(time) : dateTimes.value.format(time)
+}
+
+/** With seconds, for what follows in quick order. */
+export const formatMoment = (text: string): string => moments.value.format(new Date(text))
+
+/** The time of day. */
+export const formatClock = (time: number): string => clocks.value.format(time)
+
+const steps = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const
+
+/** Such as “5 minutes ago”. */
+export function formatAgo(text: string, now: number = Date.now()): string {
+  const seconds = (new Date(text).getTime() - now) / 1000
+  const [unit, size] = steps.find(([, length]) => Math.abs(seconds) >= length) ?? (['second', 1] as const)
+  return relative.value.format(Math.round(seconds / size), unit)
+}
+
+const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
+
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3))
+  const unit = units[power] ?? 'byte'
+  return new Intl.NumberFormat(locale.value, {
+    style: 'unit',
+    unit,
+    unitDisplay: power === 0 ? 'long' : 'short',
+    maximumFractionDigits: power === 0 ? 0 : 1,
+  }).format(bytes / 1000 ** power)
+}
+
+/** Such as “4 min 05 s”. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
+  const two = (value: number) => String(value).padStart(2, '0')
+  if (hours > 0) return `${hours} h ${two(minutes)} min`
+  return minutes > 0 ? `${minutes} min ${two(whole % 60)} s` : `${whole} s`
+}

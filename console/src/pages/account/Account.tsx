@@ -1,0 +1,95 @@
+import type { JSX } from 'preact'
+import { service } from '../../api.ts'
+import { formatAgo, formatDuration, t } from '../../i18n/i18n.ts'
+import { Download } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { NeedsLogin } from '../../parts/NeedsLogin.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { save } from '../../parts/save.ts'
+import { ProblemNotice } from '../../parts/states.tsx'
+import { type Eperson, isAdministrator } from '../../session.ts'
+import { useTimeLeft } from '../../shell/SessionEnd.tsx'
+import { PasswordForm } from './PasswordForm.tsx'
+import { ProfileForm } from './ProfileForm.tsx'
+import { personalData } from './personal-data.ts'
+import './account.css'
+
+/** Who one is here: profile, password, and everything that the service knows of one. */
+const Account = (): JSX.Element => (
+  <Page title={t('nav.account')}>
+    <NeedsLogin>
+      {person => (
+        <>
+          <Facts person={person} />
+          <section class="section">
+            <h2>{t('account.profile')}</h2>
+            <ProfileForm key={person.uuid} person={person} />
+          </section>
+          <PasswordForm key={`${person.uuid} password`} person={person} />
+          <section class="section">
+            <h2>{t('account.data')}</h2>
+            <p class="prose soft">{t('account.data.what')}</p>
+            <PersonalData person={person} />
+          </section>
+        </>
+      )}
+    </NeedsLogin>
+  </Page>
+)
+
+interface Group {
+  readonly uuid: string
+  readonly name: string
+}
+
+function Facts({ person }: { readonly person: Eperson }): JSX.Element {
+  const left = useTimeLeft()
+  const { value: groups } = useLoad(
+    signal => service.value.list<Group>(`/api/eperson/epersons/${person.uuid}/groups`).page(0, 100, signal),
+    [person.uuid],
+  )
+  return (
+    <dl class="facts">
+      <dt>{t('login.email')}</dt>
+      <dd>
+        <bdi>{person.email}</bdi>
+      </dd>
+      <dt>{t('account.groups')}</dt>
+      <dd>
+        {isAdministrator.value && <span class="tag good">{t('account.administrator')}</span>}{' '}
+        {groups ? groups.items.map(({ name }) => name).join(', ') || t('none') : '…'}
+      </dd>
+      <dt>{t('account.method')}</dt>
+      <dd>{person.method}</dd>
+      {left !== undefined && (
+        <>
+          <dt>{t('account.left')}</dt>
+          <dd class="number" title={formatAgo(new Date(Date.now() + left * 1000).toISOString())}>
+            {formatDuration(left)} <span class="soft small">{t('account.left.help')}</span>
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+function PersonalData({ person }: { readonly person: Eperson }): JSX.Element {
+  const work = useWork(async () => {
+    const content = JSON.stringify(await personalData(person), null, 2)
+    save(new Blob([content], { type: 'application/json' }), `carrel-${person.email}.json`)
+  })
+  return (
+    <div class="stack">
+      <div class="row">
+        <button type="button" class="button" onClick={work.run} aria-busy={work.busy}>
+          <Icon of={Download} />
+          {t('account.data.download')}
+        </button>
+      </div>
+      <ProblemNotice problem={work.problem} />
+    </div>
+  )
+}
+
+export default Account

@@ -1,0 +1,78 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { acting, CarrelProblem, service } from '../../api.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Field } from '../../parts/Field.tsx'
+import { useWork } from '../../parts/load.ts'
+import { ProblemNotice } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import type { Eperson } from '../../session.ts'
+
+/** A new password. Where one logs in elsewhere, the service refuses, and its reason is shown. */
+export function PasswordForm({ person }: { readonly person: Eperson }): JSX.Element | null {
+  const [current, setCurrent] = useState('')
+  const [next, setNext] = useState('')
+  const [again, setAgain] = useState('')
+  const work = useWork(async () => {
+    const value = { current_password: current, new_password: next }
+    await service.value.patch(`/api/eperson/epersons/${person.uuid}`, {
+      json: [{ op: 'add', path: '/password', value }],
+    })
+    setCurrent('')
+    setNext('')
+    setAgain('')
+    toast(t('password.done'))
+  })
+  // While acting for somebody, the service refuses it.
+  if (acting.value) return null
+  const isWrong = work.problem instanceof CarrelProblem && work.problem.code === 'wrong-password'
+  const differs = again !== '' && next !== again
+  return (
+    <section class="section">
+      <h2>{t('password.title')}</h2>
+      <form
+        class="form"
+        onSubmit={event => {
+          event.preventDefault()
+          if (next === again) work.run()
+        }}
+      >
+        <input type="hidden" autoComplete="username" value={person.email} />
+        <Field label={t('password.current')} fault={isWrong ? t('password.wrong') : undefined}>
+          <input
+            type="password"
+            autoComplete="current-password"
+            required
+            value={current}
+            onInput={event => setCurrent(event.currentTarget.value)}
+          />
+        </Field>
+        <Field label={t('password.next')} hint={t('password.rules')}>
+          <input
+            type="password"
+            autoComplete="new-password"
+            required
+            minLength={8}
+            value={next}
+            onInput={event => setNext(event.currentTarget.value)}
+          />
+        </Field>
+        <Field label={t('password.again')} fault={differs ? t('password.differs') : undefined}>
+          <input
+            type="password"
+            autoComplete="new-password"
+            required
+            value={again}
+            onInput={event => setAgain(event.currentTarget.value)}
+          />
+        </Field>
+        {!isWrong && <ProblemNotice problem={work.problem} />}
+        <div class="row">
+          <button type="submit" class="button primary" aria-busy={work.busy} aria-disabled={differs}>
+            {t('password.change')}
+          </button>
+        </div>
+      </form>
+    </section>
+  )
+}

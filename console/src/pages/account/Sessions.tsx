@@ -1,0 +1,181 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { service } from '../../api.ts'
+import { pathOf } from '../../entities.ts'
+import { formatAgo, formatTime, t } from '../../i18n/i18n.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { NeedsLogin } from '../../parts/NeedsLogin.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { Loading, ProblemView } from '../../parts/states.tsx'
+import { Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { Value } from '../../parts/Value.tsx'
+import { query, setQuery } from '../../router.ts'
+import type { Eperson } from '../../session.ts'
+import './account.css'
+
+interface Session {
+  readonly id: string
+  readonly current: boolean
+  readonly method: string
+  readonly begun: string
+  readonly network: string | null
+  readonly lastUsed: string
+  readonly lastNetwork: string | null
+  readonly expires: string
+}
+
+const path = '/api/authn/sessions'
+
+/** Where one is logged in, and what was done in one's name. */
+const Sessions = (): JSX.Element => (
+  <Page title={t('nav.sessions')} lead={t('sessions.lead')}>
+    <NeedsLogin>
+      {person => (
+        <>
+          <List />
+          <Events person={person} />
+        </>
+      )}
+    </NeedsLogin>
+  </Page>
+)
+
+function List(): JSX.Element {
+  const { value, problem, reload } = useLoad(
+    signal => service.value.list<Session>(path).page(0, 100, signal),
+    [],
+  )
+  const [ending, setEnding] = useState<Session | 'others'>()
+  if (problem) return <ProblemView problem={problem} retry={reload} />
+  if (!value) return <Loading lines={4} />
+  const sorted = value.items.toSorted((a, b) => Number(b.current) - Number(a.current))
+  return (
+    <section class="stack">
+      <ul class="cards">
+        {sorted.map(one => (
+          <li key={one.id}>
+            <div>
+              <p>
+                <strong>{one.lastNetwork ?? one.network ?? t('sessions.command-line')}</strong>{' '}
+                {one.current && <span class="tag good">{t('sessions.this')}</span>}
+              </p>
+              <p class="small soft">
+                {t('sessions.about', {
+                  method: one.method,
+                  begun: formatTime(one.begun),
+                  used: formatAgo(one.lastUsed),
+                })}
+              </p>
+            </div>
+            {!one.current && (
+              <button type="button" class="button" onClick={() => setEnding(one)}>
+                {t('sessions.end')}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {value.items.length > 1 && (
+        <div class="row">
+          <button type="button" class="button danger" onClick={() => setEnding('others')}>
+            {t('sessions.end.others')}
+          </button>
+        </div>
+      )}
+      {ending && (
+        <Confirm
+          title={ending === 'others' ? t('sessions.end.others') : t('sessions.end')}
+          act={t('sessions.end')}
+          work={() =>
+            ending === 'others' ? service.value.delete(path) : service.value.delete(`${path}/${ending.id}`)
+          }
+          onClose={done => {
+            setEnding(undefined)
+            if (!done) return
+            reload()
+            toast(t('sessions.ended'))
+          }}
+        >
+          {t('sessions.end.what')}
+        </Confirm>
+      )}
+    </section>
+  )
+}
+
+interface Event {
+  readonly id: number
+  readonly time: string
+  readonly event: string
+  readonly outcome: string
+  readonly client_ip: string | null
+  readonly method: string | null
+  readonly object: string | null
+  readonly reason: string | null
+}
+
+const size = 25
+
+function Events({ person }: { readonly person: Eperson }): JSX.Element {
+  const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
+  const { value, problem, reload } = useLoad(
+    async signal => {
+      const condition = `audit_events { eperson = ${JSON.stringify(person.uuid)} order by id desc }`
+      const asked = { query: condition, limit: size, offset: (page - 1) * size, include_total: true }
+      const response = await service.value.request('GET', pathOf(), { query: asked, signal })
+      return {
+        events: (await response.json()) as readonly Event[],
+        total: Number(response.headers.get('x-records')),
+      }
+    },
+    [person.uuid, page],
+  )
+  const columns = ['event', 'outcome', 'client_ip', 'method', 'object', 'reason'] as const
+  return (
+    <section class="section">
+      <h2>{t('sessions.events')}</h2>
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : !value ? (
+        <Loading />
+      ) : (
+        <div>
+          <Table<Event>
+            whole
+            label={t('sessions.events')}
+            rows={value.events}
+            idOf={one => String(one.id)}
+            columns={[
+              {
+                id: 'time',
+                label: t('sessions.time'),
+                cell: one => <Value value={one.time} type="date-time" />,
+              },
+              ...columns.map(name => ({
+                id: name,
+                label: t(`event.${name}`),
+                cell: (one: Event) =>
+                  name === 'outcome' && one.outcome === 'failure' ? (
+                    <span class="tag bad">{one.outcome}</span>
+                  ) : (
+                    <Value value={one[name]} />
+                  ),
+              })),
+            ]}
+          />
+          <Pager
+            page={page}
+            size={size}
+            total={value.total}
+            onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
+          />
+        </div>
+      )}
+    </section>
+  )
+}
+
+export default Sessions

@@ -1,0 +1,117 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { service } from '../../api.ts'
+import { formatAgo, formatTime, t } from '../../i18n/i18n.ts'
+import { KeyRound, Plus } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { NeedsLogin } from '../../parts/NeedsLogin.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Empty, Loading, ProblemView } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { cut } from '../../parts/Value.tsx'
+import { NewToken } from './NewToken.tsx'
+import './account.css'
+
+interface Token {
+  readonly id: string
+  readonly name: string
+  readonly methods: readonly string[]
+  readonly parts: readonly string[] | null
+  readonly entities: readonly string[] | null
+  readonly networks: readonly string[] | null
+  readonly created: string
+  readonly expires: string
+  readonly lastUsed: string | null
+}
+
+/** Access tokens: for programs that read the repository in one's name. */
+function Tokens(): JSX.Element {
+  const [adding, setAdding] = useState(false)
+  const [round, setRound] = useState(0)
+  return (
+    <Page
+      title={t('nav.tokens')}
+      lead={t('tokens.lead')}
+      actions={
+        <button type="button" class="button primary" onClick={() => setAdding(true)}>
+          <Icon of={Plus} />
+          {t('tokens.add')}
+        </button>
+      }
+    >
+      <NeedsLogin>{() => <List key={round} />}</NeedsLogin>
+      {adding && (
+        <NewToken
+          onClose={() => {
+            setAdding(false)
+            setRound(round + 1)
+          }}
+        />
+      )}
+    </Page>
+  )
+}
+
+function List(): JSX.Element {
+  const { value, problem, reload } = useLoad(
+    signal => service.value.list<Token>('/api/authn/tokens').page(0, 100, signal),
+    [],
+  )
+  const [revoking, setRevoking] = useState<Token>()
+  if (problem) return <ProblemView problem={problem} retry={reload} />
+  if (!value) return <Loading lines={4} />
+  if (value.items.length === 0)
+    return <Empty icon={KeyRound} title={t('tokens.none')} help={t('tokens.none.help')} />
+  return (
+    <>
+      <ul class="cards">
+        {value.items.map(one => (
+          <li key={one.id}>
+            <div>
+              <p>
+                <strong>
+                  <bdi>{one.name}</bdi>
+                </strong>{' '}
+                {one.methods.map(method => (
+                  <span key={method} class="tag">
+                    {method}
+                  </span>
+                ))}
+              </p>
+              <p class="small soft">
+                {t('tokens.about', {
+                  scope: cut((one.entities ?? one.parts ?? []).join(', ') || t('tokens.everything'), 120),
+                  expires: formatTime(one.expires),
+                  used: one.lastUsed ? formatAgo(one.lastUsed) : t('tokens.never'),
+                })}
+              </p>
+            </div>
+            <button type="button" class="button danger" onClick={() => setRevoking(one)}>
+              {t('tokens.revoke')}
+              <span class="sr-only"> {one.name}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {revoking && (
+        <Confirm
+          title={t('tokens.revoke.title', { name: revoking.name })}
+          act={t('tokens.revoke')}
+          work={() => service.value.delete(`/api/authn/tokens/${revoking.id}`)}
+          onClose={done => {
+            setRevoking(undefined)
+            if (!done) return
+            reload()
+            toast(t('tokens.revoked'))
+          }}
+        >
+          {t('tokens.revoke.what')}
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+export default Tokens

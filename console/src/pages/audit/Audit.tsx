@@ -1,0 +1,144 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { formatMoment, formatNumber } from '../../i18n/i18n.ts'
+import { ScrollText, ShieldCheck } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { cut } from '../../parts/Value.tsx'
+import { href, query, setQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { personPath } from '../people/people.ts'
+import { StartScript } from '../processes/StartScript.tsx'
+import { Export } from './Export.tsx'
+import { Filters, filterHere } from './Filters.tsx'
+import { loadEvents, type Names, type TrailEvent } from './trail.ts'
+
+const sizes = [50, 100, 500]
+
+export const eventPath = (id: number): string => `admin/audit/${id}`
+
+/** Somebody by their address, as far as it is known. */
+export const Somebody = ({
+  uuid,
+  names,
+}: {
+  readonly uuid: string | null
+  readonly names: Names
+}): JSX.Element =>
+  uuid === null ? (
+    <span class="null">–</span>
+  ) : (
+    <a href={href(personPath(uuid))}>
+      <bdi>{names.get(uuid) ?? uuid}</bdi>
+    </a>
+  )
+
+export const Outcome = ({ outcome }: { readonly outcome: string }): JSX.Element => (
+  <span class={`tag ${outcome === 'success' ? 'good' : 'bad'}`}>
+    {outcome === 'success' ? a('outcome.success') : a('outcome.failure')}
+  </span>
+)
+
+const columns = (names: Names): readonly Column<TrailEvent>[] => [
+  {
+    id: 'time',
+    label: a('event.time'),
+    cell: ({ id, time }) => (
+      <a href={href(eventPath(id))}>
+        <time dateTime={time}>{formatMoment(time)}</time>
+      </a>
+    ),
+  },
+  {
+    id: 'event',
+    label: a('event.event'),
+    cell: ({ event, count }) => (
+      <>
+        <code>{event}</code>
+        {count > 1 && <span class="soft"> × {formatNumber(count)}</span>}
+      </>
+    ),
+  },
+  { id: 'outcome', label: a('event.outcome'), cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+  {
+    id: 'eperson',
+    label: a('event.eperson'),
+    cell: ({ eperson }) => <Somebody uuid={eperson} names={names} />,
+  },
+  {
+    id: 'actor',
+    label: a('event.actor'),
+    cell: ({ actor, eperson }) =>
+      actor !== null && actor === eperson ? (
+        <span class="soft">{a('event.self')}</span>
+      ) : (
+        <Somebody uuid={actor} names={names} />
+      ),
+  },
+  { id: 'object', label: a('event.object'), cell: ({ object }) => <bdi>{cut(object ?? '', 60)}</bdi> },
+  { id: 'ip', label: a('event.ip'), cell: ({ client_ip: ip }) => <bdi>{ip ?? ''}</bdi> },
+]
+
+/** What happened, and who did it. */
+function Audit(): JSX.Element {
+  const [verifying, setVerifying] = useState(false)
+  const filter = filterHere()
+  const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
+  const size = sizes.find(one => String(one) === query.value.get('size')) ?? 50
+  const { value, problem, loading, reload } = useLoad(
+    signal => loadEvents(filter, page, size, signal),
+    [JSON.stringify(filter), page, size, who.value],
+  )
+  return (
+    <Page
+      title={a('audit.title')}
+      lead={a('audit.lead')}
+      actions={
+        <>
+          <button type="button" class="button" onClick={() => setVerifying(true)}>
+            <Icon of={ShieldCheck} />
+            {a('audit.verify')}
+          </button>
+          <Export filter={filter} />
+        </>
+      }
+    >
+      <Filters filter={filter} />
+      <Progress busy={loading && value !== undefined} />
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : !value ? (
+        <Loading />
+      ) : value.total === 0 ? (
+        <Empty icon={ScrollText} title={a('audit.none')} help={a('audit.none.help')} />
+      ) : (
+        <div aria-busy={loading}>
+          <Table
+            label={a('audit.title')}
+            columns={columns(value.names)}
+            rows={value.events}
+            idOf={({ id }) => String(id)}
+            pathOf={({ id }) => eventPath(id)}
+            whole
+          />
+          <Pager
+            page={page}
+            size={size}
+            sizes={sizes}
+            total={value.total}
+            onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
+            onSize={next => setQuery({ size: next === 50 ? null : String(next), page: null })}
+          />
+        </div>
+      )}
+      {verifying && <StartScript only="verify-trail" onClose={() => setVerifying(false)} />}
+    </Page>
+  )
+}
+
+export default Audit

@@ -1,0 +1,121 @@
+import type { JSX } from 'preact'
+import type { Json } from '../../entities.ts'
+import { a } from '../../i18n/admin/admin.ts'
+import { formatNumber, t } from '../../i18n/i18n.ts'
+import { Facts } from '../../parts/Facts.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Loading, ProblemView } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { href } from '../../router.ts'
+import { who } from '../../session.ts'
+import { Outcome, Somebody } from './Audit.tsx'
+import { loadEvent, type TrailEvent } from './trail.ts'
+
+/** One event of the trail, with what was before and after. */
+function EventPage({
+  parameters: { id = '' },
+}: {
+  readonly parameters: { readonly id?: string }
+}): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadEvent(id, signal), [id, who.value])
+  const crumbs = [[a('audit.title'), href('admin/audit')]] as const
+  if (problem || !value)
+    return (
+      <Page title={a('event.title', { id })} crumbs={crumbs}>
+        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
+      </Page>
+    )
+  const { event, names } = value
+  return (
+    <Page
+      title={event.event}
+      windowTitle={`${event.event} ${id}`}
+      crumbs={crumbs}
+      lead={<Outcome outcome={event.outcome} />}
+    >
+      <Facts
+        of={[
+          [a('event.number'), String(event.id)],
+          [a('event.time'), <time dateTime={event.time}>{exactTime(event.time)}</time>],
+          [a('event.eperson'), <Somebody uuid={event.eperson} names={names} />],
+          [
+            a('event.actor'),
+            event.actor === null ? a('event.no-actor') : <Somebody uuid={event.actor} names={names} />,
+          ],
+          event.client_ip !== null && [a('event.ip'), <bdi>{event.client_ip}</bdi>],
+          event.method !== null && [a('event.method'), <bdi>{event.method}</bdi>],
+          event.object !== null && [a('event.object'), <bdi>{event.object}</bdi>],
+          event.reason !== null && [a('event.reason'), <bdi>{event.reason}</bdi>],
+          event.count > 1 && [a('event.count'), formatNumber(event.count)],
+        ]}
+      />
+      <Changes event={event} />
+    </Page>
+  )
+}
+
+/** To the millisecond, in UTC: as it stands in the trail. */
+const exactTime = (text: string) => text.replace('T', ' ').replace('Z', ' UTC')
+
+interface Change {
+  readonly member: string
+  readonly before: Json | undefined
+  readonly after: Json | undefined
+}
+
+function Changes({ event: { changes } }: { readonly event: TrailEvent }): JSX.Element | null {
+  if (changes === null || typeof changes !== 'object' || Array.isArray(changes)) return null
+  const { before, after } = changes as { readonly [name: string]: Json }
+  const members = (value: Json | undefined) =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as Record<string, Json>)
+      : {}
+  const [one, other] = [members(before), members(after)]
+  const rows: readonly Change[] = [...new Set([...Object.keys(one), ...Object.keys(other)])].map(member => ({
+    member,
+    before: one[member],
+    after: other[member],
+  }))
+  if (rows.length === 0) return null
+  const columns: readonly Column<Change>[] = [
+    { id: 'member', label: a('event.member'), cell: ({ member }) => <bdi>{member}</bdi> },
+    {
+      id: 'before',
+      label: a('event.before'),
+      wrap: true,
+      cell: change =>
+        change.before === undefined ? (
+          '–'
+        ) : (
+          <del>
+            <bdi>{written(change.before)}</bdi>
+          </del>
+        ),
+    },
+    {
+      id: 'after',
+      label: a('event.after'),
+      wrap: true,
+      cell: change =>
+        change.after === undefined ? (
+          '–'
+        ) : (
+          <ins>
+            <bdi>{written(change.after)}</bdi>
+          </ins>
+        ),
+    },
+  ]
+  return (
+    <section class="section diff">
+      <h2>{a('event.changes')}</h2>
+      <Table label={a('event.changes')} columns={columns} rows={rows} idOf={({ member }) => member} whole />
+    </section>
+  )
+}
+
+const written = (value: Json) =>
+  value === null ? t('null') : typeof value === 'string' ? value : JSON.stringify(value, null, 1)
+
+export default EventPage

@@ -1,0 +1,81 @@
+import type { JSX } from 'preact'
+import { a } from '../../i18n/admin/admin.ts'
+import { Field } from '../../parts/Field.tsx'
+import { AddressSearch } from '../../parts/SearchBox.tsx'
+import { query, setQuery } from '../../router.ts'
+import { eventNames, type Filter } from './trail.ts'
+import './audit.css'
+
+/** The address says what is looked for. */
+export const filterHere = (): Filter => {
+  const of = (name: string) => query.value.get(name) ?? ''
+  const day = (name: string) => (/^\d{4}-\d\d-\d\d$/.test(of(name)) ? of(name) : '')
+  return {
+    person: of('person'),
+    event: of('event'),
+    outcome: of('outcome'),
+    from: day('from'),
+    until: day('until'),
+  }
+}
+
+const kinds = [
+  ...new Set(eventNames.filter(name => name.includes('.')).map(name => `${name.split('.', 1)[0]}.`)),
+]
+
+export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
+  const set = (change: Partial<Filter>) => setQuery({ ...change, page: null }, { replace: true })
+  const isEmpty = Object.values(filter).every(value => value === '')
+  return (
+    <div class="audit-filters">
+      <div class="person">
+        <AddressSearch label={a('audit.person')} name="person" />
+      </div>
+      <Field label={a('event.event')}>
+        <select value={filter.event} onChange={event => set({ event: event.currentTarget.value })}>
+          <option value="">{a('all')}</option>
+          <optgroup label={a('audit.kinds')}>
+            {kinds.map(kind => (
+              <option key={kind} value={kind}>
+                {kind}*
+              </option>
+            ))}
+          </optgroup>
+          <optgroup label={a('audit.events')}>
+            {eventNames.map(name => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </optgroup>
+        </select>
+      </Field>
+      <Field label={a('event.outcome')}>
+        <select value={filter.outcome} onChange={event => set({ outcome: event.currentTarget.value })}>
+          <option value="">{a('all')}</option>
+          <option value="success">{a('outcome.success')}</option>
+          <option value="failure">{a('outcome.failure')}</option>
+        </select>
+      </Field>
+      <Field label={a('audit.from')}>
+        <input type="date" value={filter.from} onChange={event => set({ from: event.currentTarget.value })} />
+      </Field>
+      <Field label={a('audit.until')}>
+        <input
+          type="date"
+          value={filter.until}
+          onChange={event => set({ until: event.currentTarget.value })}
+        />
+      </Field>
+      {!isEmpty && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => set({ person: '', event: '', outcome: '', from: '', until: '' })}
+        >
+          {a('audit.clear')}
+        </button>
+      )}
+    </div>
+  )
+}

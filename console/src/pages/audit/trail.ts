@@ -1,0 +1,177 @@
+import { service } from '../../api.ts'
+import { type DataRecord, type Json, loadPage, parametersOf, pathOf } from '../../entities.ts'
+import { type Person, people } from '../people/people.ts'
+
+/** The audit trail: the calls of these pages. */
+export const trail = 'audit-events'
+
+export interface TrailEvent extends DataRecord {
+  readonly id: number
+  readonly time: string
+  readonly event: string
+  readonly outcome: string
+  readonly eperson: string | null
+  readonly actor: string | null
+  readonly actor_email: string | null
+  readonly client_ip: string | null
+  readonly method: string | null
+  readonly object: string | null
+  readonly reason: string | null
+  readonly count: number
+  readonly changes: Json
+}
+
+/** What is looked for; empty: everything. */
+export interface Filter {
+  /** A part of a name, an address, or a UUID. */
+  readonly person: string
+  readonly event: string
+  readonly outcome: string
+  /** Days. */
+  readonly from: string
+  readonly until: string
+}
+
+/** Of those whom a text may mean, the first ones. */
+const mostPeople = 50
+
+/** @returns the condition as an AST in JSON; undefined: nobody is meant by the text */
+export async function conditionOf(filter: Filter, signal: AbortSignal): Promise<string | undefined> {
+  const { person, event, outcome, from, until } = filter
+  const conditions: unknown[] = []
+  if (person.trim() !== '') {
+    const search = service.value.list<Person>(`${people}/search/byMetadata`, {
+      query: { query: person.trim() },
+    })
+    const { items } = await search.page(0, mostPeople, signal)
+    // Those who were deleted are in the trail by their UUID only.
+    const uuids = items.length > 0 ? items.map(({ uuid }) => uuid) : isUuid(person) ? [person.trim()] : []
+    if (uuids.length === 0) return undefined
+    const among = (field: string) => ['in', field, ['array', uuids]]
+    conditions.push(['or', among('eperson'), among('actor')])
+  }
+  if (event !== '')
+    conditions.push(
+      event.endsWith('.') ? ['~', 'event', `^${event.replaceAll('.', '\\.')}`] : ['=', 'event', event],
+    )
+  if (outcome !== '') conditions.push(['=', 'outcome', outcome])
+  if (from !== '') conditions.push(['>=', 'time', new Date(`${from}T00:00`).toISOString()])
+  if (until !== '') {
+    const end = new Date(`${until}T00:00`)
+    end.setDate(end.getDate() + 1)
+    conditions.push(['<', 'time', end.toISOString()])
+  }
+  if (conditions.length === 0) return ''
+  return JSON.stringify(conditions.length === 1 ? conditions[0] : ['and', ...conditions])
+}
+
+const isUuid = (text: string) => /^\s*[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\s*$/i.test(text)
+
+const newestFirst = [{ field: 'id', order: 'desc' }] as const
+
+export async function loadEvents(
+  filter: Filter,
+  page: number,
+  size: number,
+  signal: AbortSignal,
+): Promise<{ readonly events: readonly TrailEvent[]; readonly total: number; readonly names: Names }> {
+  const query = await conditionOf(filter, signal)
+  if (query === undefined) return { events: [], total: 0, names: new Map() }
+  const asked = { query, order: newestFirst, limit: size, offset: (page - 1) * size }
+  const { records, total } = await loadPage(trail, asked, signal)
+  const events = records as readonly TrailEvent[]
+  return { events, total, names: await namesOf(events, signal) }
+}
+
+/** Addresses of people by their UUID: the trail has the UUID of whom an event is about. */
+export type Names = ReadonlyMap<string, string>
+
+export async function namesOf(events: readonly TrailEvent[], signal: AbortSignal): Promise<Names> {
+  const uuids = [...new Set(events.flatMap(({ eperson, actor }) => [eperson, actor]))].filter(
+    one => one !== null,
+  )
+  if (uuids.length === 0) return new Map()
+  const query = JSON.stringify(['in', 'uuid', ['array', uuids]])
+  const { records } = await loadPage('epersons', { query, limit: uuids.length }, signal)
+  return new Map(records.map(({ uuid, email }) => [String(uuid), String(email)]))
+}
+
+export async function loadEvent(
+  id: string,
+  signal: AbortSignal,
+): Promise<{ readonly event: TrailEvent; readonly names: Names }> {
+  const event = await service.value.get<TrailEvent>(pathOf(trail, id), { signal })
+  return { event, names: await namesOf([event], signal) }
+}
+
+/** How all events of a filter are asked for. */
+export async function exportOf(
+  filter: Filter,
+  signal: AbortSignal,
+): Promise<Record<string, string | undefined>> {
+  const query = await conditionOf(filter, signal)
+  // Nobody is meant: an export of nothing.
+  return parametersOf({ query: query ?? '["=","id",0]', order: newestFirst })
+}
+
+/** Events, by what they are about; `login.` and the like stand for all that begin so. */
+export const eventNames = [
+  'login',
+  'logout',
+  'refresh',
+  'short-lived-token',
+  'session.end',
+  'token.add',
+  'token.revoke',
+  'on-behalf-of',
+  'registration',
+  'eperson.add',
+  'eperson.change',
+  'eperson.enable',
+  'eperson.disable',
+  'eperson.delete',
+  'eperson.password',
+  'eperson.link',
+  'eperson.unlink',
+  'group.add',
+  'group.change',
+  'group.delete',
+  'group.join',
+  'group.leave',
+  'group.include',
+  'group.exclude',
+  'entity.import',
+  'entity.update',
+  'entity.drop',
+  'entity.expose',
+  'entity.access',
+  'entity.change',
+  'entity.relate',
+  'entity.unrelate',
+  'entity.default',
+  'entity.writers',
+  'record.put',
+  'record.change',
+  'record.delete',
+  'item.add',
+  'item.change',
+  'item.access',
+  'item.delete',
+  'bundle.add',
+  'bundle.change',
+  'bundle.delete',
+  'bitstream.add',
+  'bitstream.change',
+  'bitstream.delete',
+  'download',
+  'process.start',
+  'process.cancel',
+  'process.resume',
+  'process.delete',
+  'alert.change',
+  'secret.rotate',
+  'store.backup',
+  'store.copy',
+  'store.restore',
+  'events.prune',
+] as const

@@ -1,0 +1,205 @@
+import type { JSX } from 'preact'
+import { type Entity, type EntityField, entityPath } from '../../entities.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Table2 } from '../../icons.ts'
+import type { Parameters } from '../../pages.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { href, query, setQuery, withQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { useEntity } from '../entity/EntityPage.tsx'
+import { FilterPanel } from '../entity/FilterPanel.tsx'
+import { faultOf, QueryFault } from '../entity/QueryFault.tsx'
+import { Figure, type Kind } from './Figure.tsx'
+import { type Axis, isOrdered, loadGroups, type Measure, queryOf, type Unit, units } from './groups.ts'
+import '../entity/entity.css'
+import './draw.css'
+
+/** Records, counted by a field, by time, or by two of them, and drawn. The address is the drawing. */
+function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
+  const name = parameters.entity ?? ''
+  const { value: entity, problem, reload } = useEntity(name)
+  const condition = query.value.get('q') ?? ''
+  return (
+    <Page
+      title={t('draw.title', { name })}
+      crumbs={[
+        [t('nav.home'), href('')],
+        [name, href(entityPath(name))],
+      ]}
+      actions={
+        <a class="button" href={href(withQuery(entityPath(name), { q: condition }))}>
+          <Icon of={Table2} />
+          {t('draw.records')}
+        </a>
+      }
+    >
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : entity ? (
+        <Drawing entity={entity} />
+      ) : (
+        <Loading />
+      )}
+    </Page>
+  )
+}
+
+const fieldIn = (entity: Entity, parameter: string) =>
+  entity.fields.find(({ name }) => name === query.value.get(parameter))
+
+const unitIn = (parameter: string): Unit => {
+  const unit = query.value.get(parameter) ?? 'year'
+  return Object.hasOwn(units, unit) ? (unit as Unit) : 'year'
+}
+
+const axis = (field: EntityField, parameter: string): Axis =>
+  field.type === 'date-time' ? { field, unit: unitIn(parameter) } : { field }
+
+/** What most people would ask first: a name or a kind, rather than a text that is different in each record. */
+const guess = ({ fields }: Entity) =>
+  fields.find(({ name }) =>
+    /^(place|type|kind|category|status|outcome|event|language|mime_type)$/.test(name),
+  ) ??
+  fields.find(({ type }) => type === 'boolean') ??
+  fields[0]
+
+function measureIn(entity: Entity): Measure {
+  const [kind = '', name = ''] = (query.value.get('of') ?? '').split(':')
+  const field = entity.fields.find(one => one.name === name)
+  return field && isMeasure(kind) ? { kind, field } : { kind: 'count' }
+}
+const isMeasure = (kind: string): kind is Exclude<Measure['kind'], 'count'> =>
+  ['count_distinct', 'sum', 'avg', 'min', 'max'].includes(kind)
+
+function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
+  const condition = query.value.get('q') ?? ''
+  const field = fieldIn(entity, 'by') ?? guess(entity)
+  const second = fieldIn(entity, 'and')
+  const measure = measureIn(entity)
+  const wanted = query.value.get('as')
+  const asked = field && {
+    entity,
+    condition,
+    by: axis(field, 'unit'),
+    within: second && axis(second, 'unit2'),
+    measure,
+  }
+  const text = asked && queryOf(asked)
+  const { value, problem, loading, reload } = useLoad(
+    async signal => asked && loadGroups(asked, signal),
+    [text, who.value],
+  )
+  if (!asked) return <Empty title={t('entity.none')} />
+  const ordered = isOrdered(asked.by)
+  const kind: Kind = second && wanted === 'cells' ? 'cells' : wanted === 'lines' && ordered ? 'lines' : 'bars'
+  const measured =
+    measure.kind === 'count'
+      ? t('draw.count')
+      : t('draw.measured', { what: t(`draw.${measure.kind}`), field: measure.field.name })
+  const nameOf = (one: Axis) => (one.unit ? `${one.field.name} (${t(`unit.${one.unit}`)})` : one.field.name)
+  const title = asked.within
+    ? t('draw.caption.two', { what: measured, by: nameOf(asked.by), within: nameOf(asked.within) })
+    : t('draw.caption', { what: measured, by: nameOf(asked.by) })
+  const fault = faultOf(problem, condition, (text ?? '').slice(0, (text ?? '').indexOf(condition)))
+  return (
+    <section class="stack">
+      <Progress busy={loading && value !== undefined} />
+      <Form entity={entity} by={asked.by} within={asked.within} measure={measure} kind={kind} />
+      {fault ? (
+        <QueryFault fault={fault} />
+      ) : problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : !value ? (
+        <Loading />
+      ) : value.groups.length === 0 ? (
+        <Empty title={t('entity.none.filtered')} help={t('entity.none.filtered.help')} />
+      ) : (
+        <Figure
+          groups={value}
+          kind={kind}
+          ordered={ordered}
+          by={nameOf(asked.by)}
+          within={asked.within && nameOf(asked.within)}
+          measured={measured}
+          title={title}
+        />
+      )}
+      <details class="small">
+        <summary>{t('draw.query')}</summary>
+        <code>{text}</code>
+      </details>
+      <details open={condition !== ''}>
+        <summary>{t('filter')}</summary>
+        <FilterPanel entity={entity} condition={condition} />
+      </details>
+    </section>
+  )
+}
+
+interface FormParts {
+  readonly entity: Entity
+  readonly by: Axis
+  readonly within: Axis | undefined
+  readonly measure: Measure
+  readonly kind: Kind
+}
+
+function Form({ entity, by, within, measure, kind }: FormParts): JSX.Element {
+  const fields = entity.fields.filter(({ type, sortable }) => type !== 'json' && sortable !== false)
+  const numbers = fields.filter(({ type }) => type === 'integer' || type === 'number')
+  const set = (changes: Record<string, string | null>) => setQuery(changes)
+  const select = (
+    label: string,
+    value: string,
+    parameter: string,
+    options: readonly (readonly [string, string])[],
+  ) => (
+    <Field label={label}>
+      <select value={value} onChange={event => set({ [parameter]: event.currentTarget.value })}>
+        {options.map(([one, text]) => (
+          <option key={one} value={one}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Field>
+  )
+  const names = fields.map(({ name }) => [name, name] as const)
+  const unitNames = Object.keys(units).map(one => [one, t(`unit.${one as Unit}`)] as const)
+  const ordered = isOrdered(by)
+  const kinds = [
+    ['bars', t('draw.bars')] as const,
+    ...(ordered ? [['lines', t('draw.lines')] as const] : []),
+    ...(within ? [['cells', t('draw.cells')] as const] : []),
+  ]
+  return (
+    <form class="draw-form" onSubmit={event => event.preventDefault()}>
+      {select(t('draw.by'), by.field.name, 'by', names)}
+      {by.unit && select(t('draw.unit'), by.unit, 'unit', unitNames)}
+      {select(t('draw.then'), within?.field.name ?? '', 'and', [['', t('none')], ...names])}
+      {within?.unit && select(t('draw.unit'), within.unit, 'unit2', unitNames)}
+      {select(t('draw.of'), measure.kind === 'count' ? '' : `${measure.kind}:${measure.field.name}`, 'of', [
+        ['', t('draw.count')],
+        ...numbers.flatMap(({ name }) =>
+          (['sum', 'avg', 'min', 'max'] as const).map(
+            one => [`${one}:${name}`, t('draw.measured', { what: t(`draw.${one}`), field: name })] as const,
+          ),
+        ),
+        ...fields.map(
+          ({ name }) =>
+            [
+              `count_distinct:${name}`,
+              t('draw.measured', { what: t('draw.count_distinct'), field: name }),
+            ] as const,
+        ),
+      ])}
+      {select(t('draw.as'), kind, 'as', kinds)}
+    </form>
+  )
+}
+
+export default DrawPage

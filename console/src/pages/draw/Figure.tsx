@@ -1,0 +1,124 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { formatNumber, t } from '../../i18n/i18n.ts'
+import { Download } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import type { Groups } from './groups.ts'
+import { savePng, saveSvg } from './picture.ts'
+import { Cells, Columns, Lines, Rows } from './plots.tsx'
+import { colour, drawnOf } from './series.ts'
+
+export type Kind = 'bars' | 'lines' | 'cells'
+
+interface Parts {
+  readonly groups: Groups
+  readonly kind: Kind
+  /** The names have an order of their own. */
+  readonly ordered: boolean
+  /** What the axes and the values are called. */
+  readonly by: string
+  readonly within: string | undefined
+  readonly measured: string
+  readonly title: string
+}
+
+const mostNames = 40
+
+/** A drawing, what its colours mean, the same as a table, and as a file. */
+export function Figure({
+  groups: { groups, cut },
+  kind,
+  ordered,
+  by,
+  within,
+  measured,
+  title,
+}: Parts): JSX.Element {
+  const frame = useRef<HTMLDivElement>(null)
+  const width = useWidth(frame)
+  const drawn = drawnOf(groups, measured, ordered ? undefined : mostNames)
+  const label = `${title}. ${t('draw.table.is')}`
+  const Plot = kind === 'lines' ? Lines : ordered ? Columns : Rows
+  const drawing = () => frame.current?.querySelector('svg') ?? undefined
+  const saving = (as: 'SVG' | 'PNG') => {
+    const svg = drawing()
+    if (!svg) return
+    if (as === 'SVG') saveSvg(svg, title)
+    else
+      savePng(svg, title).catch(error => toast(error instanceof Error ? error.message : t('failed'), 'bad'))
+  }
+  return (
+    <figure class="drawing">
+      <div class="row spread">
+        <figcaption>
+          {title}
+          {cut && ` (${t('draw.cut')})`}
+        </figcaption>
+        <div class="row">
+          {(['SVG', 'PNG'] as const).map(as => (
+            <button key={as} type="button" class="button quiet" onClick={() => saving(as)}>
+              <Icon of={Download} />
+              {as}
+            </button>
+          ))}
+        </div>
+      </div>
+      {kind !== 'cells' && drawn.series.length > 1 && (
+        <ul class="legend">
+          {drawn.series.map(({ name }, at) => (
+            <li key={name}>
+              <svg width="12" height="12" aria-hidden="true">
+                <rect width="12" height="12" rx="2" fill={colour(at)} />
+              </svg>
+              <bdi>{name}</bdi>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="frame" ref={frame}>
+        {width > 0 &&
+          (kind === 'cells' ? (
+            <Cells groups={groups} width={width} label={label} />
+          ) : (
+            <Plot drawn={drawn} width={width} label={label} />
+          ))}
+      </div>
+      <details>
+        <summary>{t('draw.table')}</summary>
+        <Table
+          label={title}
+          rows={groups}
+          idOf={one => `${one.name} ${one.within}`}
+          columns={[
+            { id: 'name', label: by, cell: one => <bdi>{one.name ?? t('null')}</bdi> },
+            ...(within
+              ? [
+                  {
+                    id: 'then',
+                    label: within,
+                    cell: (one: Groups['groups'][number]) => <bdi>{one.within ?? t('null')}</bdi>,
+                  },
+                ]
+              : []),
+            { id: 'value', label: measured, numeric: true, cell: one => formatNumber(one.value) },
+          ]}
+        />
+      </details>
+    </figure>
+  )
+}
+
+/** As wide as there is room: letters are of the same size on every screen. */
+function useWidth(frame: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0)
+  useEffect(() => {
+    const element = frame.current
+    if (!element) return
+    const observer = new ResizeObserver(() => setWidth(Math.max(320, Math.min(1_600, element.clientWidth))))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return width
+}

@@ -1,0 +1,111 @@
+import { service } from '../../api.ts'
+import { type Entity, type EntityField, type Json, pathOf, readExactly } from '../../entities.ts'
+import { written } from '../entity/pql.ts'
+
+/** What is drawn: how many records there are of each value, and, if wanted, of each pair of values. */
+export interface Asked {
+  readonly entity: Entity
+  readonly condition: string
+  readonly by: Axis
+  /** Groups within the groups. */
+  readonly within?: Axis | undefined
+  readonly measure: Measure
+}
+
+/** A field, or the time in it by its parts. */
+export interface Axis {
+  readonly field: EntityField
+  readonly unit?: Unit | undefined
+}
+
+export const units = {
+  year: 'YYYY',
+  month: 'YYYY-MM',
+  day: 'YYYY-MM-DD',
+  weekday: 'ID',
+  hour: 'HH24',
+} as const
+export type Unit = keyof typeof units
+
+/** How many, or a number of a field. */
+export type Measure =
+  | { readonly kind: 'count' }
+  | { readonly kind: 'count_distinct' | 'sum' | 'avg' | 'min' | 'max'; readonly field: EntityField }
+
+export interface Group {
+  readonly name: string | null
+  readonly within: string | null
+  readonly value: number
+}
+
+export interface Groups {
+  readonly groups: readonly Group[]
+  /** There are more groups than are drawn. */
+  readonly cut: boolean
+}
+
+/** More bars than this say nothing; time has its own order, and more room. */
+export const mostGroups = 40
+const mostTimes = 400
+const mostPairs = 2_000
+
+export const isOrdered = ({ field }: Axis): boolean =>
+  field.type !== 'text' && field.type !== 'json' && field.type !== 'boolean'
+
+const shownBy = ({ field, unit }: Axis) =>
+  field.type === 'date-time'
+    ? `to_string(${written(field.name)}, "${units[unit ?? 'year']}")`
+    : written(field.name)
+
+const shownMeasure = (measure: Measure) =>
+  measure.kind === 'count' ? 'count()' : `${measure.kind}(${written(measure.field.name)})`
+
+/** The query as PQL: people can take it to the API. */
+export function queryOf({ entity, condition, by, within, measure }: Asked): string {
+  const columns = [shownBy(by), ...(within ? [shownBy(within)] : [])]
+  const order =
+    within || isOrdered(by)
+      ? columns.map(one => (one.startsWith('to_string') ? '' : one)).filter(Boolean)
+      : [`${shownMeasure(measure)} desc`]
+  const limit = within ? mostPairs : isOrdered(by) ? mostTimes : mostGroups
+  return [
+    `${entity.name}[${[...columns, shownMeasure(measure)].join(', ')}] {`,
+    condition,
+    `group by ${columns.join(', ')}`,
+    ...(order.length > 0 ? [`order by ${order.join(', ')}`] : []),
+    `limit ${limit + 1} }`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Groups> {
+  const query = queryOf(asked)
+  const response = await service.value.request('GET', pathOf(), { query: { query }, signal })
+  const rows = readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[]
+  const most = asked.within ? mostPairs : isOrdered(asked.by) ? mostTimes : mostGroups
+  const groups = rows.slice(0, most).map((row): Group => {
+    // Columns come in the order of the query, whatever their names are.
+    const values = Object.values(row)
+    return {
+      name: nameOf(values[0]),
+      within: asked.within ? nameOf(values[1]) : null,
+      value: Number(values.at(-1) ?? 0),
+    }
+  })
+  const isTime = asked.by.field.type === 'date-time'
+  return {
+    groups: isTime ? groups.toSorted((a, b) => compare(a.name, b.name)) : groups,
+    cut: rows.length > most,
+  }
+}
+
+const compare = (a: string | null, b: string | null) =>
+  a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1
+
+const nameOf = (value: Json | undefined): string | null =>
+  value === null || value === undefined
+    ? null
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value)

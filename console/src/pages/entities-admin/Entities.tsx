@@ -1,0 +1,72 @@
+import type { JSX } from 'preact'
+import { a, aOf } from '../../i18n/admin/admin.ts'
+import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
+import { Database, Upload } from '../../icons.ts'
+import { HalTable } from '../../parts/HalTable.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Empty } from '../../parts/states.tsx'
+import type { Column } from '../../parts/Table.tsx'
+import { href } from '../../router.ts'
+import { adminPath, type Declared, entitiesAddress, importPath } from './declared.ts'
+import { readersInWords } from './rules.ts'
+
+const columns = (): readonly Column<Declared>[] => [
+  {
+    id: 'name',
+    label: a('entity.name'),
+    cell: ({ name }) => (
+      <a href={href(adminPath(name))}>
+        <bdi>{name}</bdi>
+      </a>
+    ),
+  },
+  {
+    id: 'source',
+    label: a('entity.source'),
+    cell: ({ source }) => <span class="tag">{aOf('source', source)}</span>,
+  },
+  { id: 'read', label: a('entity.read'), cell: ({ read }) => <bdi>{readersInWords(read)}</bdi> },
+  {
+    id: 'records',
+    label: a('entity.records'),
+    numeric: true,
+    cell: ({ records }) => (records === null ? '–' : formatNumber(records)),
+  },
+  {
+    id: 'bytes',
+    label: a('entity.bytes'),
+    numeric: true,
+    cell: ({ bytes }) => (bytes === null ? '–' : formatBytes(bytes)),
+  },
+  {
+    id: 'imported',
+    label: a('entity.imported'),
+    cell: ({ imported }) =>
+      imported === null ? <span class="soft">{t('none')}</span> : formatTime(imported),
+  },
+]
+
+const Entities = (): JSX.Element => (
+  <Page
+    title={a('entities.title')}
+    lead={a('entities.lead')}
+    actions={
+      <a class="button primary" href={href(importPath())}>
+        <Icon of={Upload} />
+        {a('import.do')}
+      </a>
+    }
+  >
+    <HalTable<Declared>
+      label={a('entities.title')}
+      path={entitiesAddress}
+      columns={columns()}
+      idOf={({ name }) => name}
+      pathOf={({ name }) => adminPath(name)}
+      empty={<Empty icon={Database} title={a('entities.none')} />}
+    />
+  </Page>
+)
+
+export default Entities

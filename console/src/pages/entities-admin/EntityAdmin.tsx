@@ -1,0 +1,128 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { loadEntities } from '../../entities.ts'
+import { a, aOf } from '../../i18n/admin/admin.ts'
+import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
+import { Table2, Trash2, Upload } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Facts } from '../../parts/Facts.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { go, href } from '../../router.ts'
+import { who } from '../../session.ts'
+import { Declarations } from './Declarations.tsx'
+import { type Declared, type DeclaredField, dropEntity, importPath, loadDeclared } from './declared.ts'
+import { readersInWords } from './rules.ts'
+
+/** What is declared of one entity. */
+function EntityAdmin({
+  parameters: { name = '' },
+}: {
+  readonly parameters: { readonly name?: string }
+}): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadDeclared(name, signal), [name, who.value])
+  const [dropping, setDropping] = useState(false)
+  const crumbs = [[a('entities.title'), href('admin/entities')]] as const
+  if (problem || !value)
+    return (
+      <Page title={name} crumbs={crumbs}>
+        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
+      </Page>
+    )
+  const { entity } = value
+  const isOwn = entity.source !== 'built-in'
+  return (
+    <Page
+      title={entity.name}
+      crumbs={crumbs}
+      lead={entity.description}
+      actions={
+        <>
+          <a class="button" href={href(`entities/${encodeURIComponent(name)}`)}>
+            <Icon of={Table2} />
+            {a('entity.show')}
+          </a>
+          {entity.source === 'imported' && (
+            <a class="button primary" href={href(importPath(name))}>
+              <Icon of={Upload} />
+              {a('import.do')}
+            </a>
+          )}
+          {isOwn && (
+            <button type="button" class="button danger" onClick={() => setDropping(true)}>
+              <Icon of={Trash2} />
+              {a('entity.drop')}
+            </button>
+          )}
+        </>
+      }
+    >
+      <About entity={entity} />
+      {isOwn ? (
+        <Declarations tagged={value} onChange={reload} />
+      ) : (
+        <Notice>{a('entity.built-in', { rule: readersInWords(entity.read) })}</Notice>
+      )}
+      <section class="section">
+        <h2>{a('entity.fields')}</h2>
+        <Fields entity={entity} />
+      </section>
+      {dropping && (
+        <Confirm
+          title={a('entity.drop.title', { name })}
+          act={a('entity.drop')}
+          typed={{ label: a('confirm.typed', { word: name }), word: name }}
+          onClose={() => setDropping(false)}
+          work={async () => {
+            await dropEntity(name)
+            toast(a('entity.dropped', { name }))
+            await loadEntities().catch(() => {})
+            go('admin/entities')
+          }}
+        >
+          <p>
+            {entity.source === 'exposed'
+              ? a('entity.drop.exposed')
+              : a('entity.drop.help', { n: entity.records ?? 0 })}
+          </p>
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+function About({ entity }: { readonly entity: Declared }): JSX.Element {
+  const { source, key, records, bytes, imported, table } = entity
+  return (
+    <Facts
+      of={[
+        [a('entity.source'), aOf('source', source)],
+        table !== null && [a('entity.table'), <bdi>{`${table.schema}.${table.name}`}</bdi>],
+        [a('entity.key'), <bdi>{[key].flat().join(', ')}</bdi>],
+        records !== null && [a('entity.records'), formatNumber(records)],
+        bytes !== null && [a('entity.bytes'), formatBytes(bytes)],
+        imported !== null && [a('entity.imported'), formatTime(imported)],
+      ]}
+    />
+  )
+}
+
+function Fields({ entity: { fields } }: { readonly entity: Declared }): JSX.Element {
+  const columns: readonly Column<DeclaredField>[] = [
+    { id: 'name', label: a('field.name'), cell: ({ name }) => <bdi>{name}</bdi> },
+    { id: 'type', label: a('field.type'), cell: ({ type }) => aOf('type', type) },
+    { id: 'nullable', label: a('field.nullable'), cell: ({ nullable }) => (nullable ? t('yes') : t('no')) },
+    {
+      id: 'collation',
+      label: a('field.collation'),
+      cell: ({ collation }) => collation ?? a('field.code-point'),
+    },
+  ]
+  return <Table label={a('entity.fields')} columns={columns} rows={fields} idOf={({ name }) => name} />
+}
+
+export default EntityAdmin

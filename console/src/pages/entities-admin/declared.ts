@@ -1,0 +1,72 @@
+import { CarrelProblem, service } from '../../api.ts'
+
+/** An entity with everything that an administrator may declare of it. */
+export interface Declared {
+  readonly name: string
+  readonly source: 'imported' | 'exposed' | 'built-in'
+  readonly description: string | null
+  readonly read: string
+  readonly write: string | null
+  readonly key: string | readonly string[]
+  readonly fields: readonly DeclaredField[]
+  readonly records: number | null
+  readonly bytes: number | null
+  readonly imported: string | null
+  readonly table: { readonly schema: string; readonly name: string } | null
+  readonly relations: readonly Relation[]
+  readonly related: readonly Relation[]
+  readonly suggested?: readonly Relation[]
+  readonly defaultCondition: unknown
+}
+
+export interface DeclaredField {
+  readonly name: string
+  readonly type: string
+  readonly nullable: boolean
+  readonly collation?: string
+}
+
+export interface Relation {
+  readonly fields: readonly string[]
+  readonly to: { readonly entity: string; readonly fields: readonly string[] }
+}
+
+const all = '/api/admin/entities'
+export const entitiesAddress = all
+export const addressOf = (name: string): string => `${all}/${encodeURIComponent(name)}`
+export const adminPath = (name: string): string => `admin/entities/${encodeURIComponent(name)}`
+export const importPath = (name = ''): string =>
+  name === '' ? 'admin/import' : `admin/import?entity=${encodeURIComponent(name)}`
+
+/** With the tag that a change is for. */
+export interface Tagged {
+  readonly entity: Declared
+  readonly tag: string | null
+}
+
+export async function loadDeclared(name: string, signal?: AbortSignal): Promise<Tagged> {
+  const response = await service.value.request('GET', addressOf(name), { signal })
+  return { entity: (await response.json()) as Declared, tag: response.headers.get('etag') }
+}
+
+export type Change = Partial<
+  Pick<Declared, 'description' | 'read' | 'write' | 'relations' | 'defaultCondition'>
+>
+
+/** @throws CarrelProblem 412 if somebody else was faster */
+export const changeDeclared = (name: string, change: Change, tag: string | null): Promise<unknown> =>
+  service.value.patch(addressOf(name), {
+    body: JSON.stringify(change),
+    headers: { 'content-type': 'application/merge-patch+json', ...(tag ? { 'if-match': tag } : {}) },
+  })
+
+export const dropEntity = (name: string): Promise<unknown> => service.value.delete(addressOf(name))
+
+/** The member that the service found wrong, such as `/relations/0`. */
+export const wrongMember = (problem: unknown): string | undefined =>
+  problem instanceof CarrelProblem && typeof problem.members.member === 'string'
+    ? problem.members.member
+    : undefined
+
+export const relationInWords = ({ fields, to }: Relation): string =>
+  `${fields.join(', ')} → ${to.entity}.${to.fields.join(', ')}`

@@ -1,0 +1,23 @@
+import { a } from '../../i18n/admin/admin.ts'
+import { formatTime } from '../../i18n/i18n.ts'
+
+/** A rule for readers, such as `group:Curators from:2030-01-01`, in the words of people. */
+export function readersInWords(rule: string): string {
+  const [, reader = rule, rest = ''] = /^(.*?)((?:\s+(?:from|until):\S+)*)$/s.exec(rule) ?? []
+  const day = (name: string) => new RegExp(`${name}:(\\S+)`).exec(rest)?.[1]
+  const [from, until] = [day('from'), day('until')]
+  return [
+    readerInWords(reader),
+    ...(from ? [a('rule.from', { day: dayInWords(from) })] : []),
+    ...(until ? [a('rule.until', { day: dayInWords(until) })] : []),
+  ].join(' ')
+}
+
+export const dayInWords = (day: string): string => formatTime(`${day}T00:00:00Z`)
+
+function readerInWords(reader: string): string {
+  if (reader === 'anonymous') return a('rule.anonymous')
+  if (reader === 'eperson') return a('rule.eperson')
+  if (reader === 'admin') return a('rule.admin')
+  return a('rule.group', { name: reader.replace(/^group:\s*/, '') })
+}

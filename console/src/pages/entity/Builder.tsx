@@ -1,0 +1,184 @@
+import type { JSX, TargetedInputEvent } from 'preact'
+import { useEffect, useId, useState } from 'preact/hooks'
+import type { Entity, EntityField } from '../../entities.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Plus, X } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import {
+  type Condition,
+  type Filter,
+  firstOperator,
+  needsValue,
+  type Operator,
+  operatorsFor,
+} from './conditions.ts'
+import { frequentValues } from './values.ts'
+
+interface Parts {
+  readonly entity: Entity
+  readonly filter: Filter
+  readonly onChange: (filter: Filter) => void
+}
+
+/** A condition for a field, as a new line has it. */
+export const conditionFor = ({ name, type }: EntityField): Condition => ({
+  field: name,
+  operator: firstOperator(type),
+  value: type === 'boolean' ? 'true' : '',
+})
+
+/** Conditions, put together by hand: a line each. */
+export function Builder({ entity, filter, onChange }: Parts): JSX.Element {
+  const { join, conditions } = filter
+  const [first] = entity.fields
+  const change = (at: number, condition: Condition | undefined) =>
+    onChange({
+      join,
+      conditions: conditions.flatMap((one, index) => (index === at ? (condition ?? []) : one)),
+    })
+  return (
+    <div class="builder">
+      {conditions.length > 1 && (
+        <label class="row">
+          <span class="small">{t('filter.join')}</span>
+          <select
+            value={join}
+            onChange={event => onChange({ join: event.currentTarget.value as Filter['join'], conditions })}
+          >
+            <option value="and">{t('filter.all')}</option>
+            <option value="or">{t('filter.any')}</option>
+          </select>
+        </label>
+      )}
+      <ul class="stack">
+        {conditions.map((one, at) => (
+          <Line
+            key={at}
+            entity={entity}
+            condition={one}
+            number={at + 1}
+            onChange={next => change(at, next)}
+          />
+        ))}
+      </ul>
+      <button
+        type="button"
+        class="button quiet"
+        onClick={() => first && onChange({ join, conditions: [...conditions, conditionFor(first)] })}
+      >
+        <Icon of={Plus} />
+        {t('filter.add')}
+      </button>
+    </div>
+  )
+}
+
+interface LineParts {
+  readonly entity: Entity
+  readonly condition: Condition
+  /** From 1, for those who hear it. */
+  readonly number: number
+  readonly onChange: (condition: Condition | undefined) => void
+}
+
+function Line({ entity, condition, number, onChange }: LineParts): JSX.Element {
+  const field = entity.fields.find(({ name }) => name === condition.field) ?? entity.fields[0]
+  const operators = operatorsFor(field?.type ?? 'text')
+  return (
+    <li class="condition">
+      <select
+        aria-label={t('filter.field', { n: number })}
+        value={condition.field}
+        onChange={event => {
+          const next = entity.fields.find(({ name }) => name === event.currentTarget.value)
+          if (next) onChange(conditionFor(next))
+        }}
+      >
+        {entity.fields.map(({ name }) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label={t('filter.operator', { n: number })}
+        value={condition.operator}
+        onChange={event => onChange({ ...condition, operator: event.currentTarget.value as Operator })}
+      >
+        {operators.map(one => (
+          <option key={one} value={one}>
+            {t(`operator.${one}`)}
+          </option>
+        ))}
+      </select>
+      {needsValue(condition.operator) && field ? (
+        <Operand
+          entity={entity}
+          field={field}
+          label={t('filter.value', { n: number })}
+          value={condition.value}
+          onInput={value => onChange({ ...condition, value })}
+        />
+      ) : (
+        <span />
+      )}
+      <button
+        type="button"
+        class="button quiet icon"
+        aria-label={t('filter.remove', { n: number })}
+        title={t('remove')}
+        onClick={() => onChange(undefined)}
+      >
+        <Icon of={X} />
+      </button>
+    </li>
+  )
+}
+
+interface OperandParts {
+  readonly entity: Entity
+  readonly field: EntityField
+  readonly label: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+}
+
+function Operand({ entity, field, label, value, onInput }: OperandParts): JSX.Element {
+  const id = useId()
+  const [frequent, setFrequent] = useState<readonly string[]>([])
+  useEffect(() => {
+    let gone = false
+    frequentValues(entity, field)
+      .then(list => gone || setFrequent(list.map(one => one.value)))
+      .catch(() => {})
+    return () => {
+      gone = true
+    }
+  }, [entity.name, field.name])
+  const common = {
+    'aria-label': label,
+    value,
+    required: true,
+    onInput: (event: TargetedInputEvent<HTMLInputElement>) => onInput(event.currentTarget.value),
+  }
+  if (field.type === 'boolean')
+    return (
+      <select aria-label={label} value={value} onChange={event => onInput(event.currentTarget.value)}>
+        <option value="true">{t('yes')}</option>
+        <option value="false">{t('no')}</option>
+      </select>
+    )
+  if (field.type === 'date-time') return <input {...common} placeholder="1998-01-31" inputMode="numeric" />
+  if (field.type !== 'text')
+    return <input {...common} inputMode={field.type === 'json' ? 'text' : 'decimal'} />
+  return (
+    <>
+      <input {...common} list={id} autoComplete="off" />
+      <datalist id={id}>
+        {frequent.map(one => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+    </>
+  )
+}

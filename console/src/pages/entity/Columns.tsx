@@ -1,0 +1,81 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Entity, EntityField } from '../../entities.ts'
+import { formatNumber, t } from '../../i18n/i18n.ts'
+import { Columns3 } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { Menu } from '../../parts/Menu.tsx'
+import { showColumns, usual } from './view.ts'
+
+/** From so many fields on, they can be searched; and so many are listed at once. */
+const many = 15
+const most = 200
+
+/** Which fields are shown. */
+export function Columns({
+  entity,
+  shown,
+}: {
+  readonly entity: Entity
+  readonly shown: readonly EntityField[]
+}): JSX.Element {
+  const [search, setSearch] = useState('')
+  const names = new Set(shown.map(({ name }) => name))
+  const found = entity.fields.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
+  const choose = (name: string, on: boolean) => {
+    const chosen = entity.fields.map(one => one.name).filter(one => (one === name ? on : names.has(one)))
+    if (chosen.length > 0) showColumns(entity, chosen)
+  }
+  return (
+    <Menu
+      side="left"
+      button={
+        <>
+          <Icon of={Columns3} />
+          {t('columns')}
+          <span class="soft number small">
+            {shown.length < entity.fields.length &&
+              t('columns.some', { shown: shown.length, all: formatNumber(entity.fields.length) })}
+          </span>
+        </>
+      }
+    >
+      <div class="columns">
+        {entity.fields.length > many && (
+          <input
+            type="search"
+            aria-label={t('columns.search')}
+            placeholder={t('columns.search')}
+            value={search}
+            onInput={event => setSearch(event.currentTarget.value)}
+          />
+        )}
+        {found.slice(0, most).map(({ name, type }) => (
+          <label key={name} class="check">
+            <input
+              type="checkbox"
+              checked={names.has(name)}
+              onChange={event => choose(name, event.currentTarget.checked)}
+            />
+            <span>
+              <bdi>{name}</bdi> <span class="soft small">{type}</span>
+            </span>
+          </label>
+        ))}
+        {found.length > most && <p class="menu-title">{t('columns.more', { n: found.length - most })}</p>}
+        <button
+          type="button"
+          class="menu-item"
+          onClick={() =>
+            showColumns(
+              entity,
+              usual(entity).map(({ name }) => name),
+            )
+          }
+        >
+          {t('columns.usual')}
+        </button>
+      </div>
+    </Menu>
+  )
+}

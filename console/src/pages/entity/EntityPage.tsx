@@ -1,0 +1,61 @@
+import type { JSX } from 'preact'
+import { CarrelProblem } from '../../api.ts'
+import { type Entity, entityPath, loadEntities } from '../../entities.ts'
+import { t } from '../../i18n/i18n.ts'
+import { ChartColumn } from '../../icons.ts'
+import type { Parameters } from '../../pages.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { type Loaded, useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Loading, ProblemView } from '../../parts/states.tsx'
+import { href, query, withQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { Downloads } from './Downloads.tsx'
+import { Records } from './Records.tsx'
+import './entity.css'
+
+/** The records of one entity: the address of this page is the query. */
+function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
+  const name = parameters.entity ?? ''
+  const { value: entity, problem, reload } = useEntity(name)
+  return (
+    <Page
+      title={name}
+      lead={entity?.description}
+      crumbs={[[t('nav.home'), href('')]]}
+      actions={
+        entity && (
+          <>
+            <a class="button" href={href(withQuery(`${entityPath(name)}/draw`, { q: query.value.get('q') }))}>
+              <Icon of={ChartColumn} />
+              {t('draw')}
+            </a>
+            <Downloads entity={entity} />
+          </>
+        )
+      }
+    >
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : entity ? (
+        <Records entity={entity} />
+      ) : (
+        <Loading />
+      )}
+    </Page>
+  )
+}
+
+/** @throws CarrelProblem as if it were forbidden, for somebody who may see it after a login */
+export const useEntity = (name: string): Loaded<Entity> =>
+  useLoad(
+    async signal => {
+      const entity = (await loadEntities(signal)).find(one => one.name === name)
+      if (entity) return entity
+      const status = who.value.kind === 'nobody' ? 401 : 404
+      throw new CarrelProblem({ status, code: 'not-found', title: t('missing'), detail: t('missing.help') })
+    },
+    [name, who.value],
+  )
+
+export default EntityPage

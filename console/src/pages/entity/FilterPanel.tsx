@@ -1,0 +1,121 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Entity } from '../../entities.ts'
+import { t } from '../../i18n/i18n.ts'
+import { useDraft } from '../../parts/draft.ts'
+import { recall, remember } from '../../settings.ts'
+import { Builder, conditionFor } from './Builder.tsx'
+import { type Filter, needsValue, printFilter, readFilter } from './conditions.ts'
+import { PqlEditor } from './PqlEditor.tsx'
+import { showCondition } from './view.ts'
+
+/** Which records are shown: conditions by hand, or PQL. They are the same, as long as the first can say it. */
+export function FilterPanel({
+  entity,
+  condition,
+}: {
+  readonly entity: Entity
+  readonly condition: string
+}): JSX.Element {
+  const draft = useDraft(`filter.${entity.name}`, condition)
+  const read = readFilter(draft.value, entity.fields)
+  const [mode, setMode] = useState<'hand' | 'pql'>(read && recall('filter') !== 'pql' ? 'hand' : 'pql')
+  const choose = (next: 'hand' | 'pql') => {
+    remember('filter', next)
+    setMode(next)
+  }
+  const [first] = entity.fields
+  const start: Filter = { join: 'and', conditions: first ? [conditionFor(first)] : [] }
+  const [filter, setFilter] = useState<Filter>(read && read.conditions.length > 0 ? read : start)
+
+  // It was changed elsewhere, such as by Back.
+  useEffect(() => {
+    const now = readFilter(condition, entity.fields)
+    if (!now) setMode('pql')
+    else if (printFilter(filter, entity.fields) !== condition)
+      setFilter(now.conditions.length > 0 ? now : start)
+  }, [condition])
+
+  const byHand = (next: Filter) => {
+    setFilter(next)
+    draft.set(printFilter(next, entity.fields))
+  }
+  const apply = () => {
+    draft.done()
+    showCondition(mode === 'hand' ? printFilter(filter, entity.fields) : draft.value)
+  }
+  return (
+    <form
+      class="filter"
+      aria-label={t('filter')}
+      onSubmit={event => {
+        event.preventDefault()
+        apply()
+      }}
+    >
+      <div class="row spread">
+        <fieldset class="group">
+          <legend class="sr-only">{t('filter.how')}</legend>
+          <button
+            type="button"
+            class="button"
+            aria-pressed={mode === 'hand'}
+            aria-disabled={!read}
+            title={read ? undefined : t('filter.too-much')}
+            onClick={() => {
+              if (!read) return
+              setFilter(read.conditions.length > 0 ? read : start)
+              choose('hand')
+            }}
+          >
+            {t('filter.hand')}
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-pressed={mode === 'pql'}
+            onClick={() => {
+              if (mode === 'hand') draft.set(printFilter(finished(filter), entity.fields))
+              choose('pql')
+            }}
+          >
+            PQL
+          </button>
+        </fieldset>
+        {!read && mode === 'pql' && draft.value === condition && (
+          <span class="small soft">{t('filter.too-much')}</span>
+        )}
+      </div>
+      {mode === 'hand' ? (
+        <Builder entity={entity} filter={filter} onChange={byHand} />
+      ) : (
+        <PqlEditor entity={entity} value={draft.value} onInput={draft.set} onApply={apply} />
+      )}
+      <div class="row">
+        <button type="submit" class="button primary">
+          {t('filter.apply')}
+        </button>
+        {condition !== '' && (
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              draft.done()
+              draft.set('')
+              setFilter(start)
+              showCondition('')
+            }}
+          >
+            {t('entity.clear')}
+          </button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+/** Without the lines that have no value yet. */
+const finished = ({ join, conditions }: Filter): Filter => ({
+  join,
+  conditions: conditions.filter(({ value, operator }) => value !== '' || !needsValue(operator)),
+})

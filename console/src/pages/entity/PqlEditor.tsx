@@ -1,0 +1,185 @@
+import type { JSX, TargetedKeyboardEvent } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { service } from '../../api.ts'
+import { type Entity, pathOf } from '../../entities.ts'
+import { formatNumber, t } from '../../i18n/i18n.ts'
+import { placeAt, type Suggestion, suggest } from './pql.ts'
+import { type Fault, faultOf, QueryFault } from './QueryFault.tsx'
+import { frequentValues } from './values.ts'
+import { pqlOf, prefixOf } from './view.ts'
+
+interface Parts {
+  readonly entity: Entity
+  readonly value: string
+  readonly onInput: (text: string) => void
+  readonly onApply: () => void
+}
+
+/** After so many milliseconds without a key, what is written is checked. */
+const patience = 350
+
+/** A condition as text: with completion at the cursor, and what is wrong under the place where it is. */
+export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Element {
+  const id = useId()
+  const area = useRef<HTMLTextAreaElement>(null)
+  const [list, setList] = useState<readonly Suggestion[]>([])
+  const [chosen, setChosen] = useState(0)
+  const [open, setOpen] = useState(false)
+  const fault = useFault(entity, value)
+  const shown = open && list.length > 0
+
+  const look = async (text: string, cursor: number) => {
+    const place = placeAt(text, cursor, entity.fields)
+    const known = suggest(place, entity.fields)
+    setList(known.slice(0, 12))
+    setChosen(0)
+    const { expected, begun } = place
+    if (expected.kind !== 'value' || !expected.field || expected.field.type !== 'text') return
+    const values = await frequentValues(entity, expected.field, begun.replaceAll('"', ''))
+    // Meanwhile more may have been typed.
+    if (area.current?.value !== text || area.current.selectionStart !== cursor) return
+    setList(values.map(one => ({ text: JSON.stringify(one.value), about: formatNumber(one.count) })))
+  }
+
+  const replace = (start: number, end: number, inserted: string) => {
+    const element = area.current
+    if (!element) return
+    // At once, with the cursor after it: the next key may be on its way.
+    element.setRangeText(inserted, start, end, 'end')
+    element.focus()
+    onInput(element.value)
+    look(element.value, element.selectionStart).catch(() => {})
+  }
+
+  const take = ({ text }: Suggestion) => {
+    const cursor = area.current?.selectionStart ?? value.length
+    const { start } = placeAt(value, cursor, entity.fields)
+    const after = value[cursor] === ' ' || text.endsWith('[') ? '' : ' '
+    replace(start, cursor, text + after)
+  }
+
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey || !shown) && !event.shiftKey) {
+      event.preventDefault()
+      setOpen(false)
+      onApply()
+    } else if (event.key === ' ' && event.ctrlKey) {
+      event.preventDefault()
+      setOpen(true)
+      look(value, event.currentTarget.selectionStart).catch(() => {})
+    } else if (shown && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+      event.preventDefault()
+      setChosen((chosen + (event.key === 'ArrowDown' ? 1 : list.length - 1)) % list.length)
+    } else if (shown && (event.key === 'Enter' || event.key === 'Tab') && !event.shiftKey) {
+      const suggestion = list[chosen]
+      if (!suggestion) return
+      event.preventDefault()
+      take(suggestion)
+    } else if (shown && event.key === 'Escape') {
+      event.preventDefault()
+      setOpen(false)
+    }
+  }
+
+  return (
+    <div class="pql">
+      <label class="sr-only" for={id}>
+        {t('filter.pql.label', { name: entity.name })}
+      </label>
+      <div class="pql-input">
+        <textarea
+          ref={area}
+          id={id}
+          class="code-input"
+          rows={Math.min(8, Math.max(2, value.split('\n').length))}
+          aria-haspopup="listbox"
+          aria-controls={`${id}-list`}
+          aria-autocomplete="list"
+          aria-describedby={`${id}-hint`}
+          {...(shown ? { 'aria-activedescendant': `${id}-${chosen}` } : {})}
+          {...(fault ? { 'aria-invalid': 'true' } : {})}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellcheck={false}
+          placeholder={t('filter.pql.example')}
+          value={value}
+          onInput={event => {
+            onInput(event.currentTarget.value)
+            setOpen(true)
+            look(event.currentTarget.value, event.currentTarget.selectionStart).catch(() => {})
+          }}
+          onKeyDown={onKeyDown}
+          onBlur={() => setOpen(false)}
+        />
+        <div
+          role="listbox"
+          id={`${id}-list`}
+          aria-label={t('filter.pql.suggestions')}
+          class={shown ? 'suggestions' : ''}
+        >
+          {shown &&
+            list.map((one, at) => (
+              // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text
+              <div
+                key={one.text}
+                id={`${id}-${at}`}
+                role="option"
+                aria-selected={at === chosen}
+                class="suggestion"
+                onPointerDown={event => {
+                  event.preventDefault()
+                  take(one)
+                }}
+                ref={element => {
+                  if (at === chosen) element?.scrollIntoView({ block: 'nearest' })
+                }}
+              >
+                <bdi>{one.text}</bdi>
+                {one.about && <span class="soft small number">{one.about}</span>}
+              </div>
+            ))}
+        </div>
+      </div>
+      {fault && !shown && (
+        <QueryFault
+          fault={fault}
+          onNearest={
+            fault.at === undefined
+              ? undefined
+              : nearest => replace(fault.at ?? 0, wordEnd(value, fault.at ?? 0), nearest)
+          }
+        />
+      )}
+      <p class="small soft" id={`${id}-hint`}>
+        {t('filter.pql.hint')}
+      </p>
+    </div>
+  )
+}
+
+const wordEnd = (text: string, start: number) =>
+  start + (/^["\w.-]+/.exec(text.slice(start))?.[0].length ?? 0)
+
+/** Asks how the query would run, which finds every mistake and reads no record. */
+function useFault(entity: Entity, text: string): Fault | undefined {
+  const [fault, setFault] = useState<Fault>()
+  useEffect(() => {
+    if (text.trim() === '') {
+      setFault(undefined)
+      return
+    }
+    const controller = new AbortController()
+    const timer = setTimeout(() => {
+      const asked = { query: pqlOf(entity, text), explain: true }
+      service.value.request('GET', pathOf(), { query: asked, signal: controller.signal }).then(
+        () => setFault(undefined),
+        problem => controller.signal.aborted || setFault(faultOf(problem, text, prefixOf(entity))),
+      )
+    }, patience)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [entity, text])
+  return fault
+}

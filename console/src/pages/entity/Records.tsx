@@ -1,0 +1,126 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { type DataRecord, type Entity, keyOf, keyPath, recordPath } from '../../entities.ts'
+import { t } from '../../i18n/i18n.ts'
+import { ListFilter, X } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Pager } from '../../parts/Pager.tsx'
+import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { Value } from '../../parts/Value.tsx'
+import { href, query, setQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { Columns } from './Columns.tsx'
+import { FilterPanel } from './FilterPanel.tsx'
+import { faultOf, QueryFault } from './QueryFault.tsx'
+import { loadRecords, prefixOf, showCondition, showOrder, usualSize, type View, viewOf } from './view.ts'
+
+export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
+  const view = viewOf(entity)
+  const { condition } = view
+  const [open, setOpen] = useState(condition !== '' && condition.length < 400)
+  const asked = ['q', 'sort', 'page', 'size'].map(name => query.value.get(name))
+  const loaded = useLoad(signal => loadRecords(entity, view, signal), [entity.name, who.value, ...asked])
+  return (
+    <section class="stack" aria-busy={loaded.loading}>
+      <Progress busy={loaded.loading && loaded.value !== undefined} />
+      <div class="toolbar">
+        <button
+          type="button"
+          class="button"
+          aria-expanded={open}
+          aria-controls="filter"
+          onClick={() => setOpen(!open)}
+        >
+          <Icon of={ListFilter} />
+          {t('filter')}
+        </button>
+        <Columns entity={entity} shown={view.columns} />
+        {condition !== '' && !open && (
+          <span class="applied">
+            <code>{condition}</code>
+            <button
+              type="button"
+              class="button quiet icon"
+              aria-label={t('entity.clear')}
+              title={t('entity.clear')}
+              onClick={() => showCondition('')}
+            >
+              <Icon of={X} size={16} />
+            </button>
+          </span>
+        )}
+      </div>
+      <div id="filter" hidden={!open}>
+        {open && <FilterPanel entity={entity} condition={condition} />}
+      </div>
+      <Shown entity={entity} view={view} {...loaded} />
+    </section>
+  )
+}
+
+type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecords>>>> & {
+  readonly entity: Entity
+  readonly view: View
+}
+
+function Shown({ entity, view, value, problem, reload }: ShownParts): JSX.Element {
+  const { condition, page, size, order } = view
+  const pages = value && Math.max(1, Math.ceil(value.total / size))
+  // Records may have gone since somebody made the address.
+  const isPast = pages !== undefined && page > pages
+  useEffect(() => {
+    if (isPast) setQuery({ page: pages === 1 ? null : String(pages) }, { replace: true })
+  }, [isPast])
+  const fault = faultOf(problem, condition, prefixOf(entity))
+  if (fault) return <QueryFault fault={fault} />
+  if (problem) return <ProblemView problem={problem} retry={reload} />
+  if (!value || isPast) return <Loading />
+  if (value.total === 0 && condition !== '')
+    return (
+      <Empty title={t('entity.none.filtered')} help={t('entity.none.filtered.help')}>
+        <button type="button" class="button" onClick={() => showCondition('')}>
+          {t('entity.clear')}
+        </button>
+      </Empty>
+    )
+  if (value.total === 0)
+    return <Empty title={t('entity.none')} help={t('entity.none.help', { name: entity.name })} />
+  return (
+    <div>
+      <Table
+        label={t('entity.lead', { name: entity.name })}
+        columns={columnsOf(entity, view)}
+        rows={value.records}
+        idOf={record => keyPath(entity, record)}
+        order={order}
+        onOrder={showOrder}
+        pathOf={record => recordPath(entity, record)}
+      />
+      <Pager
+        page={page}
+        size={size}
+        total={value.total}
+        onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
+        onSize={next => setQuery({ size: next === usualSize ? null : String(next), page: null })}
+      />
+    </div>
+  )
+}
+
+/** The key leads to the record; where it isn't shown, the first column does. */
+function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecord>[] {
+  const keys = new Set(keyOf(entity))
+  const linked = columns.find(({ name }) => keys.has(name)) ?? columns[0]
+  return columns.map(field => ({
+    id: field.name,
+    label: <bdi title={field.type}>{field.name}</bdi>,
+    numeric: field.type === 'integer' || field.type === 'number',
+    sortable: field.sortable !== false && field.type !== 'json',
+    cell: record => {
+      const shown = <Value value={record[field.name]} type={field.type} />
+      return field === linked ? <a href={href(recordPath(entity, record))}>{shown}</a> : shown
+    },
+  }))
+}

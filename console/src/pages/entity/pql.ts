@@ -1,0 +1,146 @@
+import type { EntityField } from '../../entities.ts'
+
+/** PQL as the console writes and reads it. What it doesn't understand, the service does: nothing is refused here. */
+export interface Token {
+  readonly kind: 'word' | 'text' | 'number' | 'sign'
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+const pattern =
+  /(?<text>"(?:\\.|[^"\\])*"?|'(?:\\'|[^'])*'?)|(?<number>-?\d[\w.+-]*)|(?<word>[\p{L}_][\p{L}\p{N}_.-]*)|(?<sign>~>|[<>!]=|!~|[=<>~!(){}[\],])/gu
+
+export const tokensIn = (text: string): readonly Token[] =>
+  [...text.matchAll(pattern)].map(match => {
+    const [kind = 'sign'] = Object.entries(match.groups ?? {}).find(([, value]) => value !== undefined) ?? []
+    return {
+      kind: kind as Token['kind'],
+      text: match[0],
+      start: match.index,
+      end: match.index + match[0].length,
+    }
+  })
+
+const reserved = new Set([
+  'and',
+  'or',
+  'in',
+  'is',
+  'not',
+  'null',
+  'true',
+  'false',
+  'match',
+  'group',
+  'order',
+  'limit',
+  'offset',
+  'having',
+  'distinct',
+])
+
+/** A field as PQL writes it. */
+export const written = (name: string): string =>
+  /^[A-Za-z_][\w-]*$/.test(name) && !reserved.has(name.toLowerCase()) ? name : JSON.stringify(name)
+
+/** Of what a condition asks about: the field of a token, with a path in it or without. */
+const fieldOf = ({ kind, text }: Token, fields: readonly EntityField[]): EntityField | undefined => {
+  const name = kind === 'text' ? unquoted(text) : text
+  return fields.find(one => one.name === name) ?? fields.find(one => one.name === name.split('.', 1)[0])
+}
+
+export function unquoted(text: string): string {
+  if (text.startsWith("'")) return text.slice(1, text.endsWith("'") ? -1 : undefined).replaceAll("\\'", "'")
+  try {
+    return JSON.parse(text) as string
+  } catch {
+    return text.slice(1)
+  }
+}
+
+/** What may stand at a place: completion offers it. */
+export type Expected =
+  | { readonly kind: 'condition' | 'joiner' | 'null' | 'list' }
+  | { readonly kind: 'operator' | 'value'; readonly field: EntityField | undefined }
+
+export interface Place {
+  readonly expected: Expected
+  /** What is written already of what stands there, and where it begins. */
+  readonly begun: string
+  readonly start: number
+}
+
+const comparing = new Set(['=', '!=', '<', '<=', '>', '>=', '~', '!~', '~>', 'match'])
+
+/** @param cursor where in the text something is about to be written */
+export function placeAt(text: string, cursor: number, fields: readonly EntityField[]): Place {
+  const before = tokensIn(text.slice(0, cursor))
+  const last = before.at(-1)
+  const isBegun = last !== undefined && last.end === cursor && last.kind !== 'sign'
+  const done = isBegun ? before.slice(0, -1) : before
+  const begun = isBegun ? last.text : ''
+  return { expected: expectedAfter(done, fields), begun, start: isBegun ? last.start : cursor }
+}
+
+function expectedAfter(tokens: readonly Token[], fields: readonly EntityField[]): Expected {
+  let state: Expected = { kind: 'condition' }
+  let field: EntityField | undefined
+  let isList = false
+  for (const token of tokens) {
+    const { kind, text } = token
+    if (isList) {
+      if (text === ']') [isList, state] = [false, { kind: 'joiner' }]
+      else state = text === '[' || text === ',' ? { kind: 'value', field } : { kind: 'list' }
+    } else if (text === '(' || text === '!' || text === '{' || /^(and|or|not)$/i.test(text)) {
+      state = state.kind === 'null' ? state : { kind: 'condition' }
+    } else if (text === ')' || text === '}') state = { kind: 'joiner' }
+    else if (state.kind === 'condition') {
+      field = fieldOf(token, fields)
+      state = { kind: 'operator', field }
+    } else if (state.kind === 'operator') {
+      if (text === 'in') isList = true
+      state = text === 'is' ? { kind: 'null' } : comparing.has(text) ? { kind: 'value', field } : state
+    } else if (state.kind === 'value' || (state.kind === 'null' && kind === 'word'))
+      state = { kind: 'joiner' }
+  }
+  return state
+}
+
+export interface Suggestion {
+  /** What is written. */
+  readonly text: string
+  /** What is said of it: a type, a count. */
+  readonly about?: string
+}
+
+export const operatorsOf = (type: EntityField['type'] | undefined): readonly string[] =>
+  type === 'boolean'
+    ? ['=', 'in [', 'is null', 'is not null']
+    : type === 'text'
+      ? ['=', '!=', '~', 'match', 'in [', '<', '<=', '>', '>=', '!~', 'is null', 'is not null']
+      : type === 'json'
+        ? ['=', '~', '~>', 'match', 'in [', 'is null', 'is not null']
+        : ['=', '!=', '<', '<=', '>', '>=', 'in [', 'is null', 'is not null']
+
+/** What can be said without asking the service: it knows the values. */
+export function suggest({ expected, begun }: Place, fields: readonly EntityField[]): readonly Suggestion[] {
+  const start = begun.toLowerCase().replace(/^["']/, '')
+  const fitting = (list: readonly Suggestion[]) =>
+    list.filter(({ text }) => {
+      const plain = text.toLowerCase().replace(/^["']/, '')
+      return plain.startsWith(start) && plain !== start
+    })
+  const words = (...list: readonly string[]) => fitting(list.map(text => ({ text })))
+  if (expected.kind === 'condition') {
+    const named = fields.map(({ name, type }) => ({ text: written(name), about: type }))
+    const inside = start.length < 2 ? [] : named.filter(({ text }) => text.toLowerCase().includes(start))
+    const found = new Map([...fitting(named), ...inside].map(one => [one.text, one]))
+    return [...found.values()].filter(({ text }) => text.toLowerCase() !== start)
+  }
+  if (expected.kind === 'operator') return words(...operatorsOf(expected.field?.type))
+  if (expected.kind === 'joiner') return words('and', 'or')
+  if (expected.kind === 'null') return words('null', 'not null')
+  if (expected.kind === 'list') return [{ text: ',' }, { text: ']' }]
+  return expected.kind === 'value' && expected.field?.type === 'boolean' ? words('true', 'false') : []
+}

@@ -1,0 +1,36 @@
+import { service } from '../../api.ts'
+import { type Entity, type EntityField, pathOf } from '../../entities.ts'
+import { written } from './pql.ts'
+
+/** What a field has most often, for those who type: asked once for each beginning. */
+export interface Frequent {
+  readonly value: string
+  readonly count: number
+}
+
+const known = new Map<string, Promise<readonly Frequent[]>>()
+const mostKnown = 200
+
+/** @returns nothing where values can't be grouped, or counting them takes too long: it is only a help */
+export function frequentValues(entity: Entity, field: EntityField, begun = ''): Promise<readonly Frequent[]> {
+  if (field.type !== 'text') return Promise.resolve([])
+  const name = written(field.name)
+  const escaped = begun.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')
+  const condition = begun === '' ? `${name} is not null` : `${name} ~ ${JSON.stringify(`(?i)^${escaped}`)}`
+  const query = `${entity.name}[${name}, count()] { ${condition} group by ${name} order by count() desc limit 12 }`
+  const asked = known.get(query) ?? ask(query, field.name)
+  if (known.size >= mostKnown) known.clear()
+  known.set(query, asked)
+  return asked
+}
+
+async function ask(query: string, name: string): Promise<readonly Frequent[]> {
+  try {
+    const rows = await service.value.get<readonly Readonly<Record<string, unknown>>[]>(pathOf(), {
+      query: { query, timeout: 2 },
+    })
+    return rows.map(row => ({ value: String(row[name]), count: Number(row.count) }))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,117 @@
+import type { Page } from '@carrel/client'
+import { service } from '../../api.ts'
+import { type DataRecord, type Entity, type EntityField, keyOf, pathOf, readExactly } from '../../entities.ts'
+import type { Order } from '../../parts/Table.tsx'
+import { query, setQuery } from '../../router.ts'
+
+/** What the table of an entity shows, as its address says it: the same for all who have the address. */
+export interface View {
+  /** A condition in PQL, and what may follow it; empty: all records. */
+  readonly condition: string
+  readonly order: readonly Order[]
+  readonly columns: readonly EntityField[]
+  readonly page: number
+  readonly size: number
+}
+
+export const usualSize = 50
+/** Columns that are shown unless somebody chooses: more of them is nothing to read. */
+const usualColumns = 12
+
+const whole = (text: string | null, fallback: number, most: number) => {
+  const value = Number(text)
+  return Number.isInteger(value) && value > 0 ? Math.min(most, value) : fallback
+}
+
+export function viewOf(entity: Entity): View {
+  const parameters = query.value
+  return {
+    condition: parameters.get('q')?.trim() ?? '',
+    order: readOrder(parameters.get('sort')),
+    columns: columnsIn(entity, parameters.get('columns')),
+    page: whole(parameters.get('page'), 1, Number.MAX_SAFE_INTEGER),
+    size: whole(parameters.get('size'), usualSize, 1_000),
+  }
+}
+
+/** Names with a comma stand in it doubled. */
+const readNames = (text: string | null) =>
+  (text ?? '')
+    .split(/(?<!,),(?!,)/)
+    .filter(Boolean)
+    .map(one => one.replaceAll(',,', ','))
+const printNames = (names: readonly string[]) => names.map(one => one.replaceAll(',', ',,')).join(',')
+
+const readOrder = (text: string | null): readonly Order[] =>
+  readNames(text).map(one =>
+    one.startsWith('-') ? { field: one.slice(1), order: 'desc' } : { field: one, order: 'asc' },
+  )
+
+export const usual = (entity: Entity): readonly EntityField[] => entity.fields.slice(0, usualColumns)
+
+function columnsIn(entity: Entity, text: string | null): readonly EntityField[] {
+  const wanted = new Set(readNames(text))
+  const chosen = entity.fields.filter(({ name }) => wanted.has(name))
+  return chosen.length > 0 ? chosen : usual(entity)
+}
+
+export const showOrder = (order: readonly Order[]): void =>
+  setQuery({
+    sort: printNames(order.map(one => (one.order === 'desc' ? `-${one.field}` : one.field))),
+    page: null,
+  })
+
+export const showColumns = (entity: Entity, names: readonly string[]): void => {
+  const isUsual =
+    names.join() ===
+    usual(entity)
+      .map(({ name }) => name)
+      .join()
+  setQuery({ columns: isUsual ? null : printNames(names) }, { replace: true })
+}
+
+export const showCondition = (condition: string): void => setQuery({ q: condition.trim(), page: null })
+
+/** What the service is asked, as parameters of the query endpoints: an entity, or a query in PQL. */
+export function askedBy(
+  entity: Entity,
+  { condition, order }: Pick<View, 'condition' | 'order'>,
+): {
+  readonly path: string
+  readonly parameters: Readonly<Record<string, string | undefined>>
+} {
+  const order_by = order.length > 0 ? JSON.stringify(order) : undefined
+  return condition === ''
+    ? { path: pathOf(entity.name), parameters: { order_by } }
+    : { path: pathOf(), parameters: { order_by, query: pqlOf(entity, condition) } }
+}
+
+/** Before the condition in what is sent: places in errors count from there. */
+export const prefixOf = (entity: Entity): string => `${entity.name} { `
+export const pqlOf = (entity: Entity, condition: string): string => `${prefixOf(entity)}${condition} }`
+
+export async function loadRecords(
+  entity: Entity,
+  view: View,
+  signal: AbortSignal,
+): Promise<Page<DataRecord> & { readonly total: number }> {
+  const { path, parameters } = askedBy(entity, view)
+  const offset = (view.page - 1) * view.size
+  const asked = { ...parameters, limit: view.size, offset: offset || undefined, include_total: true }
+  const response = await service.value.request('GET', path, { query: asked, signal })
+  return {
+    records: readExactly(await response.text()) as readonly DataRecord[],
+    total: Number(response.headers.get('x-records')),
+    offset,
+    etag: response.headers.get('etag') ?? undefined,
+  }
+}
+
+/** The field that a record is best known by, after its key: for titles and links. */
+export const nameField = (entity: Entity): EntityField | undefined => {
+  const keys = new Set(keyOf(entity))
+  return (
+    entity.fields.find(({ name, type }) => type === 'text' && /^(title|name|label|titel)$/i.test(name)) ??
+    entity.fields.find(({ name, type }) => type === 'text' && !keys.has(name))
+  )
+}

@@ -1,0 +1,110 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { Plus, UsersRound } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { HalTable } from '../../parts/HalTable.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { AddressSearch } from '../../parts/SearchBox.tsx'
+import { Empty } from '../../parts/states.tsx'
+import type { Column } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { go, href, query } from '../../router.ts'
+import { textOf } from '../people/people.ts'
+import { addGroup, type Group, groupPath, groups, isOpen } from './groups.ts'
+
+const columns = (): readonly Column<Group>[] => [
+  {
+    id: 'name',
+    label: a('group.name'),
+    cell: group => (
+      <>
+        <a href={href(groupPath(group.uuid))}>
+          <bdi>{group.name}</bdi>
+        </a>{' '}
+        <GroupTags group={group} />
+      </>
+    ),
+  },
+  {
+    id: 'description',
+    label: a('group.description'),
+    wrap: true,
+    cell: ({ metadata }) => <bdi>{textOf(metadata, 'dc.description')}</bdi>,
+  },
+]
+
+export const GroupTags = ({ group }: { readonly group: Group }): JSX.Element | null =>
+  group.permanent ? (
+    <span class="tag">{a('group.permanent')}</span>
+  ) : isOpen(group) ? (
+    <span class="tag warn">{a('group.open')}</span>
+  ) : null
+
+function Groups(): JSX.Element {
+  const [adding, setAdding] = useState(false)
+  return (
+    <Page
+      title={a('groups.title')}
+      lead={a('groups.lead')}
+      actions={
+        <button type="button" class="button primary" onClick={() => setAdding(true)}>
+          <Icon of={Plus} />
+          {a('groups.add')}
+        </button>
+      }
+    >
+      <div class="toolbar">
+        <AddressSearch label={a('groups.search')} />
+      </div>
+      <HalTable<Group>
+        label={a('groups.title')}
+        path={`${groups}/search/byMetadata`}
+        parameters={{ query: query.value.get('q') ?? '' }}
+        columns={columns()}
+        idOf={({ uuid }) => uuid}
+        pathOf={({ uuid }) => groupPath(uuid)}
+        empty={<Empty icon={UsersRound} title={a('groups.none')} help={a('groups.none.help')} />}
+      />
+      {adding && <AddGroup onClose={() => setAdding(false)} />}
+    </Page>
+  )
+}
+
+function AddGroup({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  return (
+    <Confirm
+      tone="primary"
+      title={a('groups.add')}
+      act={a('groups.add')}
+      onClose={onClose}
+      work={async () => {
+        const { uuid } = await addGroup(name.trim(), description.trim())
+        toast(a('groups.added', { name }))
+        go(groupPath(uuid))
+      }}
+    >
+      <Field label={a('group.name')}>
+        <input
+          required
+          value={name}
+          autoComplete="off"
+          onInput={event => setName(event.currentTarget.value)}
+        />
+      </Field>
+      <Field label={a('group.description')}>
+        <input
+          value={description}
+          autoComplete="off"
+          onInput={event => setDescription(event.currentTarget.value)}
+        />
+      </Field>
+    </Confirm>
+  )
+}
+
+export default Groups

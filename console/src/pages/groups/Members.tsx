@@ -1,0 +1,97 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Finder } from '../../parts/Finder.tsx'
+import { HalTable } from '../../parts/HalTable.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
+import { addMember, addressOf, type Kind, removeMember } from './groups.ts'
+
+interface Parts<Row> {
+  readonly group: string
+  readonly kind: Kind
+  /** Where those who are not in it are looked for. */
+  readonly search: string
+  readonly texts: { readonly label: string; readonly find: string; readonly none: string }
+  readonly nameOf: (row: Row) => string
+  readonly noteOf: (row: Row) => string
+  readonly pathOf: (row: Row) => string
+}
+
+/** Who is directly in a group, and a way to add others. */
+export function Members<Row extends { readonly uuid: string }>(parts: Parts<Row>): JSX.Element {
+  const { group, kind, search, texts, nameOf, noteOf, pathOf } = parts
+  const [version, setVersion] = useState(0)
+  const [leaving, setLeaving] = useState<Row>()
+  const again = () => setVersion(one => one + 1)
+  return (
+    <>
+      <Finder<Row>
+        label={texts.find}
+        path={search}
+        parameters={{ group }}
+        nameOf={nameOf}
+        noteOf={noteOf}
+        idOf={({ uuid }) => uuid}
+        action={a('add')}
+        onChoose={async row => {
+          await addMember(group, kind, row.uuid)
+          toast(a('group.joined', { name: nameOf(row) }))
+          again()
+        }}
+      />
+      <HalTable<Row>
+        label={texts.label}
+        path={`${addressOf(group)}/${kind}`}
+        name={kind}
+        version={version}
+        size={25}
+        idOf={({ uuid }) => uuid}
+        pathOf={pathOf}
+        empty={<p class="soft">{texts.none}</p>}
+        columns={[
+          {
+            id: 'name',
+            label: a('group.name'),
+            cell: row => (
+              <a href={href(pathOf(row))}>
+                <bdi>{nameOf(row)}</bdi>
+              </a>
+            ),
+          },
+          { id: 'note', label: a('details'), cell: row => <bdi>{noteOf(row)}</bdi> },
+          {
+            id: 'remove',
+            label: <span class="sr-only">{a('actions')}</span>,
+            cell: row => (
+              <button
+                type="button"
+                class="link-button"
+                aria-label={`${t('remove')}: ${nameOf(row)}`}
+                onClick={() => setLeaving(row)}
+              >
+                {t('remove')}
+              </button>
+            ),
+          },
+        ]}
+      />
+      {leaving && (
+        <Confirm
+          title={a('group.leave.title', { name: nameOf(leaving) })}
+          act={t('remove')}
+          onClose={() => setLeaving(undefined)}
+          work={async () => {
+            await removeMember(group, kind, leaving.uuid)
+            toast(a('group.left', { name: nameOf(leaving) }))
+            again()
+          }}
+        >
+          <p>{a('group.leave.help')}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,49 @@
+import { service } from '../../api.ts'
+import { type Metadata, people } from '../people/people.ts'
+
+export interface Group {
+  readonly uuid: string
+  readonly name: string
+  /** It can't be renamed or deleted. */
+  readonly permanent: boolean
+  readonly metadata: Metadata
+}
+
+export const groups = '/api/eperson/groups'
+export const groupPath = (uuid: string): string => `admin/groups/${uuid}`
+export const addressOf = (uuid: string): string => `${groups}/${encodeURIComponent(uuid)}`
+
+/** Everybody, and everybody who is logged in: they are groups for rules only. */
+export const isOpen = ({ uuid }: Group): boolean => /^0{8}-0{4}-8000-8000-0{11}[01]$/.test(uuid)
+
+export const loadGroup = (uuid: string, signal: AbortSignal): Promise<Group> =>
+  service.value.get<Group>(addressOf(uuid), { signal })
+
+export const addGroup = (name: string, description: string): Promise<Group> =>
+  service.value.post<Group>(groups, {
+    json: { name, metadata: description === '' ? {} : { 'dc.description': [{ value: description }] } },
+  })
+
+export const changeGroup = (uuid: string, name: string | undefined, description: string): Promise<unknown> =>
+  service.value.patch(addressOf(uuid), {
+    json: [
+      ...(name === undefined ? [] : [{ op: 'replace', path: '/name', value: name }]),
+      description === ''
+        ? { op: 'remove', path: '/metadata/dc.description' }
+        : { op: 'add', path: '/metadata/dc.description', value: [{ value: description }] },
+    ],
+  })
+
+export const deleteGroup = (uuid: string): Promise<unknown> => service.value.delete(addressOf(uuid))
+
+/** What is directly in a group: people, or other groups. */
+export type Kind = 'epersons' | 'subgroups'
+
+export const addMember = (group: string, kind: Kind, member: string): Promise<unknown> =>
+  service.value.post(`${addressOf(group)}/${kind}`, {
+    headers: { 'content-type': 'text/uri-list' },
+    body: service.value.address(`${kind === 'epersons' ? people : groups}/${member}`),
+  })
+
+export const removeMember = (group: string, kind: Kind, member: string): Promise<unknown> =>
+  service.value.delete(`${addressOf(group)}/${kind}/${member}`)

@@ -1,0 +1,110 @@
+import type { JSX } from 'preact'
+import { type Entity, isBuiltIn, loadEntities, loadPage } from '../../entities.ts'
+import { formatNumber, t } from '../../i18n/i18n.ts'
+import { ArrowRight } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Empty, Loading, loginHref, ProblemView } from '../../parts/states.tsx'
+import { href } from '../../router.ts'
+import { who } from '../../session.ts'
+import { isDemo, showStep, step } from '../../shell/tour.ts'
+import './home.css'
+
+/** What is here: each entity with its fields, and how many records the caller may read. */
+function Home(): JSX.Element {
+  const { value: list, problem, reload } = useLoad(loadEntities, [who.value])
+  return (
+    <Page title={t('home.title')} windowTitle={t('nav.home')} lead={t('home.lead')}>
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : list ? (
+        <Lists list={list} />
+      ) : (
+        <Loading />
+      )}
+    </Page>
+  )
+}
+
+function Lists({ list }: { readonly list: readonly Entity[] }): JSX.Element {
+  const own = list.filter(({ name }) => !isBuiltIn(name))
+  const kept = list.filter(({ name }) => isBuiltIn(name))
+  const login = who.value.kind === 'nobody' && <a href={loginHref()}>{t('home.more')}</a>
+  return (
+    <>
+      {isDemo(list) && <Invitation />}
+      <section class="section">
+        <h2>{t('home.entities')}</h2>
+        {own.length === 0 ? <Empty title={t('home.none')}>{login}</Empty> : <Catalogue list={own} />}
+      </section>
+      <section class="section">
+        <h2>{t('home.built-in')}</h2>
+        <Catalogue list={kept} minor />
+      </section>
+    </>
+  )
+}
+
+const Invitation = (): JSX.Element | null =>
+  step.value === undefined ? (
+    <section class="invitation">
+      <div>
+        <h2>{t('tour')}</h2>
+        <p class="soft">{t('tour.what')}</p>
+      </div>
+      <button type="button" class="button primary" onClick={() => showStep(0)}>
+        {t('tour.start')}
+        <Icon of={ArrowRight} />
+      </button>
+    </section>
+  ) : null
+
+const Catalogue = ({
+  list,
+  minor,
+}: {
+  readonly list: readonly Entity[]
+  readonly minor?: boolean
+}): JSX.Element => (
+  <ul class={`catalogue ${minor ? 'minor' : ''}`}>
+    {list.map(entity => (
+      <li key={entity.name}>
+        <a class="name" href={href(`entities/${encodeURIComponent(entity.name)}`)}>
+          {entity.name}
+        </a>
+        <div class="about">
+          {entity.description && <p>{entity.description}</p>}
+          <p class="fields">
+            {t('home.fields', { n: entity.fields.length })}:{' '}
+            {entity.fields
+              .slice(0, 24)
+              .map(({ name }) => name)
+              .join(', ')}
+            {entity.fields.length > 24 && '…'}
+          </p>
+        </div>
+        <Count name={entity.name} />
+      </li>
+    ))}
+  </ul>
+)
+
+/** Exact, and of what the caller may read: each comes when it is known. */
+function Count({ name }: { readonly name: string }): JSX.Element {
+  const { value } = useLoad(signal => loadPage(name, { limit: 1 }, signal), [name, who.value])
+  return (
+    <span class="count number" aria-busy={value === undefined}>
+      {value ? (
+        <>
+          <strong>{formatNumber(value.total)}</strong>{' '}
+          <span class="soft small">{t('home.records', { n: value.total }).replace(/[\d.,\s’]+/, '')}</span>
+        </>
+      ) : (
+        <span class="soft">…</span>
+      )}
+    </span>
+  )
+}
+
+export default Home

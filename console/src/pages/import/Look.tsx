@@ -1,0 +1,133 @@
+import type { JSX } from 'preact'
+import type { Json } from '../../entities.ts'
+import { a, aOf } from '../../i18n/admin/admin.ts'
+import { formatNumber } from '../../i18n/i18n.ts'
+import { Notice } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { Value } from '../../parts/Value.tsx'
+import { type Preview, type PreviewField, types, type Wanted } from './imports.ts'
+
+interface Parts {
+  readonly preview: Preview
+  readonly wanted: Wanted
+  readonly onChange: (wanted: Wanted) => void
+}
+
+/** What the service has seen in a file: what is wrong, the types, and the first records. */
+export function Look({ preview, wanted, onChange }: Parts): JSX.Element {
+  const { faults, fields, sample, records, format, changes } = preview
+  return (
+    <section class="section">
+      <h2>{a('import.seen')}</h2>
+      {faults.length > 0 ? (
+        <Notice tone="bad">
+          <p>{a('import.faults')}</p>
+          <ul>
+            {faults.map(({ line, message }) => (
+              <li key={`${line} ${message}`}>
+                {line !== null && <strong>{a('import.line', { line: formatNumber(line) })} </strong>}
+                <bdi>{message}</bdi>
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      ) : (
+        <Notice tone="good">
+          {a('import.records', { n: records })}
+          {format && ` (${format.toUpperCase()})`}
+          {changes && `: ${changesInWords(changes)}`}
+        </Notice>
+      )}
+      {fields.length > 0 && wanted.mode === 'replace' && (
+        <Types fields={fields} wanted={wanted} onChange={onChange} />
+      )}
+      {sample.length > 0 && <Sample sample={sample} />}
+    </section>
+  )
+}
+
+const changesInWords = (changes: Readonly<Record<string, number>>) =>
+  Object.entries(changes)
+    .map(([name, n]) => `${aOf('result', name)} ${formatNumber(n)}`)
+    .join(', ')
+
+/** Types that were found, and others that can be wanted. */
+function Types({
+  fields,
+  wanted,
+  onChange,
+}: {
+  readonly fields: readonly PreviewField[]
+  readonly wanted: Wanted
+  readonly onChange: (wanted: Wanted) => void
+}): JSX.Element {
+  const choose = (name: string, type: string) => {
+    const { [name]: _, ...others } = wanted.types
+    onChange({ ...wanted, types: type === '' ? others : { ...others, [name]: type } })
+  }
+  const columns: readonly Column<PreviewField>[] = [
+    {
+      id: 'name',
+      label: a('field.name'),
+      cell: ({ name }) => (
+        <>
+          <bdi>{name}</bdi> {wanted.key.includes(name) && <span class="tag good">{a('entity.key')}</span>}
+        </>
+      ),
+    },
+    {
+      id: 'type',
+      label: a('field.type'),
+      cell: ({ name, type }) => (
+        <select
+          aria-label={a('import.type.of', { name })}
+          value={wanted.types[name] ?? ''}
+          onChange={event => choose(name, event.currentTarget.value)}
+        >
+          <option value="">
+            {wanted.types[name] === undefined
+              ? a('import.type.found', { type: aOf('type', type) })
+              : a('import.type.auto')}
+          </option>
+          {types.map(one => (
+            <option key={one} value={one}>
+              {aOf('type', one)}
+            </option>
+          ))}
+        </select>
+      ),
+    },
+    {
+      id: 'nulls',
+      label: a('import.nulls'),
+      numeric: true,
+      cell: ({ nulls }) => (nulls === undefined ? '–' : formatNumber(nulls)),
+    },
+    {
+      id: 'mix',
+      label: <span class="sr-only">{a('details')}</span>,
+      cell: ({ mix }) =>
+        mix === undefined || mix === null ? '' : <span class="tag warn">{a('import.mix')}</span>,
+    },
+  ]
+  return <Table label={a('entity.fields')} columns={columns} rows={fields} idOf={({ name }) => name} />
+}
+
+/** Columns that a sample shows: a file may have thousands. */
+const mostColumns = 60
+
+function Sample({ sample }: { readonly sample: Preview['sample'] }): JSX.Element {
+  const names = [...new Set(sample.flatMap(record => Object.keys(record)))].slice(0, mostColumns)
+  const rows = sample.map((record, at) => ({ record, at }))
+  const columns: readonly Column<(typeof rows)[number]>[] = names.map(name => ({
+    id: name,
+    label: <bdi>{name}</bdi>,
+    cell: ({ record }) => <Value value={record[name] as Json | undefined} />,
+  }))
+  return (
+    <>
+      <h3>{a('import.sample')}</h3>
+      <Table label={a('import.sample')} columns={columns} rows={rows} idOf={({ at }) => String(at)} />
+    </>
+  )
+}

@@ -1,0 +1,90 @@
+import type { JSX } from 'preact'
+import { a } from '../../i18n/admin/admin.ts'
+import { Field } from '../../parts/Field.tsx'
+import type { Declared } from '../entities-admin/declared.ts'
+import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
+import { type Mode, modes, type Wanted } from './imports.ts'
+
+interface Parts {
+  readonly wanted: Wanted
+  /** The entity, if it is there already. */
+  readonly known: Declared | undefined
+  readonly fixed: boolean
+  readonly fields: readonly string[]
+  readonly onChange: (wanted: Wanted) => void
+}
+
+/** What becomes of the records of a file. */
+export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.Element {
+  const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change })
+  const { entity, mode, key, read } = wanted
+  return (
+    <section class="section">
+      <h2>{a('import.options')}</h2>
+      <fieldset class="modes">
+        <legend>{a('import.mode')}</legend>
+        {modes.map(one => (
+          <label key={one} class="check">
+            <input
+              type="radio"
+              name="mode"
+              checked={mode === one}
+              disabled={one !== 'replace' && !known}
+              onChange={() => set({ mode: one as Mode })}
+            />
+            <span>
+              <strong>{a(`import.mode.${one}`)}</strong>{' '}
+              <span class="soft small">{a(`import.mode.${one}.help`)}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <div class="fields">
+        <Field
+          label={a('import.entity')}
+          hint={known ? a('import.entity.known', { n: known.records ?? 0 }) : a('import.entity.new')}
+        >
+          <input
+            required
+            readOnly={fixed}
+            spellcheck={false}
+            autoComplete="off"
+            value={entity}
+            onInput={event => set({ entity: event.currentTarget.value.trim() })}
+          />
+        </Field>
+        {mode === 'replace' && (
+          <Field label={a('import.key')} hint={a('import.key.hint')}>
+            <input
+              spellcheck={false}
+              autoComplete="off"
+              list="import-fields"
+              value={key.join(', ')}
+              onInput={event =>
+                set({
+                  key: event.currentTarget.value
+                    .split(',')
+                    .map(one => one.trim())
+                    .filter(Boolean),
+                })
+              }
+            />
+          </Field>
+        )}
+        {mode === 'replace' && (
+          <RuleField
+            label={a('declare.read')}
+            value={read}
+            choices={[['', known ? a('import.read.same') : a('import.read.new')], ...readChoices()]}
+            onChange={next => set({ read: next })}
+          />
+        )}
+      </div>
+      <datalist id="import-fields">
+        {fields.map(name => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </section>
+  )
+}

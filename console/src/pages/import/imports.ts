@@ -1,0 +1,109 @@
+import type { Process } from '@carrel/client/processes'
+import { service } from '../../api.ts'
+import { addressOf } from '../entities-admin/declared.ts'
+
+export const modes = ['replace', 'update', 'delete'] as const
+export type Mode = (typeof modes)[number]
+export const types = ['text', 'integer', 'number', 'boolean', 'date-time', 'json'] as const
+
+/** What an import of a file would do, or what keeps it from being done. */
+export interface Preview {
+  readonly format: string | null
+  readonly key: string | readonly string[]
+  readonly records: number
+  readonly fields: readonly PreviewField[]
+  readonly sample: readonly Readonly<Record<string, unknown>>[]
+  readonly changes?: Readonly<Record<string, number>>
+  readonly faults: readonly { readonly line: number | null; readonly message: string }[]
+}
+
+export interface PreviewField {
+  readonly name: string
+  readonly type: string
+  readonly nullable: boolean
+  readonly nulls?: number
+  readonly mix?: unknown
+}
+
+export interface Wanted {
+  readonly entity: string
+  readonly mode: Mode
+  readonly key: readonly string[]
+  readonly types: Readonly<Record<string, string>>
+  /** Empty: as the entity has it. */
+  readonly read: string
+}
+
+const queryOf = ({ mode, key, types: wanted, read }: Wanted, upload: string) => ({
+  mode,
+  upload,
+  // For changes, it is the one that the entity has.
+  key: mode === 'replace' && key.length > 0 ? key : undefined,
+  type: mode === 'replace' ? Object.entries(wanted).map(([name, type]) => `${name}=${type}`) : undefined,
+  read: mode === 'replace' && read !== '' ? read : undefined,
+})
+
+const addressFor = ({ entity }: Wanted) => `${addressOf(entity)}/import`
+
+export const preview = (wanted: Wanted, upload: string, signal: AbortSignal): Promise<Preview> =>
+  service.value.post<Preview>(addressFor(wanted), {
+    query: { ...queryOf(wanted, upload), preview: true },
+    signal,
+  })
+
+export const beginImport = (wanted: Wanted, upload: string): Promise<Process> =>
+  service.value.post<Process>(addressFor(wanted), { query: queryOf(wanted, upload) })
+
+/** A name for an entity, from that of its file. */
+export const nameFrom = (file: string): string =>
+  file
+    .replace(/(\.(csv|ndjson|jsonl|json|txt|gz))+$/i, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^[^a-z]+|-+$/g, '')
+
+/** As much of a file as has its first record, mostly. */
+const beginning = 64 * 1024
+const likelyKeys = ['id', 'uuid', 'key', 'identifier', 'code', 'nr', 'number']
+
+/** The fields that the beginning of a file names, to guess its key. Nothing, if it can't be seen from here. */
+export async function firstFields(file: File): Promise<readonly string[]> {
+  try {
+    const isPacked = /\.gz$/i.test(file.name)
+    const stream = isPacked ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream()
+    const text = (await readSome(stream)).replace(/^\uFEFF/, '')
+    if (!/^\s*[[{]/.test(text)) return fieldsOfHeader(text)
+    const [line = ''] = text.replace(/^\s*\[?\s*/, '').split('\n', 1)
+    const record: unknown = JSON.parse(line.replace(/[,\]]\s*$/, ''))
+    return typeof record === 'object' && record !== null ? Object.keys(record) : []
+  } catch {
+    return []
+  }
+}
+
+async function readSome(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (text.length < beginning) {
+    const { done, value } = await reader.read()
+    if (done) break
+    text += decoder.decode(value, { stream: true })
+  }
+  await reader.cancel().catch(() => {})
+  return text
+}
+
+/** RFC 4180, as far as names of fields need it. */
+const fieldsOfHeader = (text: string): readonly string[] => {
+  const [line = ''] = text.split(/\r?\n/, 1)
+  return [...line.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(([, quoted, plain = '']) =>
+    quoted === undefined ? plain : quoted.replaceAll('""', '"'),
+  )
+}
+
+export const guessKey = (fields: readonly string[]): readonly string[] => {
+  const found =
+    likelyKeys.flatMap(name => fields.filter(field => field.toLowerCase() === name))[0] ?? fields[0]
+  return found === undefined ? [] : [found]
+}

@@ -1,0 +1,170 @@
+import { uploadFile } from '@carrel/client/uploads'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { service } from '../../api.ts'
+import { a } from '../../i18n/admin/admin.ts'
+import { formatBytes, t } from '../../i18n/i18n.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Dialog } from '../../parts/Dialog.tsx'
+import { Drop } from '../../parts/Drop.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { addBundle, type Bitstream, deleteFile, loadFiles } from './items.ts'
+import { Policies } from './Policies.tsx'
+
+/** Where files for readers are. */
+const usual = 'ORIGINAL'
+
+interface Sending {
+  readonly name: string
+  readonly done: number
+  readonly total: number
+  readonly problem?: unknown
+  readonly stop: () => void
+}
+
+/** The files of an item, bundle by bundle, and a place to drop more. */
+export function Files({ item }: { readonly item: string }): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadFiles(item, signal), [item])
+  const [sending, setSending] = useState<Sending>()
+  const [leaving, setLeaving] = useState<Bitstream>()
+  const [shown, setShown] = useState<Bitstream>()
+
+  const send = async (files: readonly File[]) => {
+    const controller = new AbortController()
+    const { signal } = controller
+    const stop = () => {
+      controller.abort()
+      setSending(undefined)
+    }
+    let at = { name: '', done: 0, total: 1, stop }
+    try {
+      const found = value?.find(({ bundle }) => bundle.name === usual)?.bundle
+      const bundle = found ?? (await addBundle(item, usual))
+      for (const file of files) {
+        at = { name: file.name, done: 0, total: file.size, stop }
+        setSending(at)
+        await uploadFile(service.value, bundle.uuid, file, {
+          signal,
+          onProgress: ({ done, total }) => setSending({ ...at, done, total }),
+        })
+      }
+      setSending(undefined)
+      toast(a('files.sent', { n: files.length }))
+    } catch (error) {
+      if (!signal.aborted) setSending({ ...at, problem: error })
+    }
+    reload()
+  }
+
+  const columns: readonly Column<Bitstream>[] = [
+    { id: 'name', label: a('file.name'), wrap: true, cell: ({ name }) => <bdi>{name}</bdi> },
+    { id: 'size', label: a('file.size'), numeric: true, cell: ({ sizeBytes }) => formatBytes(sizeBytes) },
+    {
+      id: 'actions',
+      label: <span class="sr-only">{a('actions')}</span>,
+      cell: file => (
+        <span class="row">
+          <button
+            type="button"
+            class="link-button"
+            aria-label={`${a('file.access')}: ${file.name}`}
+            onClick={() => setShown(file)}
+          >
+            {a('file.access')}
+          </button>
+          <button
+            type="button"
+            class="link-button"
+            aria-label={`${t('delete')}: ${file.name}`}
+            onClick={() => setLeaving(file)}
+          >
+            {t('delete')}
+          </button>
+        </span>
+      ),
+    },
+  ]
+  return (
+    <div class="stack">
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : !value ? (
+        <Loading lines={3} />
+      ) : value.every(({ files }) => files.total === 0) ? (
+        <p class="soft">{a('files.none')}</p>
+      ) : (
+        value.map(({ bundle, files }) =>
+          files.total === 0 ? null : (
+            <div key={bundle.uuid} class="stack">
+              <h3>
+                <bdi>{bundle.name}</bdi>
+              </h3>
+              <Table
+                label={bundle.name}
+                columns={columns}
+                rows={files.items}
+                idOf={({ uuid }) => uuid}
+                whole
+              />
+              {files.total > files.items.length && (
+                <p class="soft">{a('more', { n: files.total - files.items.length })}</p>
+              )}
+            </div>
+          ),
+        )
+      )}
+      {sending && !sending.problem ? (
+        <div class="stack" role="status">
+          <p>
+            <bdi>{sending.name}</bdi>{' '}
+            <span class="soft number">
+              {formatBytes(sending.done)} / {formatBytes(sending.total)}
+            </span>
+          </p>
+          <progress
+            aria-label={a('import.sending', { name: sending.name })}
+            value={sending.done}
+            max={Math.max(1, sending.total)}
+          />
+          <div>
+            <button type="button" class="button" onClick={sending.stop}>
+              {t('cancel')}
+            </button>
+          </div>
+        </div>
+      ) : (
+        <Drop
+          label={a('files.drop')}
+          hint={a('files.drop.hint')}
+          multiple
+          onFiles={files => {
+            send(files).catch(() => {})
+          }}
+        />
+      )}
+      <ProblemNotice problem={sending?.problem} />
+      {leaving && (
+        <Confirm
+          title={a('file.delete.title', { name: leaving.name })}
+          act={t('delete')}
+          onClose={() => setLeaving(undefined)}
+          work={async () => {
+            await deleteFile(leaving.uuid)
+            toast(a('file.deleted'))
+            reload()
+          }}
+        >
+          <p>{a('file.delete.help')}</p>
+        </Confirm>
+      )}
+      {shown && (
+        <Dialog title={a('file.access.title', { name: shown.name })} wide onClose={() => setShown(undefined)}>
+          <Policies object={shown.uuid} />
+        </Dialog>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,194 @@
+import type { Process } from '@carrel/client/processes'
+import { uploadInPieces } from '@carrel/client/uploads'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { service } from '../../api.ts'
+import { a } from '../../i18n/admin/admin.ts'
+import { formatBytes, t } from '../../i18n/i18n.ts'
+import { useStopper } from '../../parts/abort.ts'
+import { Drop } from '../../parts/Drop.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { useWork } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { ProblemNotice } from '../../parts/states.tsx'
+import { href } from '../../router.ts'
+import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
+import { Follow } from '../processes/Follow.tsx'
+import '../import/import.css'
+
+interface Options {
+  readonly read: string
+  readonly from: string
+  readonly until: string
+  readonly addOnly: boolean
+  readonly dryRun: boolean
+}
+
+const begin = (upload: string, { read, from, until, addOnly, dryRun }: Options): Promise<Process> =>
+  service.value.post<Process>('/api/admin/ingest', {
+    query: {
+      upload,
+      read: read || undefined,
+      from: (read !== '' && from) || undefined,
+      until: (read !== '' && until) || undefined,
+      addOnly: addOnly || undefined,
+      dryRun: dryRun || undefined,
+    },
+  })
+
+/** An archive with folders of items becomes items. */
+function Ingest(): JSX.Element {
+  const [options, setOptions] = useState<Options>({
+    read: '',
+    from: '',
+    until: '',
+    addOnly: false,
+    dryRun: true,
+  })
+  const [file, setFile] = useState<File>()
+  const [upload, setUpload] = useState<string>()
+  const [done, setDone] = useState<number>()
+  const [running, setRunning] = useState<{
+    readonly id: string
+    readonly dryRun: boolean
+    readonly ended?: Process
+  }>()
+  const stopper = useStopper()
+  const set = (change: Partial<Options>) => setOptions({ ...options, ...change })
+
+  const work = useWork(async () => {
+    if (!file) return
+    const signal = stopper.begin()
+    try {
+      setDone(upload === undefined ? 0 : undefined)
+      const sent =
+        upload ??
+        (await uploadInPieces(service.value, file, {
+          signal,
+          onProgress: progress => setDone(progress.done),
+        }))
+      setUpload(sent)
+      const { processId } = await begin(sent, options)
+      setRunning({ id: processId, dryRun: options.dryRun })
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      setDone(undefined)
+    }
+  })
+  const check = (name: 'addOnly' | 'dryRun', label: string) => (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={options[name]}
+        onChange={event => set({ [name]: event.currentTarget.checked })}
+      />
+      {label}
+    </label>
+  )
+  const crumbs = [[a('items.title'), href('admin/items')]] as const
+  if (running)
+    return (
+      <Page title={a('ingest.title')} crumbs={crumbs}>
+        <Follow key={running.id} id={running.id} onEnd={ended => setRunning({ ...running, ended })} />
+        {running.ended && (
+          <div class="row">
+            {running.dryRun && running.ended.state === 'completed' && (
+              <button
+                type="button"
+                class="button primary"
+                onClick={() => {
+                  set({ dryRun: false })
+                  setRunning(undefined)
+                }}
+              >
+                {a('ingest.for-real')}
+              </button>
+            )}
+            <a class="button" href={href('admin/items')}>
+              {a('items.title')}
+            </a>
+          </div>
+        )}
+      </Page>
+    )
+  return (
+    <Page title={a('ingest.title')} crumbs={crumbs} lead={a('ingest.lead')}>
+      {done === undefined ? (
+        <Drop
+          label={file ? file.name : a('ingest.drop')}
+          hint={file ? formatBytes(file.size) : a('ingest.drop.hint')}
+          accept=".zip,.tar,.gz,.tgz"
+          onFiles={([first]) => {
+            setFile(first)
+            setUpload(undefined)
+          }}
+        />
+      ) : (
+        <div class="sending" role="status">
+          <p>
+            <bdi>{file?.name}</bdi>{' '}
+            <span class="soft number">
+              {formatBytes(done)} / {formatBytes(file?.size ?? 0)}
+            </span>
+          </p>
+          <progress
+            aria-label={a('import.sending', { name: file?.name ?? '' })}
+            value={done}
+            max={Math.max(1, file?.size ?? 1)}
+          />
+          <button type="button" class="button" onClick={stopper.stop}>
+            {t('cancel')}
+          </button>
+        </div>
+      )}
+      <section class="section form">
+        <h2>{a('import.options')}</h2>
+        <div class="fields">
+          <RuleField
+            label={a('ingest.read')}
+            value={options.read}
+            choices={[['', a('ingest.read.archive')], ...readChoices()]}
+            onChange={read => set({ read })}
+          />
+          {options.read !== '' && options.read !== 'admin' && (
+            <>
+              <Field label={a('policies.from')}>
+                <input
+                  type="date"
+                  value={options.from}
+                  onInput={event => set({ from: event.currentTarget.value })}
+                />
+              </Field>
+              <Field label={a('policies.until')}>
+                <input
+                  type="date"
+                  value={options.until}
+                  onInput={event => set({ until: event.currentTarget.value })}
+                />
+              </Field>
+            </>
+          )}
+        </div>
+        <div>
+          {check('dryRun', a('ingest.dry-run'))}
+          {check('addOnly', a('ingest.add-only'))}
+        </div>
+        <ProblemNotice problem={work.problem} />
+        <div>
+          <button
+            type="button"
+            class="button primary"
+            aria-disabled={!file}
+            aria-busy={work.busy}
+            onClick={() => file && work.run()}
+          >
+            {options.dryRun ? a('ingest.try') : a('ingest.do')}
+          </button>
+        </div>
+      </section>
+    </Page>
+  )
+}
+
+export default Ingest

@@ -1,0 +1,158 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { formatTime, t } from '../../i18n/i18n.ts'
+import { Archive, ArchiveRestore, ChevronDown, Eye, EyeOff, Trash2 } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Facts } from '../../parts/Facts.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Menu } from '../../parts/Menu.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Loading, ProblemView } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { cut } from '../../parts/Value.tsx'
+import { go, href } from '../../router.ts'
+import { who } from '../../session.ts'
+import { Files } from './Files.tsx'
+import { StateTags } from './Items.tsx'
+import { deleteItem, type Item, loadItem, setState } from './items.ts'
+import { MetadataEditor } from './MetadataEditor.tsx'
+import { Policies } from './Policies.tsx'
+
+/** One item: its metadata, its files, and who may read it. */
+function ItemAdmin({
+  parameters: { uuid = '' },
+}: {
+  readonly parameters: { readonly uuid?: string }
+}): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadItem(uuid, signal), [uuid, who.value])
+  const crumbs = [[a('items.title'), href('admin/items')]] as const
+  if (problem || !value)
+    return (
+      <Page title={a('item.page')} crumbs={crumbs}>
+        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
+      </Page>
+    )
+  const { item } = value
+  return (
+    <Page
+      title={cut(item.name ?? a('item.untitled'), 300)}
+      crumbs={crumbs}
+      lead={<StateTags withdrawn={item.withdrawn} discoverable={item.discoverable} />}
+      actions={<Actions item={item} onChange={reload} />}
+    >
+      <Facts
+        of={[
+          [a('item.identifier'), <bdi>{item.handle}</bdi>],
+          ['UUID', <code>{item.uuid}</code>],
+          [a('item.modified'), formatTime(item.lastModified)],
+        ]}
+      />
+      <section class="section">
+        <h2>{a('item.metadata')}</h2>
+        <MetadataEditor tagged={value} onChange={reload} />
+      </section>
+      <section class="section">
+        <h2>{a('files.title')}</h2>
+        <Files item={uuid} />
+      </section>
+      <section class="section">
+        <h2>{a('policies.title')}</h2>
+        <Policies object={uuid} isItem />
+      </section>
+    </Page>
+  )
+}
+
+type Open = 'withdraw' | 'delete'
+
+function Actions({ item, onChange }: { readonly item: Item; readonly onChange: () => void }): JSX.Element {
+  const [open, setOpen] = useState<Open>()
+  const { uuid, withdrawn, discoverable } = item
+  const name = cut(item.name ?? item.handle, 80)
+  const hide = async () => {
+    try {
+      await setState(uuid, '/discoverable', !discoverable)
+      toast(a('saved'))
+      onChange()
+    } catch (error) {
+      toast(error instanceof Error ? error.message : t('failed'), 'bad')
+    }
+  }
+  return (
+    <>
+      <a class="button" href={href(`items/${uuid}`)}>
+        <Icon of={Eye} />
+        {a('item.show')}
+      </a>
+      <Menu
+        button={
+          <>
+            {a('actions')}
+            <Icon of={ChevronDown} size={15} />
+          </>
+        }
+      >
+        {close => {
+          const entry = (icon: typeof Eye, label: string, run: () => void) => (
+            <button
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                close()
+                run()
+              }}
+            >
+              <Icon of={icon} />
+              {label}
+            </button>
+          )
+          return (
+            <>
+              {entry(
+                withdrawn ? ArchiveRestore : Archive,
+                withdrawn ? a('item.reinstate') : a('item.withdraw'),
+                () => setOpen('withdraw'),
+              )}
+              {entry(discoverable ? EyeOff : Eye, discoverable ? a('item.hide') : a('item.unhide'), hide)}
+              {entry(Trash2, a('item.delete'), () => setOpen('delete'))}
+            </>
+          )
+        }}
+      </Menu>
+      {open === 'withdraw' && (
+        <Confirm
+          title={withdrawn ? a('item.reinstate') : a('item.withdraw')}
+          act={withdrawn ? a('item.reinstate') : a('item.withdraw')}
+          tone={!withdrawn ? 'danger' : 'primary'}
+          onClose={() => setOpen(undefined)}
+          work={async () => {
+            await setState(uuid, '/withdrawn', !withdrawn)
+            toast(a('saved'))
+            onChange()
+          }}
+        >
+          <p>{withdrawn ? a('item.reinstate.help') : a('item.withdraw.help')}</p>
+        </Confirm>
+      )}
+      {open === 'delete' && (
+        <Confirm
+          title={a('item.delete.title', { name })}
+          act={a('item.delete')}
+          typed={{ label: a('confirm.typed', { word: item.handle }), word: item.handle }}
+          onClose={() => setOpen(undefined)}
+          work={async () => {
+            await deleteItem(uuid)
+            toast(a('item.deleted'))
+            go('admin/items')
+          }}
+        >
+          <p>{a('item.delete.help')}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+export default ItemAdmin

@@ -1,0 +1,165 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { DataRecord } from '../../entities.ts'
+import { a } from '../../i18n/admin/admin.ts'
+import { formatTime } from '../../i18n/i18n.ts'
+import { Library, Plus, Upload } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { AddressSearch } from '../../parts/SearchBox.tsx'
+import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { cut } from '../../parts/Value.tsx'
+import { go, href, query, setQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { readersInWords } from '../entities-admin/rules.ts'
+import { addItem, findItems, itemPath } from './items.ts'
+
+const size = 50
+
+const columns = (): readonly Column<DataRecord>[] => [
+  {
+    id: 'title',
+    label: a('item.title'),
+    wrap: true,
+    cell: ({ uuid, title, withdrawn, discoverable }) => (
+      <>
+        <a href={href(itemPath(String(uuid)))}>
+          <bdi>{title === null ? a('item.untitled') : cut(String(title), 200)}</bdi>
+        </a>{' '}
+        <StateTags withdrawn={withdrawn === true} discoverable={discoverable !== false} />
+      </>
+    ),
+  },
+  {
+    id: 'identifier',
+    label: a('item.identifier'),
+    cell: ({ identifier }) => <bdi>{cut(String(identifier), 60)}</bdi>,
+  },
+  {
+    id: 'readers',
+    label: a('item.readers'),
+    cell: ({ readers }) => <bdi>{inWords(readers)}</bdi>,
+  },
+  { id: 'modified', label: a('item.modified'), cell: ({ modified }) => formatTime(String(modified)) },
+]
+
+function inWords(readers: unknown): string {
+  const rules = Array.isArray(readers) ? readers : []
+  return rules.length === 0
+    ? a('rule.admin')
+    : rules.map(rule => (typeof rule === 'string' ? readersInWords(rule) : JSON.stringify(rule))).join('; ')
+}
+
+export const StateTags = ({
+  withdrawn,
+  discoverable,
+}: {
+  readonly withdrawn: boolean
+  readonly discoverable: boolean
+}): JSX.Element => (
+  <>
+    {withdrawn && <span class="tag bad">{a('item.withdrawn')}</span>}{' '}
+    {!discoverable && <span class="tag warn">{a('item.hidden')}</span>}
+  </>
+)
+
+/** All items, as those who look after them need them. */
+function Items(): JSX.Element {
+  const [adding, setAdding] = useState(false)
+  const text = query.value.get('q') ?? ''
+  const withdrawn = query.value.get('withdrawn') === '1'
+  const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
+  const { value, problem, loading, reload } = useLoad(
+    signal => findItems({ text, withdrawn, page, size }, signal),
+    [text, withdrawn, page, who.value],
+  )
+  return (
+    <Page
+      title={a('items.title')}
+      lead={a('items.lead')}
+      actions={
+        <>
+          <a class="button" href={href('admin/ingest')}>
+            <Icon of={Upload} />
+            {a('ingest.do')}
+          </a>
+          <button type="button" class="button primary" onClick={() => setAdding(true)}>
+            <Icon of={Plus} />
+            {a('items.add')}
+          </button>
+        </>
+      }
+    >
+      <div class="toolbar">
+        <AddressSearch label={a('items.search')} />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={withdrawn}
+            onChange={event => setQuery({ withdrawn: event.currentTarget.checked ? '1' : null, page: null })}
+          />
+          {a('items.withdrawn')}
+        </label>
+      </div>
+      <Progress busy={loading && value !== undefined} />
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : !value ? (
+        <Loading />
+      ) : value.total === 0 ? (
+        <Empty icon={Library} title={a('items.none')} help={a('items.none.help')} />
+      ) : (
+        <div>
+          <Table
+            label={a('items.title')}
+            columns={columns()}
+            rows={value.records}
+            idOf={({ uuid }) => String(uuid)}
+            pathOf={({ uuid }) => itemPath(String(uuid))}
+            whole
+          />
+          <Pager
+            page={page}
+            size={size}
+            total={value.total}
+            onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
+          />
+        </div>
+      )}
+      {adding && <AddItem onClose={() => setAdding(false)} />}
+    </Page>
+  )
+}
+
+function AddItem({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const [title, setTitle] = useState('')
+  return (
+    <Confirm
+      tone="primary"
+      title={a('items.add')}
+      act={a('items.add')}
+      onClose={onClose}
+      work={async () => {
+        const { uuid } = await addItem(title.trim())
+        go(itemPath(uuid))
+      }}
+    >
+      <p class="soft">{a('items.add.help')}</p>
+      <Field label={a('item.title')}>
+        <input
+          required
+          value={title}
+          autoComplete="off"
+          onInput={event => setTitle(event.currentTarget.value)}
+        />
+      </Field>
+    </Confirm>
+  )
+}
+
+export default Items

@@ -1,0 +1,151 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { CarrelProblem, service } from '../../api.ts'
+import { a } from '../../i18n/admin/admin.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Plus, X } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { type Metadata, type Tagged, writeItem } from './items.ts'
+import './items-admin.css'
+
+interface Line {
+  readonly id: number
+  readonly field: string
+  readonly value: string
+  readonly language: string
+}
+
+let count = 0
+
+const linesOf = (metadata: Metadata): readonly Line[] =>
+  Object.entries(metadata).flatMap(([field, values]) =>
+    values.map(({ value, language }) => ({ id: ++count, field, value, language: language ?? '' })),
+  )
+
+/** Lines of one field are together, in the order in which they stand. */
+function metadataOf(lines: readonly Line[]): Metadata {
+  const filled = lines.filter(({ field, value }) => field.trim() !== '' && value.trim() !== '')
+  const fields = Map.groupBy(filled, ({ field }) => field.trim())
+  return Object.fromEntries(
+    [...fields].map(([field, values]) => [
+      field,
+      values.map(({ value, language }) => ({ value, language: language.trim() || null })),
+    ]),
+  )
+}
+
+const plain = (metadata: Metadata) =>
+  JSON.stringify(
+    Object.entries(metadata).map(([field, values]) => [
+      field,
+      values.map(({ value, language }) => [value, language]),
+    ]),
+  )
+
+/** Every value of an item's metadata in a line. */
+export function MetadataEditor({
+  tagged,
+  onChange,
+}: {
+  readonly tagged: Tagged
+  readonly onChange: () => void
+}): JSX.Element {
+  const { item, tag } = tagged
+  const [lines, setLines] = useState(() => linesOf(item.metadata))
+  // What was typed stays when the same is loaded again.
+  useEffect(() => setLines(linesOf(item.metadata)), [plain(item.metadata)])
+  const known = useLoad(async signal => {
+    const list = service.value.list<{ readonly name?: string; readonly id?: string }>(
+      '/api/core/metadatafields',
+    )
+    return (await list.page(0, 500, signal)).items
+  }, [])
+  const isSame = plain(metadataOf(lines)) === plain(item.metadata)
+  const work = useWork(async () => {
+    const { withdrawn, discoverable } = item
+    await writeItem(item.uuid, { metadata: metadataOf(lines), withdrawn, discoverable }, tag)
+    toast(a('saved'))
+    onChange()
+  })
+  const set = (id: number, change: Partial<Line>) =>
+    setLines(lines.map(line => (line.id === id ? { ...line, ...change } : line)))
+  const isStale = work.problem instanceof CarrelProblem && work.problem.status === 412
+  return (
+    <form
+      class="stack"
+      onSubmit={event => {
+        event.preventDefault()
+        if (!isSame) work.run()
+      }}
+    >
+      <div class="metadata-head" aria-hidden="true">
+        <span>{a('field.name')}</span>
+        <span>{a('metadata.value.head')}</span>
+        <span>{a('metadata.language.head')}</span>
+      </div>
+      <ul class="metadata">
+        {lines.map(({ id, field, value, language }, at) => (
+          <li key={id}>
+            <input
+              aria-label={a('metadata.field', { n: at + 1 })}
+              list="metadata-fields"
+              spellcheck={false}
+              value={field}
+              onInput={event => set(id, { field: event.currentTarget.value })}
+            />
+            <textarea
+              aria-label={a('metadata.value', { n: at + 1 })}
+              rows={value.length > 80 || value.includes('\n') ? 3 : 1}
+              dir="auto"
+              value={value}
+              onInput={event => set(id, { value: event.currentTarget.value })}
+            />
+            <input
+              class="language"
+              aria-label={a('metadata.language', { n: at + 1 })}
+              spellcheck={false}
+              value={language}
+              onInput={event => set(id, { language: event.currentTarget.value })}
+            />
+            <button
+              type="button"
+              class="button quiet icon"
+              aria-label={a('metadata.remove', { n: at + 1 })}
+              title={t('remove')}
+              onClick={() => setLines(lines.filter(line => line.id !== id))}
+            >
+              <Icon of={X} size={16} />
+            </button>
+          </li>
+        ))}
+      </ul>
+      <datalist id="metadata-fields">
+        {known.value?.map(one => (
+          <option key={one.name ?? one.id} value={one.name ?? one.id ?? ''} />
+        ))}
+      </datalist>
+      {isStale ? <Notice tone="warn">{a('declare.stale')}</Notice> : <ProblemNotice problem={work.problem} />}
+      <div class="row">
+        <button
+          type="button"
+          class="button"
+          onClick={() => setLines([...lines, { id: ++count, field: '', value: '', language: '' }])}
+        >
+          <Icon of={Plus} />
+          {a('metadata.add')}
+        </button>
+        <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>
+          {t('save')}
+        </button>
+        {!isSame && (
+          <button type="button" class="button quiet" onClick={() => setLines(linesOf(item.metadata))}>
+            {t('cancel')}
+          </button>
+        )}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,197 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Plus } from '../../icons.ts'
+import { Field } from '../../parts/Field.tsx'
+import { Finder } from '../../parts/Finder.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { dayInWords } from '../entities-admin/rules.ts'
+import { type Group, groups } from '../groups/groups.ts'
+import { addPolicy, deletePolicy, loadPolicies, type Policy } from './items.ts'
+import './items-admin.css'
+
+const anybody = '00000000-0000-8000-8000-000000000000'
+const loggedIn = '00000000-0000-8000-8000-000000000001'
+
+/** Who may read or change an item or a file, in sentences. */
+export function Policies({
+  object,
+  isItem = false,
+}: {
+  readonly object: string
+  readonly isItem?: boolean
+}): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadPolicies(object, signal), [object])
+  const [adding, setAdding] = useState(false)
+  if (problem) return <ProblemView problem={problem} retry={reload} />
+  if (!value) return <Loading lines={2} />
+  return (
+    <div class="stack">
+      <p class="soft">{value.length === 0 ? a('policies.none') : a('policies.administrators')}</p>
+      {value.length > 0 && (
+        <ul class="policies">
+          {value.map(policy => (
+            <OnePolicy key={policy.id} policy={policy} onChange={reload} />
+          ))}
+        </ul>
+      )}
+      {adding ? (
+        <NewPolicy
+          object={object}
+          isItem={isItem}
+          onDone={() => {
+            setAdding(false)
+            reload()
+          }}
+          onCancel={() => setAdding(false)}
+        />
+      ) : (
+        <div>
+          <button type="button" class="button" onClick={() => setAdding(true)}>
+            <Icon of={Plus} />
+            {a('policies.add')}
+          </button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function OnePolicy({
+  policy,
+  onChange,
+}: {
+  readonly policy: Policy
+  readonly onChange: () => void
+}): JSX.Element {
+  const words = inWords(policy)
+  const work = useWork(async () => {
+    await deletePolicy(policy.id)
+    toast(a('policies.removed'))
+    onChange()
+  })
+  return (
+    <li>
+      <bdi>{words}</bdi>
+      <button
+        type="button"
+        class="link-button"
+        aria-busy={work.busy}
+        aria-label={`${t('remove')}: ${words}`}
+        onClick={work.run}
+      >
+        {t('remove')}
+      </button>
+      <ProblemNotice problem={work.problem} />
+    </li>
+  )
+}
+
+function inWords({ action, startDate, endDate, _embedded: { group } }: Policy): string {
+  const reader =
+    group === null
+      ? a('policies.gone')
+      : group.uuid === anybody
+        ? a('rule.anonymous')
+        : group.uuid === loggedIn
+          ? a('rule.eperson')
+          : a('rule.group', { name: group.name })
+  return [
+    a(action === 'WRITE' ? 'policies.write' : 'policies.read', { reader }),
+    ...(startDate ? [a('rule.from', { day: dayInWords(startDate) })] : []),
+    ...(endDate ? [a('rule.until', { day: dayInWords(endDate) })] : []),
+  ].join(' ')
+}
+
+interface NewParts {
+  readonly object: string
+  readonly isItem: boolean
+  readonly onDone: () => void
+  readonly onCancel: () => void
+}
+
+function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element {
+  const [who, setWho] = useState<'anybody' | 'logged-in' | 'group'>('anybody')
+  const [group, setGroup] = useState<Group>()
+  const [action, setAction] = useState<Policy['action']>('READ')
+  const [days, setDays] = useState({ from: '', until: '' })
+  const uuid = who === 'anybody' ? anybody : who === 'logged-in' ? loggedIn : group?.uuid
+  const work = useWork(async () => {
+    if (uuid === undefined) return
+    await addPolicy(object, uuid, { action, startDate: days.from || null, endDate: days.until || null })
+    toast(a('policies.added'))
+    onDone()
+  })
+  const day = (name: 'from' | 'until', label: string) => (
+    <Field label={label}>
+      <input
+        type="date"
+        value={days[name]}
+        onInput={event => setDays({ ...days, [name]: event.currentTarget.value })}
+      />
+    </Field>
+  )
+  return (
+    <form
+      class="new-policy"
+      onSubmit={event => {
+        event.preventDefault()
+        work.run()
+      }}
+    >
+      <div class="fields">
+        <Field label={a('policies.who')}>
+          <select value={who} onChange={event => setWho(event.currentTarget.value as typeof who)}>
+            <option value="anybody">{a('rule.anonymous')}</option>
+            <option value="logged-in">{a('rule.eperson')}</option>
+            <option value="group">{a('rule.a-group')}</option>
+          </select>
+        </Field>
+        {isItem && (
+          <Field label={a('policies.what')}>
+            <select
+              value={action}
+              onChange={event => setAction(event.currentTarget.value === 'WRITE' ? 'WRITE' : 'READ')}
+            >
+              <option value="READ">{a('policies.may-read')}</option>
+              <option value="WRITE">{a('policies.may-write')}</option>
+            </select>
+          </Field>
+        )}
+        {day('from', a('policies.from'))}
+        {day('until', a('policies.until'))}
+      </div>
+      {who === 'group' &&
+        (group ? (
+          <p>
+            {a('rule.group', { name: group.name })}{' '}
+            <button type="button" class="link-button" onClick={() => setGroup(undefined)}>
+              {a('change')}
+            </button>
+          </p>
+        ) : (
+          <Finder<Group>
+            label={a('groups.search')}
+            path={`${groups}/search/byMetadata`}
+            nameOf={({ name }) => name}
+            idOf={one => one.uuid}
+            action={a('choose')}
+            onChoose={setGroup}
+          />
+        ))}
+      <ProblemNotice problem={work.problem} />
+      <div class="row">
+        <button type="submit" class="button primary" aria-disabled={uuid === undefined} aria-busy={work.busy}>
+          {a('policies.add.do')}
+        </button>
+        <button type="button" class="button" onClick={onCancel}>
+          {t('cancel')}
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,146 @@
+import { type HalPage, service } from '../../api.ts'
+import { type DataRecord, loadPage } from '../../entities.ts'
+import { literally } from '../entity/conditions.ts'
+import type { Group } from '../groups/groups.ts'
+
+/** Items with their files, as they are changed: the calls of these pages. */
+export interface Item {
+  readonly uuid: string
+  readonly name: string | null
+  readonly handle: string
+  readonly metadata: Metadata
+  readonly withdrawn: boolean
+  readonly discoverable: boolean
+  readonly lastModified: string
+}
+
+export type Metadata = Readonly<
+  Record<string, readonly { readonly value: string; readonly language: string | null }[]>
+>
+
+export interface Bundle {
+  readonly uuid: string
+  readonly name: string
+}
+
+export interface Bitstream {
+  readonly uuid: string
+  readonly name: string
+  readonly sizeBytes: number
+  readonly bundleName: string
+}
+
+export interface Policy {
+  readonly id: string
+  readonly action: 'READ' | 'WRITE'
+  readonly startDate: string | null
+  readonly endDate: string | null
+  readonly _embedded: { readonly group: Group | null }
+}
+
+const core = '/api/core'
+const itemAddress = (uuid: string) => `${core}/items/${encodeURIComponent(uuid)}`
+export const itemPath = (uuid: string): string => `admin/items/${uuid}`
+const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+
+/** A word of the title, of the identifier, or a whole UUID. */
+function asked(text: string, withdrawnOnly: boolean): string {
+  const pattern = `(?i)${literally(text)}`
+  const found = [
+    ['~', 'title', pattern],
+    ['~', 'identifier', pattern],
+    ...(isUuid(text) ? [['=', 'uuid', text.toLowerCase()]] : []),
+  ]
+  const conditions = [
+    ...(text === '' ? [] : [['or', ...found]]),
+    ...(withdrawnOnly ? [['=', 'withdrawn', true]] : []),
+  ]
+  if (conditions.length === 0) return ''
+  return JSON.stringify(conditions.length === 1 ? conditions[0] : ['and', ...conditions])
+}
+
+export const findItems = (
+  {
+    text,
+    withdrawn,
+    page,
+    size,
+  }: { readonly text: string; readonly withdrawn: boolean; readonly page: number; readonly size: number },
+  signal: AbortSignal,
+): Promise<{ readonly records: readonly DataRecord[]; readonly total: number }> =>
+  loadPage(
+    'items',
+    {
+      query: asked(text.trim(), withdrawn),
+      order: [{ field: 'modified', order: 'desc' }],
+      limit: size,
+      offset: (page - 1) * size,
+    },
+    signal,
+  )
+
+export interface Tagged {
+  readonly item: Item
+  readonly tag: string | null
+}
+
+export async function loadItem(uuid: string, signal: AbortSignal): Promise<Tagged> {
+  const response = await service.value.request('GET', itemAddress(uuid), { signal })
+  return { item: (await response.json()) as Item, tag: response.headers.get('etag') }
+}
+
+export const addItem = (title: string): Promise<Item> =>
+  service.value.post<Item>(`${core}/items`, { json: { metadata: { 'dc.title': [{ value: title }] } } })
+
+export type Values = Pick<Item, 'metadata' | 'withdrawn' | 'discoverable'>
+
+/** Replaces them. @throws CarrelProblem 412 if somebody else was faster */
+export const writeItem = (uuid: string, values: Values, tag: string | null): Promise<unknown> =>
+  service.value.put(itemAddress(uuid), { json: values, ...(tag ? { headers: { 'if-match': tag } } : {}) })
+
+export const setState = (
+  uuid: string,
+  path: '/withdrawn' | '/discoverable',
+  value: boolean,
+): Promise<unknown> => service.value.patch(itemAddress(uuid), { json: [{ op: 'replace', path, value }] })
+
+export const deleteItem = (uuid: string): Promise<unknown> => service.value.delete(itemAddress(uuid))
+
+const whole = <T>(path: string, signal?: AbortSignal): Promise<HalPage<T>> =>
+  service.value.list<T>(path).page(0, 100, signal)
+
+/** The bundles with their files; of very many, the first hundred. */
+export async function loadFiles(
+  uuid: string,
+  signal: AbortSignal,
+): Promise<readonly { readonly bundle: Bundle; readonly files: HalPage<Bitstream> }[]> {
+  const { items } = await whole<Bundle>(`${itemAddress(uuid)}/bundles`, signal)
+  return Promise.all(
+    items.map(async bundle => ({
+      bundle,
+      files: await whole<Bitstream>(`${core}/bundles/${bundle.uuid}/bitstreams`, signal),
+    })),
+  )
+}
+
+export const addBundle = (item: string, name: string): Promise<Bundle> =>
+  service.value.post<Bundle>(`${itemAddress(item)}/bundles`, { json: { name } })
+
+export const deleteFile = (uuid: string): Promise<unknown> =>
+  service.value.delete(`${core}/bitstreams/${encodeURIComponent(uuid)}`)
+
+const policies = '/api/authz/resourcepolicies'
+
+export const loadPolicies = async (uuid: string, signal: AbortSignal): Promise<readonly Policy[]> => {
+  const list = service.value.list<Policy>(`${policies}/search/resource`, { query: { uuid } })
+  return (await list.page(0, 100, signal)).items
+}
+
+export const addPolicy = (
+  resource: string,
+  group: string,
+  policy: Pick<Policy, 'action' | 'startDate' | 'endDate'>,
+): Promise<unknown> => service.value.post(policies, { query: { resource, group }, json: policy })
+
+export const deletePolicy = (id: string): Promise<unknown> =>
+  service.value.delete(`${policies}/${encodeURIComponent(id)}`)

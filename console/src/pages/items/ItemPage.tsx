@@ -1,0 +1,101 @@
+import type { JSX } from 'preact'
+import { t } from '../../i18n/i18n.ts'
+import type { Parameters } from '../../pages.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Loading, ProblemView } from '../../parts/states.tsx'
+import { cut } from '../../parts/Value.tsx'
+import { href } from '../../router.ts'
+import { who } from '../../session.ts'
+import { FileEntry } from './FileEntry.tsx'
+import { type Bitstream, type Item, loadFiles, loadItem } from './load.ts'
+import './items.css'
+
+/** One item: its files, and what is known of it. */
+function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
+  const uuid = parameters.uuid ?? ''
+  const item = useLoad(signal => loadItem(uuid, signal), [uuid, who.value])
+  const files = useLoad(signal => loadFiles(uuid, signal), [uuid, who.value])
+  const { value } = item
+  return (
+    <Page
+      title={value ? cut(value.title ?? value.identifier, 300) : t('items.one')}
+      lead={value && <bdi>{cut(value.authors.join('; '), 400)}</bdi>}
+      crumbs={[
+        [t('nav.home'), href('')],
+        [t('items.title'), href('items')],
+      ]}
+    >
+      {item.problem ? (
+        <ProblemView problem={item.problem} retry={item.reload} />
+      ) : value ? (
+        <div class="item">
+          <section class="stack">
+            <h2>{t('files')}</h2>
+            {files.problem ? (
+              <ProblemView problem={files.problem} retry={files.reload} />
+            ) : files.value ? (
+              <Files list={files.value.records} total={files.value.total} />
+            ) : (
+              <Loading lines={3} />
+            )}
+          </section>
+          <Metadata item={value} />
+        </div>
+      ) : (
+        <Loading />
+      )}
+    </Page>
+  )
+}
+
+/** What people come for is in ORIGINAL; thumbnails and texts made of it come after. */
+const rank = ({ bundle }: Bitstream) => (bundle === 'ORIGINAL' ? 0 : 1)
+
+function Files({
+  list,
+  total,
+}: {
+  readonly list: readonly Bitstream[]
+  readonly total: number
+}): JSX.Element {
+  if (list.length === 0) return <p class="soft">{t('files.none')}</p>
+  const sorted = list.toSorted((a, b) => rank(a) - rank(b))
+  return (
+    <>
+      <ul class="files">
+        {sorted.map(file => (
+          <FileEntry key={file.uuid} file={file} alone={list.length === 1} />
+        ))}
+      </ul>
+      {total > list.length && <p class="soft">{t('files.more', { n: total - list.length })}</p>}
+    </>
+  )
+}
+
+const Metadata = ({ item }: { readonly item: Item }): JSX.Element => (
+  <section>
+    <h2>{t('items.metadata')}</h2>
+    <dl class="metadata">
+      <dt>{t('items.identifier')}</dt>
+      <dd>
+        <bdi>{item.identifier}</bdi>
+      </dd>
+      {Object.entries(item.metadata).map(([field, values]) => (
+        <>
+          <dt key={field}>
+            <bdi>{field}</bdi>
+          </dt>
+          {values.map(({ value, language }, at) => (
+            <dd key={`${field} ${at}`}>
+              <bdi>{cut(value, 20_000)}</bdi>
+              {language && <span class="tag lang">{language}</span>}
+            </dd>
+          ))}
+        </>
+      ))}
+    </dl>
+  </section>
+)
+
+export default ItemPage

@@ -1,0 +1,106 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { t } from '../../i18n/i18n.ts'
+import { Library, Search } from '../../icons.ts'
+import { Field } from '../../parts/Field.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { Empty, Loading, loginHref, ProblemView, Progress } from '../../parts/states.tsx'
+import { cut } from '../../parts/Value.tsx'
+import { href, query, setQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { type Item, itemsPerPage, loadItems } from './load.ts'
+import './items.css'
+
+/** Items that the caller may read. */
+function Items(): JSX.Element {
+  const search = query.value.get('search') ?? ''
+  const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
+  const { value, problem, loading, reload } = useLoad(
+    signal => loadItems(search, page, signal),
+    [search, page, who.value],
+  )
+  return (
+    <Page title={t('items.title')} lead={t('items.lead')}>
+      <Progress busy={loading && value !== undefined} />
+      <SearchForm search={search} />
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : !value ? (
+        <Loading />
+      ) : value.total === 0 ? (
+        <Empty icon={Library} title={search ? t('items.none.found') : t('items.none')}>
+          {search && (
+            <button type="button" class="button" onClick={() => setQuery({ search: null, page: null })}>
+              {t('items.all')}
+            </button>
+          )}
+          {who.value.kind === 'nobody' && <a href={loginHref()}>{t('home.more')}</a>}
+        </Empty>
+      ) : (
+        <div>
+          <ul class="shelf">
+            {value.records.map(item => (
+              <Entry key={item.uuid} item={item} />
+            ))}
+          </ul>
+          <Pager
+            page={page}
+            size={itemsPerPage}
+            total={value.total}
+            onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
+          />
+        </div>
+      )}
+    </Page>
+  )
+}
+
+function SearchForm({ search }: { readonly search: string }): JSX.Element {
+  const [typed, setTyped] = useState(search)
+  return (
+    <search>
+      <form
+        class="search"
+        onSubmit={event => {
+          event.preventDefault()
+          setQuery({ search: typed.trim(), page: null })
+        }}
+      >
+        <Field hidden label={t('items.search')}>
+          <input
+            type="search"
+            placeholder={t('items.search')}
+            value={typed}
+            onInput={event => setTyped(event.currentTarget.value)}
+          />
+        </Field>
+        <button type="submit" class="button">
+          <Icon of={Search} />
+          {t('search')}
+        </button>
+      </form>
+    </search>
+  )
+}
+
+const Entry = ({ item }: { readonly item: Item }): JSX.Element => (
+  <li>
+    <h2>
+      <a href={href(`items/${item.uuid}`)}>
+        <bdi>{cut(item.title ?? item.identifier, 300)}</bdi>
+      </a>
+    </h2>
+    <p class="soft small row">
+      {item.authors.length > 0 && <bdi>{cut(item.authors.join('; '), 200)}</bdi>}
+      {item.issued && <bdi>{cut(item.issued, 40)}</bdi>}
+      {item.type && <bdi class="tag">{cut(item.type, 60)}</bdi>}
+      {item.withdrawn && <span class="tag warn">{t('items.withdrawn')}</span>}
+      {!item.discoverable && <span class="tag warn">{t('items.private')}</span>}
+    </p>
+  </li>
+)
+
+export default Items

@@ -1,0 +1,66 @@
+import { service } from '../../api.ts'
+import { pathOf } from '../../entities.ts'
+
+/** Items and their files, as the query endpoints list them to the caller. */
+export interface Item {
+  readonly uuid: string
+  readonly identifier: string
+  readonly title: string | null
+  readonly authors: readonly string[]
+  readonly issued: string | null
+  readonly type: string | null
+  readonly metadata: Readonly<
+    Record<string, readonly { readonly value: string; readonly language: string | null }[]>
+  >
+  readonly withdrawn: boolean
+  readonly discoverable: boolean
+}
+
+export interface Bitstream {
+  readonly uuid: string
+  readonly item: string
+  readonly bundle: string
+  readonly name: string
+  readonly description: string | null
+  readonly mime_type: string
+  readonly size: number
+}
+
+async function ask<T>(
+  query: string,
+  parameters: Readonly<Record<string, number | boolean>>,
+  signal: AbortSignal,
+) {
+  const response = await service.value.request('GET', pathOf(), { query: { query, ...parameters }, signal })
+  return {
+    records: (await response.json()) as readonly T[],
+    total: Number(response.headers.get('x-records')),
+  }
+}
+
+export const itemsPerPage = 25
+
+/** @param search in titles, authors, years and kinds, each word by itself */
+export function loadItems(search: string, page: number, signal: AbortSignal) {
+  const words = search.split(/\s+/).filter(Boolean).slice(0, 10)
+  const condition = words.map(one => {
+    const expression = JSON.stringify(`(?i)${one.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')}`)
+    return `(${['title', 'authors', 'issued', 'type', 'identifier'].map(name => `${name} ~ ${expression}`).join(' or ')})`
+  })
+  const query = `items { ${[condition.join(' and '), 'order by issued desc, title'].filter(Boolean).join(' ')} }`
+  const asked = { limit: itemsPerPage, offset: (page - 1) * itemsPerPage, include_total: true }
+  return ask<Item>(query, asked, signal)
+}
+
+export const loadItem = (uuid: string, signal: AbortSignal): Promise<Item> =>
+  service.value.get<Item>(pathOf('items', uuid), { signal })
+
+/** More than these nobody looks through by hand. */
+export const mostFiles = 500
+
+export const loadFiles = (item: string, signal: AbortSignal) =>
+  ask<Bitstream>(
+    `bitstreams { item = ${JSON.stringify(item)} order by bundle, name }`,
+    { limit: mostFiles, include_total: true },
+    signal,
+  )

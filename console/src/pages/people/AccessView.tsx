@@ -1,0 +1,209 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { formatNumber } from '../../i18n/i18n.ts'
+import { Field } from '../../parts/Field.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { href } from '../../router.ts'
+import { readersInWords } from '../entities-admin/rules.ts'
+import {
+  type Access,
+  type Asked,
+  loadAccess,
+  type May,
+  noQuestion,
+  type Person,
+  type Reason,
+} from './people.ts'
+import './people.css'
+
+/** The groups of a person and why, and what they would see who come from here or there. */
+export function AccessView({ person }: { readonly person: Person }): JSX.Element {
+  const [asked, setAsked] = useState(noQuestion)
+  const { value, problem, reload } = useLoad(
+    signal => loadAccess(person.uuid, asked, signal),
+    [person, JSON.stringify(asked)],
+  )
+  return (
+    <>
+      <section class="section">
+        <h2>{a('access.groups')}</h2>
+        {value ? <Groups access={value} /> : !problem && <Loading lines={3} />}
+      </section>
+      <section class="section">
+        <h2>{a('access.title')}</h2>
+        <Question asked={asked} onAsk={setAsked} />
+        {problem ? (
+          <ProblemView problem={problem} retry={reload} />
+        ) : value ? (
+          <Sees access={value} />
+        ) : (
+          <Loading />
+        )}
+      </section>
+    </>
+  )
+}
+
+function Question({
+  asked,
+  onAsk,
+}: {
+  readonly asked: Asked
+  readonly onAsk: (asked: Asked) => void
+}): JSX.Element {
+  const [values, setValues] = useState(asked)
+  const input = (name: keyof Asked, label: string, hint?: string) => (
+    <Field label={label} {...(hint ? { hint } : {})}>
+      <input
+        value={values[name]}
+        autoComplete="off"
+        spellcheck={false}
+        onInput={event => setValues({ ...values, [name]: event.currentTarget.value })}
+      />
+    </Field>
+  )
+  return (
+    <details class="question">
+      <summary>{a('access.ask')}</summary>
+      <form
+        class="stack form"
+        onSubmit={event => {
+          event.preventDefault()
+          onAsk(values)
+        }}
+      >
+        <div class="fields">
+          {input('address', a('access.address'), a('access.address.hint'))}
+          {input('method', a('access.method'), a('access.method.hint'))}
+          {input('object', a('access.object'), a('access.object.hint'))}
+          {input('entity', a('access.entity'))}
+          {input('key', a('access.key'), a('access.key.hint'))}
+        </div>
+        <div class="row">
+          <button type="submit" class="button primary">
+            {a('access.ask.do')}
+          </button>
+          {asked !== noQuestion && (
+            <button
+              type="button"
+              class="button"
+              onClick={() => {
+                setValues(noQuestion)
+                onAsk(noQuestion)
+              }}
+            >
+              {a('access.ask.clear')}
+            </button>
+          )}
+        </div>
+      </form>
+    </details>
+  )
+}
+
+function Sees({ access }: { readonly access: Access }): JSX.Element {
+  const { administrator, items, files, entities, object, record } = access
+  const open = entities.filter(({ read, write }) => read.may || write.may)
+  const columns: readonly Column<Access['entities'][number]>[] = [
+    {
+      id: 'name',
+      label: a('entity.name'),
+      cell: ({ name }) => (
+        <a href={href(`admin/entities/${encodeURIComponent(name)}`)}>
+          <bdi>{name}</bdi>
+        </a>
+      ),
+    },
+    { id: 'read', label: a('access.read'), cell: ({ read }) => <MayView of={read} /> },
+    { id: 'write', label: a('access.write'), cell: ({ write }) => <MayView of={write} /> },
+  ]
+  return (
+    <div class="stack">
+      {administrator && <Notice tone="warn">{a('access.administrator')}</Notice>}
+      {object && <Asking what={object.uuid} {...object} />}
+      {record && (
+        <Asking
+          what={record.key === undefined ? record.entity : `${record.entity} ${record.key}`}
+          {...record}
+        />
+      )}
+      <p class="number">
+        {a('access.items', { n: items })}, {a('access.files', { n: files })},{' '}
+        {a('access.entities', { n: open.length, all: formatNumber(access.entitiesTotal) })}
+      </p>
+      {open.length > 0 && (
+        <Table label={a('access.table')} columns={columns} rows={open} idOf={({ name }) => name} whole />
+      )}
+    </div>
+  )
+}
+
+const Asking = ({
+  what,
+  read,
+  write,
+}: {
+  readonly what: string
+  readonly read: May
+  readonly write: May
+}) => (
+  <div class="notice">
+    <div class="stack">
+      <strong>
+        <bdi>{what}</bdi>
+      </strong>
+      <span>
+        {a('access.read')}: <MayView of={read} />
+      </span>
+      <span>
+        {a('access.write')}: <MayView of={write} />
+      </span>
+    </div>
+  </div>
+)
+
+const MayView = ({ of: { may, because } }: { readonly of: May }): JSX.Element =>
+  may ? (
+    <span>
+      <span class="tag good">{a('access.may')}</span>{' '}
+      {because !== null && (
+        <span class="soft small">
+          <bdi>{because === 'administrator' ? a('access.by-administrator') : readersInWords(because)}</bdi>
+        </span>
+      )}
+    </span>
+  ) : (
+    <span class="tag">{a('access.may-not')}</span>
+  )
+
+function Groups({ access: { groups, groupsTotal } }: { readonly access: Access }): JSX.Element {
+  if (groups.length === 0) return <p class="soft">{a('access.no-groups')}</p>
+  const columns: readonly Column<Access['groups'][number]>[] = [
+    {
+      id: 'name',
+      label: a('group.name'),
+      cell: ({ uuid, name }) => (
+        <a href={href(`admin/groups/${uuid}`)}>
+          <bdi>{name}</bdi>
+        </a>
+      ),
+    },
+    { id: 'why', label: a('access.why'), wrap: true, cell: ({ because }) => because.map(inWords).join('; ') },
+  ]
+  return (
+    <>
+      <Table label={a('access.groups')} columns={columns} rows={groups} idOf={({ uuid }) => uuid} whole />
+      {groupsTotal > groups.length && <p class="soft">{a('more', { n: groupsTotal - groups.length })}</p>}
+    </>
+  )
+}
+
+function inWords(reason: Reason): string {
+  if (reason.how === 'member') return a('why.member')
+  if (reason.how === 'group') return a('why.group', { name: reason.group })
+  if (reason.how === 'address') return a('why.address', { ranges: reason.ranges.join(', ') })
+  return a('why.method', { method: reason.method })
+}

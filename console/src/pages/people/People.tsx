@@ -1,0 +1,67 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { Plus, Users } from '../../icons.ts'
+import { HalTable } from '../../parts/HalTable.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { AddressSearch } from '../../parts/SearchBox.tsx'
+import { Empty } from '../../parts/states.tsx'
+import type { Column } from '../../parts/Table.tsx'
+import { href, query } from '../../router.ts'
+import { AddPerson } from './AddPerson.tsx'
+import { nameOf, type Person, people, personPath } from './people.ts'
+
+const columns = (): readonly Column<Person>[] => [
+  {
+    id: 'name',
+    label: a('person.name'),
+    cell: person => (
+      <a href={href(personPath(person.uuid))}>
+        <bdi>{nameOf(person)}</bdi>
+      </a>
+    ),
+  },
+  { id: 'email', label: a('person.email'), cell: ({ email }) => <bdi>{email}</bdi> },
+  { id: 'state', label: a('person.state'), cell: person => <LoginState person={person} /> },
+]
+
+export const LoginState = ({ person: { canLogIn } }: { readonly person: Person }): JSX.Element => (
+  <span class={`tag ${canLogIn ? 'good' : 'warn'}`}>
+    {canLogIn ? a('person.enabled') : a('person.disabled')}
+  </span>
+)
+
+/** Everybody who has an account. */
+function People(): JSX.Element {
+  const [adding, setAdding] = useState(false)
+  const text = query.value.get('q') ?? ''
+  return (
+    <Page
+      title={a('people.title')}
+      lead={a('people.lead')}
+      actions={
+        <button type="button" class="button primary" onClick={() => setAdding(true)}>
+          <Icon of={Plus} />
+          {a('people.add')}
+        </button>
+      }
+    >
+      <div class="toolbar">
+        <AddressSearch label={a('people.search')} />
+      </div>
+      <HalTable<Person>
+        label={a('people.title')}
+        path={`${people}/search/byMetadata`}
+        parameters={{ query: text }}
+        columns={columns()}
+        idOf={({ uuid }) => uuid}
+        pathOf={({ uuid }) => personPath(uuid)}
+        empty={<Empty icon={Users} title={a('people.none')} help={a('people.none.help')} />}
+      />
+      {adding && <AddPerson onClose={() => setAdding(false)} />}
+    </Page>
+  )
+}
+
+export default People

@@ -1,0 +1,114 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Field } from '../../parts/Field.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
+import { who } from '../../session.ts'
+import { AccessView } from './AccessView.tsx'
+import { LoginState } from './People.tsx'
+import { PersonActions } from './PersonActions.tsx'
+import { changePerson, loadPerson, nameOf, type Person, textOf } from './people.ts'
+import { Tokens } from './Tokens.tsx'
+
+/** One account: who that is, and what can be done about it. */
+function PersonPage({
+  parameters: { uuid = '' },
+}: {
+  readonly parameters: { readonly uuid?: string }
+}): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadPerson(uuid, signal), [uuid, who.value])
+  const crumbs = [[a('people.title'), href('admin/people')]] as const
+  if (problem || !value)
+    return (
+      <Page title={a('person.title')} crumbs={crumbs}>
+        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
+      </Page>
+    )
+  return (
+    <Page
+      title={nameOf(value)}
+      crumbs={crumbs}
+      lead={
+        <>
+          <bdi>{value.email}</bdi> <LoginState person={value} />
+        </>
+      }
+      actions={<PersonActions person={value} onChange={reload} />}
+    >
+      <section class="section">
+        <h2>{a('person.profile')}</h2>
+        <Profile person={value} onChange={reload} />
+      </section>
+      <AccessView person={value} />
+      <section class="section">
+        <h2>{a('tokens.title')}</h2>
+        <Tokens uuid={uuid} />
+      </section>
+      <p>
+        <a href={href(`admin/audit?person=${uuid}`)}>{a('person.trail')}</a>
+      </p>
+    </Page>
+  )
+}
+
+function Profile({
+  person,
+  onChange,
+}: {
+  readonly person: Person
+  readonly onChange: () => void
+}): JSX.Element {
+  const start = {
+    email: person.email,
+    firstName: textOf(person.metadata, 'eperson.firstname'),
+    lastName: textOf(person.metadata, 'eperson.lastname'),
+  }
+  const [values, setValues] = useState(start)
+  // What was typed stays when the same is loaded again.
+  useEffect(() => setValues(start), [JSON.stringify(start)])
+  const isSame = JSON.stringify(values) === JSON.stringify(start)
+  const work = useWork(async () => {
+    await changePerson(person, { ...values, email: values.email.trim() })
+    toast(a('saved'))
+    onChange()
+  })
+  const input = (name: keyof typeof values, label: string, type: 'text' | 'email' = 'text') => (
+    <Field label={label}>
+      <input
+        type={type as 'email'}
+        required={type === 'email'}
+        autoComplete="off"
+        value={values[name]}
+        onInput={event => setValues({ ...values, [name]: event.currentTarget.value })}
+      />
+    </Field>
+  )
+  return (
+    <form
+      class="stack form"
+      onSubmit={event => {
+        event.preventDefault()
+        if (!isSame) work.run()
+      }}
+    >
+      <div class="fields">
+        {input('firstName', a('person.first'))}
+        {input('lastName', a('person.last'))}
+        {input('email', a('person.email'), 'email')}
+      </div>
+      <ProblemNotice problem={work.problem} />
+      <div>
+        <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>
+          {t('save')}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+export default PersonPage

@@ -1,0 +1,53 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { formatTime, t } from '../../i18n/i18n.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { HalTable } from '../../parts/HalTable.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { type AccessToken, revoke, tokensOf } from './people.ts'
+
+/** Somebody's tokens for programs. */
+export function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {
+  const [leaving, setLeaving] = useState<AccessToken>()
+  const [version, setVersion] = useState(0)
+  return (
+    <>
+      <HalTable<AccessToken>
+        label={a('tokens.title')}
+        path={tokensOf(uuid)}
+        name="tokens"
+        version={version}
+        columns={[
+          { id: 'name', label: a('tokens.name'), cell: ({ name }) => <bdi>{name}</bdi> },
+          { id: 'expires', label: a('tokens.expires'), cell: ({ expires }) => formatTime(expires) },
+          {
+            id: 'revoke',
+            label: <span class="sr-only">{a('actions')}</span>,
+            cell: token => (
+              <button type="button" class="link-button" onClick={() => setLeaving(token)}>
+                {a('tokens.revoke')}
+              </button>
+            ),
+          },
+        ]}
+        idOf={({ id }) => id}
+        empty={<p class="soft">{t('none')}</p>}
+      />
+      {leaving && (
+        <Confirm
+          title={a('tokens.revoke.title', { name: leaving.name })}
+          act={a('tokens.revoke')}
+          onClose={() => setLeaving(undefined)}
+          work={async () => {
+            await revoke(uuid, leaving.id)
+            toast(a('tokens.revoked'))
+            setVersion(version + 1)
+          }}
+        >
+          <p>{a('tokens.revoke.help')}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}

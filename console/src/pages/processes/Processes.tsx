@@ -1,0 +1,95 @@
+import type { Process } from '@carrel/client/processes'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a, aOf } from '../../i18n/admin/admin.ts'
+import { formatDuration, formatTime } from '../../i18n/i18n.ts'
+import { ListChecks, Play, RotateCw } from '../../icons.ts'
+import { HalTable } from '../../parts/HalTable.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Empty } from '../../parts/states.tsx'
+import type { Column } from '../../parts/Table.tsx'
+import { href, query, setQuery } from '../../router.ts'
+import { StateTag } from './Follow.tsx'
+import { processes, processPath } from './processes.ts'
+import { StartScript } from './StartScript.tsx'
+
+const statuses = ['SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED'] as const
+
+const columns = (): readonly Column<Process>[] => [
+  {
+    id: 'id',
+    label: a('process.number'),
+    cell: ({ processId }) => <a href={href(processPath(processId))}>{processId}</a>,
+  },
+  { id: 'script', label: a('process.kind'), cell: ({ scriptName }) => aOf('script', scriptName) },
+  { id: 'state', label: a('process.state'), cell: ({ state }) => <StateTag state={state} /> },
+  { id: 'begun', label: a('process.begun'), cell: ({ creationTime }) => formatTime(creationTime) },
+  { id: 'took', label: a('process.took'), numeric: true, cell: tookOf },
+  {
+    id: 'what',
+    label: a('process.what'),
+    wrap: true,
+    cell: ({ parameters, fault }) => (
+      <bdi>{fault ?? parameters.map(({ name, value }) => `${name}: ${value}`).join(', ')}</bdi>
+    ),
+  },
+]
+
+const tookOf = ({ startTime, endTime }: Process) =>
+  startTime === null || endTime === null
+    ? '–'
+    : formatDuration((new Date(endTime).getTime() - new Date(startTime).getTime()) / 1000)
+
+function Processes(): JSX.Element {
+  const [starting, setStarting] = useState(false)
+  const [version, setVersion] = useState(0)
+  const asked = query.value.get('status') ?? ''
+  const status = statuses.find(one => one === asked)
+  return (
+    <Page
+      title={a('processes.title')}
+      lead={a('processes.lead')}
+      actions={
+        <button type="button" class="button primary" onClick={() => setStarting(true)}>
+          <Icon of={Play} />
+          {a('processes.start')}
+        </button>
+      }
+    >
+      <div class="toolbar">
+        <label class="row">
+          {a('process.state')}
+          <select
+            value={status ?? ''}
+            onChange={event => setQuery({ status: event.currentTarget.value, page: null })}
+          >
+            <option value="">{a('all')}</option>
+            {statuses.map(one => (
+              <option key={one} value={one}>
+                {aOf('status', one)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" class="button" onClick={() => setVersion(version + 1)}>
+          <Icon of={RotateCw} />
+          {a('reload')}
+        </button>
+      </div>
+      <HalTable<Process>
+        label={a('processes.title')}
+        path={status ? `${processes}/search/byProperty` : processes}
+        parameters={{ sort: 'startTime,desc', processStatus: status }}
+        version={version}
+        columns={columns()}
+        idOf={({ processId }) => processId}
+        pathOf={({ processId }) => processPath(processId)}
+        empty={<Empty icon={ListChecks} title={a('processes.none')} help={a('processes.none.help')} />}
+      />
+      {starting && <StartScript onClose={() => setStarting(false)} />}
+    </Page>
+  )
+}
+
+export default Processes

@@ -1,0 +1,187 @@
+import type { JSX } from 'preact'
+import { service } from '../../api.ts'
+import {
+  type DataRecord,
+  type Entity,
+  entities,
+  entityPath,
+  keyInPath,
+  keyPath,
+  pathOf,
+  type Relation,
+  readExactly,
+  recordPath,
+} from '../../entities.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Copy } from '../../icons.ts'
+import type { Parameters } from '../../pages.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Loading, ProblemView } from '../../parts/states.tsx'
+import { Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { cut, Value } from '../../parts/Value.tsx'
+import { Whole } from '../../parts/Whole.tsx'
+import { href, path, withQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { useEntity } from '../entity/EntityPage.tsx'
+import { written } from '../entity/pql.ts'
+import { nameField, usual } from '../entity/view.ts'
+import './record.css'
+
+/** One record by itself, and those that belong to it. */
+function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
+  const { entity: name = '', key = '' } = parameters
+  const found = useEntity(name)
+  const entity = found.value
+  const record = useLoad(
+    async signal => {
+      if (!entity) return undefined
+      const given = [keyInPath(entity, key)].flat()
+      const text = given.length === 1 ? (given[0] ?? '') : key
+      const response = await service.value.request('GET', pathOf(name, text), { signal })
+      return readExactly(await response.text()) as DataRecord
+    },
+    [entity, key, who.value],
+  )
+  const problem = found.problem ?? record.problem
+  const title = entity && record.value ? titleOf(entity, record.value, key) : key
+  return (
+    <Page
+      title={title}
+      crumbs={[
+        [t('nav.home'), href('')],
+        [name, href(entityPath(name))],
+      ]}
+      actions={record.value && <CopyAddress />}
+    >
+      {problem ? (
+        <ProblemView problem={problem} retry={found.problem ? found.reload : record.reload} />
+      ) : entity && record.value ? (
+        <>
+          <Fields entity={entity} record={record.value} />
+          {entity.relations?.map(relation => (
+            <Related key={relation.to.entity} relation={relation} record={record.value ?? {}} />
+          ))}
+        </>
+      ) : (
+        <Loading />
+      )}
+    </Page>
+  )
+}
+
+const titleOf = (entity: Entity, record: DataRecord, key: string): string => {
+  const field = nameField(entity)
+  const value = field && record[field.name]
+  return typeof value === 'string' && value.trim() !== '' ? cut(value, 200) : key
+}
+
+const CopyAddress = (): JSX.Element => (
+  <button
+    type="button"
+    class="button"
+    onClick={() => {
+      navigator.clipboard.writeText(new URL(href(path.value), location.origin).href).then(
+        () => toast(t('copied')),
+        () => toast(t('failed'), 'bad'),
+      )
+    }}
+  >
+    <Icon of={Copy} />
+    {t('record.copy')}
+  </button>
+)
+
+const Fields = ({
+  entity,
+  record,
+}: {
+  readonly entity: Entity
+  readonly record: DataRecord
+}): JSX.Element => (
+  <dl class="record">
+    {entity.fields.map(({ name, type }) => (
+      <>
+        <dt key={`${name}-name`}>
+          <bdi>{name}</bdi>
+        </dt>
+        <dd key={name}>
+          <Whole value={record[name]} type={type} />
+        </dd>
+      </>
+    ))}
+  </dl>
+)
+
+/** So many are listed; the rest is a click away. */
+const some = 10
+
+/** Records of another entity that belong to this one: the same condition is a filter there. */
+function Related({
+  relation,
+  record,
+}: {
+  readonly relation: Relation
+  readonly record: DataRecord
+}): JSX.Element | null {
+  const other = entities.value?.find(({ name }) => name === relation.to.entity)
+  const values = relation.fields.map(name => record[name])
+  const condition = relation.to.fields
+    .map((name, at) => `${written(name)} = ${JSON.stringify(values[at])}`)
+    .join(' and ')
+  const isNull = values.some(value => value === null || value === undefined)
+  const { value, problem, reload } = useLoad(
+    async signal => {
+      if (!other || isNull) return undefined
+      const query = { query: `${other.name} { ${condition} }`, limit: some, include_total: true }
+      const response = await service.value.request('GET', pathOf(), { query, signal })
+      return {
+        records: readExactly(await response.text()) as readonly DataRecord[],
+        total: Number(response.headers.get('x-records')),
+      }
+    },
+    [other, condition, who.value],
+  )
+  if (!other || isNull) return null
+  const shown = usual(other).slice(0, 8)
+  return (
+    <section class="section">
+      <div class="row spread">
+        <h2>{other.name}</h2>
+        {value && value.total > 0 && (
+          <a href={href(withQuery(entityPath(other.name), { q: condition }))}>
+            {t('record.related', { n: value.total })}
+          </a>
+        )}
+      </div>
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : !value ? (
+        <Loading lines={3} />
+      ) : value.total === 0 ? (
+        <p class="soft">{t('entity.none')}</p>
+      ) : (
+        <Table<DataRecord>
+          whole
+          label={other.name}
+          rows={value.records}
+          idOf={one => keyPath(other, one)}
+          pathOf={one => recordPath(other, one)}
+          columns={shown.map((field, at) => ({
+            id: field.name,
+            label: <bdi>{field.name}</bdi>,
+            numeric: field.type === 'integer' || field.type === 'number',
+            cell: one => {
+              const text = <Value value={one[field.name]} type={field.type} />
+              return at === 0 ? <a href={href(recordPath(other, one))}>{text}</a> : text
+            },
+          }))}
+        />
+      )}
+    </section>
+  )
+}
+
+export default RecordPage

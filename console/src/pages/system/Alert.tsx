@@ -1,0 +1,106 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { a } from '../../i18n/admin/admin.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Field } from '../../parts/Field.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { who } from '../../session.ts'
+import { lookForAlert } from '../../shell/alert.ts'
+import { SystemPage } from './SystemPage.tsx'
+import { type AlertBody, loadAlert, writeAlert } from './system.ts'
+
+/** A message for everybody, on every page. */
+function Alert(): JSX.Element {
+  const { value, problem, reload } = useLoad(loadAlert, [who.value])
+  return (
+    <SystemPage title={a('alert.title')} lead={a('alert.lead')}>
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : value === undefined ? (
+        <Loading lines={4} />
+      ) : (
+        <AlertForm alert={value} onChange={reload} />
+      )}
+    </SystemPage>
+  )
+}
+
+/** As the browser's field for times wants it: of this place, to the minute. */
+function localTime(text: string | null): string {
+  if (text === null) return ''
+  const time = new Date(text)
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+function AlertForm({
+  alert,
+  onChange,
+}: {
+  readonly alert: AlertBody | null
+  readonly onChange: () => void
+}): JSX.Element {
+  const start = {
+    message: alert?.message ?? '',
+    active: alert?.active ?? true,
+    until: localTime(alert?.countdownTo ?? null),
+  }
+  const [values, setValues] = useState(start)
+  // What was typed stays when the same is loaded again.
+  useEffect(() => setValues(start), [JSON.stringify(start)])
+  const isSame = alert !== null && JSON.stringify(values) === JSON.stringify(start)
+  const work = useWork(async () => {
+    await writeAlert(alert?.alertId, {
+      message: values.message.trim(),
+      active: values.active,
+      countdownTo: values.until === '' ? null : new Date(values.until).toISOString(),
+      allowSessions: alert?.allowSessions ?? 'all',
+    })
+    toast(values.active ? a('alert.shown') : a('alert.hidden'))
+    onChange()
+    await lookForAlert()
+  })
+  return (
+    <form
+      class="stack form"
+      onSubmit={event => {
+        event.preventDefault()
+        if (!isSame) work.run()
+      }}
+    >
+      <Field label={a('alert.message')}>
+        <textarea
+          required
+          rows={3}
+          maxLength={2_000}
+          value={values.message}
+          onInput={event => setValues({ ...values, message: event.currentTarget.value })}
+        />
+      </Field>
+      <Field label={a('alert.until')} hint={a('alert.until.hint')}>
+        <input
+          type="datetime-local"
+          value={values.until}
+          onInput={event => setValues({ ...values, until: event.currentTarget.value })}
+        />
+      </Field>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={values.active}
+          onChange={event => setValues({ ...values, active: event.currentTarget.checked })}
+        />
+        {a('alert.active')}
+      </label>
+      <ProblemNotice problem={work.problem} />
+      <div>
+        <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>
+          {t('save')}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+export default Alert

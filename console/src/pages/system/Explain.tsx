@@ -1,0 +1,123 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a, aOf } from '../../i18n/admin/admin.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Facts } from '../../parts/Facts.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { useWork } from '../../parts/load.ts'
+import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { href } from '../../router.ts'
+import { personPath } from '../people/people.ts'
+import { type Explained, explain } from './system.ts'
+
+/** Attributes are an object in JSON; everything else that is pasted is what a provider has sent. */
+function attributesIn(text: string): Record<string, unknown> | undefined {
+  if (!/^\s*\{/.test(text)) return undefined
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+}
+
+/** Whom a login with this assertion would be, and why. Nothing of it is kept: not even as a draft. */
+export function Explain(): JSX.Element {
+  const [text, setText] = useState('')
+  const [provider, setProvider] = useState('')
+  const [entityId, setEntityId] = useState('')
+  const [found, setFound] = useState<Explained>()
+  const work = useWork(async () => {
+    setFound(undefined)
+    const attributes = attributesIn(text)
+    setFound(
+      await explain({
+        ...(provider.trim() && { provider: provider.trim() }),
+        ...(entityId.trim() && { entityId: entityId.trim() }),
+        ...(attributes ? { attributes } : { assertion: text.trim() }),
+      }),
+    )
+  })
+  return (
+    <form
+      class="stack form"
+      onSubmit={event => {
+        event.preventDefault()
+        work.run()
+      }}
+    >
+      <Field label={a('explain.assertion')} hint={a('explain.assertion.hint')}>
+        <textarea
+          required
+          class="code-input"
+          rows={7}
+          spellcheck={false}
+          autoComplete="off"
+          value={text}
+          onInput={event => setText(event.currentTarget.value)}
+        />
+      </Field>
+      <div class="fields">
+        <Field label={a('explain.provider')} hint={a('explain.provider.hint')}>
+          <input
+            value={provider}
+            spellcheck={false}
+            onInput={event => setProvider(event.currentTarget.value)}
+          />
+        </Field>
+        <Field label={a('explain.entity-id')} hint={a('explain.entity-id.hint')}>
+          <input
+            value={entityId}
+            spellcheck={false}
+            onInput={event => setEntityId(event.currentTarget.value)}
+          />
+        </Field>
+      </div>
+      <div>
+        <button type="submit" class="button primary" aria-busy={work.busy}>
+          {a('explain.do')}
+        </button>
+      </div>
+      <ProblemNotice problem={work.problem} />
+      {found && <Answer found={found} />}
+    </form>
+  )
+}
+
+function Answer({ found }: { readonly found: Explained }): JSX.Element {
+  const { outcome, why, provider, signature, subject, email, emailIgnored, eperson, specialGroups } = found
+  const isRefused = outcome === 'refused'
+  const signatureIsBad = signature !== null && signature !== 'valid' && signature !== 'not checked'
+  return (
+    <section class="stack" aria-label={a('explain.answer')}>
+      <Notice tone={isRefused ? 'bad' : 'good'}>
+        <strong>{aOf('explain.outcome', outcome)}</strong>
+        {why !== null && (
+          <p>
+            <bdi>{why}</bdi>
+          </p>
+        )}
+      </Notice>
+      {signatureIsBad && (
+        <Notice tone="bad">
+          {a('explain.signature')}: <bdi>{signature}</bdi>
+        </Notice>
+      )}
+      <Facts
+        of={[
+          [a('explain.provider'), <bdi>{provider}</bdi>],
+          signature !== null && [a('explain.signature'), aOf('explain.signature', signature)],
+          [a('explain.subject'), <bdi>{subject ?? t('none')}</bdi>],
+          [a('person.email'), <bdi>{email ?? t('none')}</bdi>],
+          emailIgnored !== null && [a('explain.email-ignored'), <bdi>{emailIgnored}</bdi>],
+          eperson !== null && [
+            a('person.title'),
+            <a href={href(personPath(eperson.uuid))}>
+              <bdi>{eperson.email}</bdi>
+            </a>,
+          ],
+          [a('explain.groups'), <bdi>{specialGroups.length > 0 ? specialGroups.join(', ') : t('none')}</bdi>],
+        ]}
+      />
+    </section>
+  )
+}

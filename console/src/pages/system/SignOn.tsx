@@ -1,0 +1,50 @@
+import type { JSX } from 'preact'
+import { CarrelProblem } from '../../api.ts'
+import { a } from '../../i18n/admin/admin.ts'
+import { KeyRound, RotateCw } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { who } from '../../session.ts'
+import { Explain } from './Explain.tsx'
+import { Findings } from './Findings.tsx'
+import { SystemPage } from './SystemPage.tsx'
+import { loadSignOn } from './system.ts'
+
+/** What `carrel sso check` and `carrel sso explain` say. */
+function SignOn(): JSX.Element {
+  const { value, problem, loading, reload } = useLoad(loadSignOn, [who.value])
+  const isOff = problem instanceof CarrelProblem && problem.status === 404
+  return (
+    <SystemPage
+      title={a('sign-on.title')}
+      lead={a('sign-on.lead')}
+      actions={
+        !isOff && (
+          <button type="button" class="button" onClick={reload} aria-busy={loading}>
+            <Icon of={RotateCw} />
+            {a('doctor.again')}
+          </button>
+        )
+      }
+    >
+      <Progress busy={loading && value !== undefined} />
+      {isOff ? (
+        <Empty icon={KeyRound} title={a('sign-on.off')} help={problem.detail} />
+      ) : problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : (
+        <>
+          {value ? <Findings report={value} /> : <Loading />}
+          <section class="section">
+            <h2>{a('explain.title')}</h2>
+            <p class="soft prose">{a('explain.help')}</p>
+            <Explain />
+          </section>
+        </>
+      )}
+    </SystemPage>
+  )
+}
+
+export default SignOn

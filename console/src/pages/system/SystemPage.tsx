@@ -1,0 +1,32 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { a } from '../../i18n/admin/admin.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Tabs } from '../../parts/Tabs.tsx'
+import './system.css'
+
+/** One of the pages about the service itself. */
+export const SystemPage = ({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  readonly title: string
+  readonly lead: string
+  readonly actions?: ComponentChildren
+  readonly children: ComponentChildren
+}): JSX.Element => (
+  <Page title={title} lead={lead} actions={actions}>
+    <Tabs
+      label={a('system.title')}
+      pages={[
+        ['admin/system', a('doctor.tab')],
+        ['admin/system/figures', a('figures.tab')],
+        ['admin/system/sign-on', a('sign-on.tab')],
+        ['admin/system/backups', a('backups.tab')],
+        ['admin/system/alert', a('alert.tab')],
+      ]}
+    />
+    {children}
+  </Page>
+)

@@ -1,0 +1,68 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { t } from '../i18n/i18n.ts'
+import { Dialog } from './Dialog.tsx'
+import { Field } from './Field.tsx'
+import { useWork } from './load.ts'
+import { ProblemNotice } from './states.tsx'
+
+interface Parts {
+  readonly title: string
+  /** What happens, for those who have to decide; or what has to be given for it. */
+  readonly children: ComponentChildren
+  /** What the button says: the deed, not “OK”. */
+  readonly act: string
+  /** `primary` for what takes nothing away. */
+  readonly tone?: 'danger' | 'primary'
+  /** What has to be typed first, for what can't be undone. */
+  readonly typed?: { readonly label: string; readonly word: string }
+  readonly work: () => Promise<unknown>
+  /** Afterwards, and when somebody thinks better of it. */
+  readonly onClose: (done: boolean) => void
+}
+
+/** Asks before what can't be undone. */
+export function Confirm(parts: Parts): JSX.Element {
+  const { title, children, act, tone = 'danger', typed, work, onClose } = parts
+  const [word, setWord] = useState('')
+  const doing = useWork(async () => {
+    await work()
+    onClose(true)
+  })
+  const isReady = !typed || word === typed.word
+  return (
+    <Dialog
+      title={title}
+      onClose={() => onClose(false)}
+      onSubmit={() => isReady && doing.run()}
+      footer={
+        <>
+          <button type="button" class="button" onClick={() => onClose(false)}>
+            {t('cancel')}
+          </button>
+          <button
+            type="submit"
+            class={`button ${tone}`}
+            aria-busy={doing.busy}
+            {...(isReady ? {} : { 'aria-disabled': true })}
+          >
+            {act}
+          </button>
+        </>
+      }
+    >
+      <div class="stack">{children}</div>
+      {typed && (
+        <Field label={typed.label}>
+          <input
+            autoComplete="off"
+            spellcheck={false}
+            value={word}
+            onInput={event => setWord(event.currentTarget.value)}
+          />
+        </Field>
+      )}
+      <ProblemNotice problem={doing.problem} />
+    </Dialog>
+  )
+}

@@ -1,0 +1,70 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { t } from '../i18n/i18n.ts'
+import { X } from '../icons.ts'
+import { Icon } from './Icon.tsx'
+import './dialog.css'
+
+interface Parts {
+  readonly title: string
+  readonly onClose: () => void
+  readonly wide?: boolean
+  readonly children: ComponentChildren
+  /** The buttons at its end. */
+  readonly footer?: ComponentChildren
+  /** The dialog is a form: what its sending does. */
+  readonly onSubmit?: () => void
+}
+
+/** The browser's own dialog: it keeps the focus inside, closes with Escape, and gives the focus back. */
+export function Dialog({ title, onClose, wide, children, footer, onSubmit }: Parts): JSX.Element {
+  const id = useId()
+  const dialog = useRef<HTMLDialogElement>(null)
+  // Before anything else is typed.
+  useLayoutEffect(() => {
+    const element = dialog.current
+    element?.showModal()
+    // Who opened a form wants to fill it in.
+    element?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+    return () => element?.close()
+  }, [])
+  const inside = (
+    <>
+      <header>
+        <h2 id={id}>{title}</h2>
+        <button type="button" class="button quiet icon" aria-label={t('close')} onClick={onClose}>
+          <Icon of={X} />
+        </button>
+      </header>
+      {children}
+      {footer && <footer>{footer}</footer>}
+    </>
+  )
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the dialog; Escape closes it from the keyboard
+    <dialog
+      ref={dialog}
+      class={`dialog ${wide ? 'wide' : ''}`}
+      aria-labelledby={id}
+      onCancel={event => {
+        event.preventDefault()
+        onClose()
+      }}
+      onClick={event => event.target === dialog.current && onClose()}
+    >
+      {onSubmit ? (
+        <form
+          class="inside"
+          onSubmit={event => {
+            event.preventDefault()
+            onSubmit()
+          }}
+        >
+          {inside}
+        </form>
+      ) : (
+        <div class="inside">{inside}</div>
+      )}
+    </dialog>
+  )
+}

@@ -1,0 +1,118 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { service } from '../api.ts'
+import { formatBytes, t } from '../i18n/i18n.ts'
+import { ChevronDown, Download } from '../icons.ts'
+import { Dialog } from './Dialog.tsx'
+import { Icon } from './Icon.tsx'
+import { Menu } from './Menu.tsx'
+import { collect, save } from './save.ts'
+import { ProblemNotice } from './states.tsx'
+import { toast } from './toast.tsx'
+
+const formats = [
+  ['csv', 'CSV', 'text/csv'],
+  ['ndjson', 'NDJSON', 'application/x-ndjson'],
+  ['json', 'JSON', 'application/json'],
+] as const
+
+interface Running {
+  readonly name: string
+  readonly bytes: number
+  readonly problem?: unknown
+  readonly stop: () => void
+}
+
+interface Asked {
+  readonly path: string
+  readonly parameters: Readonly<Record<string, string | undefined>>
+}
+
+/** All records that a query asks for, as a file. */
+export function DownloadMenu({
+  name,
+  asked,
+}: {
+  /** Of the file, without its ending. */
+  readonly name: string
+  readonly asked: (signal: AbortSignal) => Asked | Promise<Asked>
+}): JSX.Element {
+  const [running, setRunning] = useState<Running>()
+  const start = async (extension: string, type: string) => {
+    const controller = new AbortController()
+    const { signal } = controller
+    const file = `${name}.${extension}`
+    const stop = () => {
+      controller.abort()
+      setRunning(undefined)
+    }
+    setRunning({ name: file, bytes: 0, stop })
+    try {
+      const { path, parameters } = await asked(signal)
+      const response = await service.value.request('GET', path, {
+        query: parameters,
+        headers: { accept: type },
+        signal,
+      })
+      if (!response.body) return
+      const content = await collect(response.body, type, bytes => setRunning({ name: file, bytes, stop }))
+      setRunning(undefined)
+      save(content, file)
+      toast(t('download.done', { name: file }))
+    } catch (problem) {
+      if (!signal.aborted) setRunning({ name: file, bytes: 0, problem, stop })
+    }
+  }
+  return (
+    <>
+      <Menu
+        button={
+          <>
+            <Icon of={Download} />
+            {t('download')}
+            <Icon of={ChevronDown} size={15} />
+          </>
+        }
+      >
+        {close => (
+          <>
+            <p class="menu-title">{t('download.all')}</p>
+            {formats.map(([extension, label, type]) => (
+              <button
+                key={extension}
+                type="button"
+                class="menu-item"
+                onClick={() => {
+                  close()
+                  start(extension, type).catch(() => {})
+                }}
+              >
+                {label}
+              </button>
+            ))}
+          </>
+        )}
+      </Menu>
+      {running && (
+        <Dialog
+          title={t('download.running', { name: running.name })}
+          onClose={running.stop}
+          footer={
+            <button type="button" class="button" onClick={running.stop}>
+              {t('cancel')}
+            </button>
+          }
+        >
+          {running.problem ? (
+            <ProblemNotice problem={running.problem} />
+          ) : (
+            <>
+              <progress aria-label={t('download.running', { name: running.name })} />
+              <p class="number soft">{formatBytes(running.bytes)}</p>
+            </>
+          )}
+        </Dialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,57 @@
+import type { JSX } from 'preact'
+import { service } from '../api.ts'
+import { query, setQuery } from '../router.ts'
+import { who } from '../session.ts'
+import { useLoad } from './load.ts'
+import { Pager } from './Pager.tsx'
+import { Loading, ProblemView, Progress } from './states.tsx'
+import { type Column, Table } from './Table.tsx'
+
+interface Parts<Row> {
+  readonly label: string
+  /** A list in DSpace's form, and what is asked of it. */
+  readonly path: string
+  readonly parameters?: Readonly<Record<string, string | undefined>>
+  readonly columns: readonly Column<Row>[]
+  readonly idOf: (row: Row) => string
+  readonly pathOf?: (row: Row) => string | undefined
+  readonly empty: JSX.Element
+  /** Loaded again when it changes. */
+  readonly version?: number
+  /** The parameter of the address that has the page; two lists on a page have two. */
+  readonly name?: string
+  readonly size?: number
+}
+
+/** A list of the service, page by page. */
+export function HalTable<Row>(parts: Parts<Row>): JSX.Element {
+  const { label, path, parameters = {}, columns, idOf, pathOf, empty, version = 0 } = parts
+  const { name = 'page', size = 50 } = parts
+  const page = Math.max(1, Math.trunc(Number(query.value.get(name))) || 1)
+  const { value, problem, loading, reload } = useLoad(
+    signal => service.value.list<Row>(path, { query: parameters }).page(page - 1, size, signal),
+    [path, JSON.stringify(parameters), page, size, version, who.value],
+  )
+  if (problem) return <ProblemView problem={problem} retry={reload} />
+  if (!value) return <Loading />
+  if (value.total === 0) return empty
+  return (
+    <div aria-busy={loading}>
+      <Progress busy={loading} />
+      <Table
+        label={label}
+        columns={columns}
+        rows={value.items}
+        idOf={idOf}
+        pathOf={pathOf ?? (() => undefined)}
+        whole
+      />
+      <Pager
+        page={page}
+        size={size}
+        total={value.total}
+        onPage={next => setQuery({ [name]: next === 1 ? null : String(next) })}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,51 @@
+import type { ComponentType, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { t } from '../i18n/i18n.ts'
+import { RotateCw } from '../icons.ts'
+import { Icon } from './Icon.tsx'
+import { Loading, State } from './states.tsx'
+
+/** A page or a part that is loaded when it is shown for the first time. */
+export type Load<Properties> = () => Promise<ComponentType<Properties>>
+
+const loaded = new Map<Load<never>, ComponentType<never>>()
+
+/**
+ * @param load the same function each time: it is what the page is known by
+ */
+export function Lazy<Properties extends object>({
+  load,
+  with: properties,
+}: {
+  readonly load: Load<Properties>
+  readonly with: Properties
+}): JSX.Element {
+  const [failed, setFailed] = useState(false)
+  const [, show] = useState(0)
+  const Known = loaded.get(load as Load<never>) as ComponentType<Properties> | undefined
+  useEffect(() => {
+    if (Known) return
+    let gone = false
+    load().then(
+      component => {
+        loaded.set(load as Load<never>, component as ComponentType<never>)
+        if (!gone) show(one => one + 1)
+      },
+      () => gone || setFailed(true),
+    )
+    return () => {
+      gone = true
+    }
+  }, [load])
+  if (Known) return <Known {...properties} />
+  if (!failed) return <Loading />
+  // The files of an older version are gone, or there is no connection: a new page helps in both cases.
+  return (
+    <State icon={RotateCw} tone="warn" title={t('reload')} help={t('reload.help')}>
+      <button type="button" class="button primary" onClick={() => location.reload()}>
+        <Icon of={RotateCw} />
+        {t('reload.do')}
+      </button>
+    </State>
+  )
+}

@@ -1,0 +1,83 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import './dialog.css'
+
+interface Parts {
+  /** What the button shows. */
+  readonly button: ComponentChildren
+  /** What it is called, if that is a picture. */
+  readonly label?: string
+  readonly buttonClass?: string
+  /** Where it opens: right-aligned below unless told otherwise. */
+  readonly side?: 'left' | 'up' | 'left up'
+  /** Things that can be done, as `menu-item`, or anything else, such as a list of check boxes. */
+  readonly children: ComponentChildren | ((close: () => void) => ComponentChildren)
+}
+
+/** A button that opens a small panel. Arrow keys go from one thing in it to the next; Escape and a click elsewhere close it. */
+export function Menu({ button, label, buttonClass = 'button', side, children }: Parts): JSX.Element {
+  const [open, setOpen] = useState(false)
+  const id = useId()
+  const whole = useRef<HTMLDivElement>(null)
+  const opener = useRef<HTMLButtonElement>(null)
+  const close = () => setOpen(false)
+
+  useEffect(() => {
+    if (!open) return
+    stops(whole.current)[0]?.focus()
+    const elsewhere = (event: Event) => {
+      if (!whole.current?.contains(event.target as Node)) close()
+    }
+    addEventListener('pointerdown', elsewhere)
+    addEventListener('focusin', elsewhere)
+    return () => {
+      removeEventListener('pointerdown', elsewhere)
+      removeEventListener('focusin', elsewhere)
+    }
+  }, [open])
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!open) return
+    if (event.key === 'Escape') {
+      event.stopPropagation()
+      close()
+      opener.current?.focus()
+      return
+    }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const isText = event.target instanceof HTMLInputElement && event.target.type !== 'checkbox'
+    if (step === undefined || (isText && event.target.value !== '' && step < 0)) return
+    event.preventDefault()
+    const all = stops(whole.current)
+    const at = all.indexOf(document.activeElement as HTMLElement)
+    all[(at + step + all.length) % all.length]?.focus()
+  }
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the controls inside
+    <div class={`menu ${side ?? ''}`} ref={whole} onKeyDown={onKeyDown}>
+      <button
+        type="button"
+        ref={opener}
+        class={buttonClass}
+        aria-expanded={open}
+        aria-controls={id}
+        {...(label ? { 'aria-label': label, title: label } : {})}
+        onClick={() => setOpen(!open)}
+      >
+        {button}
+      </button>
+      {open && (
+        <div id={id} class="menu-list">
+          {typeof children === 'function' ? children(close) : children}
+        </div>
+      )}
+    </div>
+  )
+}
+
+const stops = (element: Element | null): HTMLElement[] => [
+  ...(element?.querySelectorAll<HTMLElement>(
+    '.menu-list :is(a[href], button, input, select):not(:disabled)',
+  ) ?? []),
+]

@@ -1,0 +1,23 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { t } from '../i18n/i18n.ts'
+import { Lock } from '../icons.ts'
+import { type Eperson, who } from '../session.ts'
+import { Loading, loginHref, State } from './states.tsx'
+
+/** A page for somebody who is logged in: others are asked to. */
+export function NeedsLogin({
+  children,
+}: {
+  readonly children: (eperson: Eperson) => ComponentChildren
+}): JSX.Element {
+  const now = who.value
+  if (now.kind === 'unknown') return <Loading />
+  if (now.kind === 'eperson') return <>{children(now.eperson)}</>
+  return (
+    <State icon={Lock} title={t('forbidden')} help={t('forbidden.login')}>
+      <a class="button primary" href={loginHref()}>
+        {t('login')}
+      </a>
+    </State>
+  )
+}

@@ -1,0 +1,24 @@
+import type { JSX } from 'preact'
+import { href, path } from '../router.ts'
+import './tabs.css'
+
+/** Pages that belong together. */
+export const Tabs = ({
+  label,
+  pages,
+}: {
+  readonly label: string
+  readonly pages: readonly (readonly [path: string, name: string])[]
+}): JSX.Element => (
+  <nav class="tabs" aria-label={label}>
+    <ul>
+      {pages.map(([to, name]) => (
+        <li key={to}>
+          <a href={href(to)} {...(path.value === to ? { 'aria-current': 'page' } : {})}>
+            {name}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </nav>
+)

@@ -1,0 +1,134 @@
+import type { IconNode } from 'lucide'
+import type { ComponentChildren, JSX } from 'preact'
+import { CarrelNetworkError, CarrelProblem } from '../api.ts'
+import { t } from '../i18n/i18n.ts'
+import { CircleAlert, CircleCheck, CloudOff, Info, Lock, RotateCw, Search, TriangleAlert } from '../icons.ts'
+import { href, path, query, withQuery } from '../router.ts'
+import { who } from '../session.ts'
+import { Icon } from './Icon.tsx'
+import './states.css'
+
+interface StateParts {
+  readonly icon: IconNode
+  readonly title: string
+  readonly tone?: 'bad' | 'warn'
+  readonly help?: ComponentChildren
+  /** What can be done about it. */
+  readonly children?: ComponentChildren
+}
+
+/** Where the content of a page would stand, and there is none. */
+export const State = ({ icon, title, tone, help, children }: StateParts): JSX.Element => (
+  <section class={`state ${tone ?? ''}`}>
+    <span class="picture">
+      <Icon of={icon} size={22} />
+    </span>
+    <h2>{title}</h2>
+    {help && <p class="help">{help}</p>}
+    {children && <div class="row">{children}</div>}
+  </section>
+)
+
+export const Empty = (
+  parts: Omit<StateParts, 'icon' | 'tone'> & { readonly icon?: IconNode },
+): JSX.Element => <State icon={parts.icon ?? Search} {...parts} />
+
+/** Where something is about to stand. */
+export const Loading = ({ lines = 8 }: { readonly lines?: number }): JSX.Element => (
+  <div class="skeleton" role="status" aria-label={t('loading')}>
+    {Array.from({ length: lines }, (_, at) => (
+      <i key={at} />
+    ))}
+  </div>
+)
+
+/** While something is loaded again, and what was there stays. */
+export const Progress = ({ busy }: { readonly busy: boolean }): JSX.Element | null =>
+  busy ? <div class="progress" role="status" aria-label={t('loading')} /> : null
+
+/** One line inside of a page. */
+export const Notice = ({
+  tone,
+  children,
+}: {
+  readonly tone?: 'bad' | 'warn' | 'good'
+  readonly children: ComponentChildren
+}): JSX.Element => {
+  const icons = { bad: CircleAlert, warn: TriangleAlert, good: CircleCheck }
+  return (
+    <div class={`notice ${tone ?? ''}`} role={tone === 'bad' ? 'alert' : 'status'}>
+      <Icon of={tone ? icons[tone] : Info} />
+      <div>{children}</div>
+    </div>
+  )
+}
+
+export const loginHref = (): string =>
+  href(withQuery('login', { back: path.value === 'login' ? query.value.get('back') : here() }))
+
+const here = () => `${path.value}${query.value.size > 0 ? `?${query.value}` : ''}`
+
+/** Instead of a page that is for others. */
+export const Forbidden = (): JSX.Element => (
+  <State
+    icon={Lock}
+    title={t('forbidden')}
+    help={who.value.kind === 'eperson' ? t('forbidden.other') : t('forbidden.login')}
+  >
+    {who.value.kind !== 'eperson' && (
+      <a class="button primary" href={loginHref()}>
+        {t('login')}
+      </a>
+    )}
+  </State>
+)
+
+/** Instead of a page: what went wrong, and what to do about it. */
+export function ProblemView({
+  problem,
+  retry,
+}: {
+  readonly problem: unknown
+  readonly retry?: () => void
+}): JSX.Element {
+  const again = retry && (
+    <button type="button" class="button" onClick={retry}>
+      <Icon of={RotateCw} />
+      {t('retry')}
+    </button>
+  )
+  if (problem instanceof CarrelNetworkError)
+    return (
+      <State icon={CloudOff} tone="warn" title={t('offline')} help={t('offline.help')}>
+        {again}
+      </State>
+    )
+  if (problem instanceof CarrelProblem && (problem.status === 401 || problem.status === 403))
+    return <Forbidden />
+  if (problem instanceof CarrelProblem)
+    return (
+      <State icon={CircleAlert} tone="bad" title={problem.title} help={problem.detail}>
+        {again}
+        <span class="small soft">
+          {t('failed.code', { code: problem.code, status: String(problem.status) })}
+        </span>
+      </State>
+    )
+  return (
+    <State
+      icon={CircleAlert}
+      tone="bad"
+      title={t('failed')}
+      help={problem instanceof Error ? problem.message : null}
+    >
+      {again}
+    </State>
+  )
+}
+
+/** Inside of a form or a dialog: the same in a line. */
+export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.Element | null => {
+  if (problem === undefined) return null
+  if (problem instanceof CarrelNetworkError) return <Notice tone="warn">{t('offline.help')}</Notice>
+  return <Notice tone="bad">{problem instanceof Error ? problem.message : t('failed')}</Notice>
+}

@@ -1,0 +1,101 @@
+import { batch, computed, signal } from '@preact/signals'
+
+/**
+ * The address is the state: which page, and what it shows. Paths are relative to the console, such as `entities/letters`;
+ * the service's <base> says where that is.
+ */
+const base = new URL(document.baseURI).pathname
+
+/** The address of the service itself shows the first page, too. */
+const home = base.replace(/console\/$/, '')
+
+const pathHere = () => {
+  const { pathname } = location
+  return pathname.startsWith(base) ? pathname.slice(base.length).replace(/\/$/, '') : ''
+}
+
+export const path = signal(pathHere())
+const search = signal(location.search)
+/** Parameters of the address. */
+export const query = computed(() => new URLSearchParams(search.value))
+/** Rises with each page that is opened, so that it can take the focus. */
+export const visits = signal(0)
+
+/** @param to a path of the console, with parameters or without; empty: the first page */
+export const href = (to: string): string => (to === '' ? home : base + to)
+
+export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  const address = href(to)
+  if (replace) history.replaceState(null, '', address)
+  else {
+    keepScroll()
+    history.pushState(null, '', address)
+  }
+  arrive()
+}
+
+/** Changes parameters of this page's address; null removes one. */
+export function setQuery(
+  changes: Readonly<Record<string, string | null>>,
+  { replace = false }: { readonly replace?: boolean } = {},
+): void {
+  const next = new URLSearchParams(query.value)
+  for (const [name, value] of Object.entries(changes))
+    if (value === null || value === '') next.delete(name)
+    else next.set(name, value)
+  const text = next.size === 0 ? '' : `?${next}`
+  if (text === search.value) return
+  history[replace ? 'replaceState' : 'pushState'](history.state, '', location.pathname + text)
+  search.value = text
+}
+
+/** With parameters, leaving out those without a value. */
+export function withQuery(
+  to: string,
+  parameters: Readonly<Record<string, string | null | undefined>>,
+): string {
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== null && value !== undefined && value !== '',
+  )
+  return given.length === 0 ? to : `${to}?${new URLSearchParams(given as [string, string][])}`
+}
+
+function arrive() {
+  batch(() => {
+    const isNew = path.value !== pathHere()
+    path.value = pathHere()
+    search.value = location.search
+    if (isNew) visits.value++
+  })
+}
+
+const keepScroll = () => history.replaceState({ scroll: scrollY }, '')
+
+/** Links are plain anchors, so that they can be opened in a new tab, copied and read out. */
+function onClick(event: MouseEvent) {
+  if (
+    event.defaultPrevented ||
+    event.button !== 0 ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.shiftKey ||
+    event.altKey
+  )
+    return
+  const anchor = (event.target as Element | null)?.closest?.('a')
+  if (!anchor?.href || anchor.target || anchor.hasAttribute('download')) return
+  const { origin, pathname, search: parameters } = new URL(anchor.href)
+  if (origin !== location.origin) return
+  if (pathname !== home && !pathname.startsWith(base)) return
+  event.preventDefault()
+  go((pathname === home ? '' : pathname.slice(base.length)) + parameters)
+}
+
+export function listen(): void {
+  addEventListener('click', onClick)
+  addEventListener('popstate', event => {
+    arrive()
+    const scroll = (event.state as { scroll?: number } | null)?.scroll ?? 0
+    requestAnimationFrame(() => scrollTo(0, scroll))
+  })
+}

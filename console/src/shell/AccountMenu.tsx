@@ -1,0 +1,56 @@
+import type { JSX } from 'preact'
+import { t } from '../i18n/i18n.ts'
+import { ChevronDown, CircleUser, KeyRound, LogOut, MonitorSmartphone, Settings } from '../icons.ts'
+import { Icon } from '../parts/Icon.tsx'
+import { Menu } from '../parts/Menu.tsx'
+import { toast } from '../parts/toast.tsx'
+import { go, href } from '../router.ts'
+import { eperson, logout } from '../session.ts'
+
+/** Who is logged in, and what is theirs. */
+export function AccountMenu(): JSX.Element | null {
+  const person = eperson.value
+  if (!person) return null
+  const leave = async () => {
+    try {
+      await logout()
+      go('')
+    } catch (error) {
+      toast(error instanceof Error ? error.message : t('failed'), 'bad')
+    }
+  }
+  const entry = (path: string, icon: typeof Settings, name: string) => (
+    <a class="menu-item" href={href(path)}>
+      <Icon of={icon} />
+      {name}
+    </a>
+  )
+  return (
+    <Menu
+      side="left up"
+      label={t('account', { name: person.name })}
+      buttonClass="button quiet"
+      button={
+        <>
+          <Icon of={CircleUser} />
+          <span>{person.name}</span>
+          <Icon of={ChevronDown} size={15} />
+        </>
+      }
+    >
+      {close => (
+        // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: it hears of the links inside
+        <div onClick={close}>
+          <p class="menu-title">{person.email}</p>
+          {entry('account', Settings, t('nav.account'))}
+          {entry('sessions', MonitorSmartphone, t('nav.sessions'))}
+          {entry('tokens', KeyRound, t('nav.tokens'))}
+          <button type="button" class="menu-item" onClick={leave} title={t('logout.everywhere')}>
+            <Icon of={LogOut} />
+            {t('logout')}
+          </button>
+        </div>
+      )}
+    </Menu>
+  )
+}

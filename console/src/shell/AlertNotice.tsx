@@ -1,0 +1,34 @@
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { formatTime } from '../i18n/i18n.ts'
+import { Megaphone } from '../icons.ts'
+import { Icon } from '../parts/Icon.tsx'
+import { alert, lookForAlert } from './alert.ts'
+
+/** In ms: somebody may have a page open for days. */
+const interval = 300_000
+
+/** What the operator tells everybody, over every page. */
+export function AlertNotice(): JSX.Element | null {
+  useEffect(() => {
+    void lookForAlert()
+    const timer = setInterval(lookForAlert, interval)
+    return () => clearInterval(timer)
+  }, [])
+  const told = alert.value
+  if (!told) return null
+  return (
+    <div class="alert" role="status">
+      <Icon of={Megaphone} />
+      <p>
+        <bdi>{told.message}</bdi>
+        {told.countdownTo && (
+          <>
+            {' '}
+            <time dateTime={told.countdownTo}>{formatTime(told.countdownTo)}</time>
+          </>
+        )}
+      </p>
+    </div>
+  )
+}

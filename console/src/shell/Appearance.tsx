@@ -1,0 +1,54 @@
+import type { JSX } from 'preact'
+import { chooseLanguage, language, languageNames, t } from '../i18n/i18n.ts'
+import { Check, Moon, Sun, SunMoon } from '../icons.ts'
+import { Icon } from '../parts/Icon.tsx'
+import { Menu } from '../parts/Menu.tsx'
+import { toast } from '../parts/toast.tsx'
+import { theme } from '../settings.ts'
+
+const themes = [
+  ['system', 'theme.system', SunMoon],
+  ['light', 'theme.light', Sun],
+  ['dark', 'theme.dark', Moon],
+] as const
+
+/** Theme and language: of this browser. */
+export const Appearance = (): JSX.Element => (
+  <Menu
+    side="up"
+    label={`${t('theme')}, ${t('language')}`}
+    buttonClass="button quiet icon"
+    button={<Icon of={themes.find(([name]) => name === theme.value)?.[2] ?? SunMoon} />}
+  >
+    <p class="menu-title">{t('theme')}</p>
+    {themes.map(([name, key, icon]) => (
+      <button
+        key={name}
+        type="button"
+        class="menu-item"
+        aria-pressed={theme.value === name}
+        onClick={() => {
+          theme.value = name
+        }}
+      >
+        <Icon of={icon} />
+        {t(key)}
+        {theme.value === name && <Icon of={Check} />}
+      </button>
+    ))}
+    <p class="menu-title">{t('language')}</p>
+    {languageNames.map(([code, name]) => (
+      <button
+        key={code}
+        type="button"
+        class="menu-item"
+        lang={code}
+        aria-pressed={language.value === code}
+        onClick={() => chooseLanguage(code).catch(() => toast(t('offline'), 'bad'))}
+      >
+        {name}
+        {language.value === code && <Icon of={Check} />}
+      </button>
+    ))}
+  </Menu>
+)

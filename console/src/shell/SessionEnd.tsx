@@ -1,0 +1,80 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { client, loginAsked } from '../api.ts'
+import { formatDuration, t } from '../i18n/i18n.ts'
+import { Clock } from '../icons.ts'
+import { LoginForm } from '../pages/login/LoginForm.tsx'
+import { Dialog } from '../parts/Dialog.tsx'
+import { Icon } from '../parts/Icon.tsx'
+import { useWork } from '../parts/load.ts'
+import { ProblemNotice } from '../parts/states.tsx'
+import { href, path, query, withQuery } from '../router.ts'
+import { ends, eperson } from '../session.ts'
+
+/** How long before the end somebody is warned, in seconds: enough to come back from the kettle. */
+const warning = 120
+
+/** The end of a session: a warning before it, and after it a login over the page, so that nothing typed is lost. */
+export function SessionEnd(): JSX.Element | null {
+  const left = useTimeLeft()
+  const [dismissed, setDismissed] = useState<number>()
+  const stay = useWork(() => client.refresh())
+  if (loginAsked.value) return <LoginAgain />
+  const end = ends.value
+  if (end === undefined || left === undefined || left > warning || dismissed === end) return null
+  if (left <= 0) return null
+  return (
+    <div class="session-end" role="alertdialog" aria-label={t('session.ends')}>
+      <Icon of={Clock} />
+      <p>
+        <strong>{t('session.ends')}</strong>{' '}
+        <span class="number" aria-hidden="true">
+          {t('session.left', { time: formatDuration(left) })}
+        </span>
+      </p>
+      <ProblemNotice problem={stay.problem} />
+      <div class="row">
+        <button type="button" class="button primary" onClick={stay.run} aria-busy={stay.busy}>
+          {t('session.stay')}
+        </button>
+        <button type="button" class="button quiet" onClick={() => setDismissed(end)}>
+          {t('close')}
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** Seconds; it ticks where somebody looks at it. When the time is over, the page asks for a login. */
+export function useTimeLeft(): number | undefined {
+  const end = ends.value
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    if (end === undefined) return
+    setNow(Date.now())
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [end])
+  const left = end === undefined ? undefined : (end - now) / 1000
+  const isOver = left !== undefined && left <= 0
+  useEffect(() => {
+    // The client finds out by asking: it wants a login, or another tab has renewed the session.
+    if (isOver) client.status().catch(() => {})
+  }, [isOver])
+  return left
+}
+
+function LoginAgain(): JSX.Element {
+  const done = loginAsked.value ?? (() => {})
+  const here = withQuery(path.value, { ...Object.fromEntries(query.value), 'signed-on': '1' })
+  return (
+    <Dialog title={t('session.over')} onClose={done}>
+      <p class="soft">{t('login.again')}</p>
+      <LoginForm
+        returnTo={new URL(href(here), location.origin).href}
+        email={eperson.value?.email ?? ''}
+        onDone={done}
+      />
+    </Dialog>
+  )
+}

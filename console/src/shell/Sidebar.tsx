@@ -1,0 +1,81 @@
+import type { IconNode } from 'lucide'
+import type { JSX } from 'preact'
+import { ownEntities } from '../entities.ts'
+import { t } from '../i18n/i18n.ts'
+import { House, Library, LogIn, Table2 } from '../icons.ts'
+import { navigation } from '../pages.tsx'
+import { Icon } from '../parts/Icon.tsx'
+import { loginHref } from '../parts/states.tsx'
+import { href, path } from '../router.ts'
+import { isAdministrator, who } from '../session.ts'
+import { AccountMenu } from './AccountMenu.tsx'
+import { Appearance } from './Appearance.tsx'
+import { Brand } from './Brand.tsx'
+
+/** How many entities the sidebar lists; the first page lists all. */
+const most = 12
+
+export const Sidebar = (): JSX.Element => (
+  <section class="sidebar" aria-label="Carrel">
+    <Brand />
+    <nav class="nav" aria-label={t('nav')}>
+      <ul>
+        <To path="" icon={House} name={t('nav.home')} />
+        <To path="items" icon={Library} name={t('nav.items')} />
+      </ul>
+      {ownEntities.value.length > 0 && (
+        <section>
+          <h2>{t('nav.records')}</h2>
+          <ul>
+            {ownEntities.value.slice(0, most).map(({ name }) => (
+              <To key={name} path={`entities/${encodeURIComponent(name)}`} icon={Table2} name={name} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {isAdministrator.value && (
+        <section>
+          <h2>{t('nav.administration')}</h2>
+          <ul>
+            {navigation.map(one => (
+              <To key={one.path} path={one.path} icon={one.icon} name={t(one.name)} />
+            ))}
+          </ul>
+        </section>
+      )}
+    </nav>
+    <div class="sidebar-end">
+      <div class="account">
+        {who.value.kind === 'nobody' ? (
+          <a class="button" href={loginHref()}>
+            <Icon of={LogIn} />
+            <span>{t('login')}</span>
+          </a>
+        ) : (
+          <AccountMenu />
+        )}
+      </div>
+      <Appearance />
+    </div>
+  </section>
+)
+
+/** The page that is open, or one below it. */
+const isHere = (to: string) => path.value === to || (to !== '' && path.value.startsWith(`${to}/`))
+
+const To = ({
+  path: to,
+  icon,
+  name,
+}: {
+  readonly path: string
+  readonly icon: IconNode
+  readonly name: string
+}): JSX.Element => (
+  <li>
+    <a href={href(to)} {...(isHere(to) ? { 'aria-current': 'page' } : {})}>
+      <Icon of={icon} />
+      <span>{name}</span>
+    </a>
+  </li>
+)

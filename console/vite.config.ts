@@ -1,0 +1,47 @@
+import { defineConfig } from 'vite'
+
+/** The service that `npm run console` shows. */
+const service = process.env.CARREL_SERVICE ?? 'http://localhost:8080'
+
+export default defineConfig(({ command }) => ({
+  // Addresses are relative to the page's <base>, which the service sets: it works below any path.
+  base: command === 'build' ? './' : '/console/',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // The client as it stands beside us, without building it first.
+  resolve: { conditions: ['carrel-source', 'module', 'browser', 'development|production'] },
+  build: {
+    target: 'es2022',
+    // The policy forbids what is inline: no small files as data, no script to preload modules.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    emptyOutDir: true,
+    rolldownOptions: {
+      output: {
+        // What every page needs is one file: a first visit asks for little, and pages come when they are opened.
+        codeSplitting: {
+          groups: [
+            {
+              name: 'console',
+              test: /node_modules\/(@?preact|lucide)|packages\/client\/src\/(?!downloads|uploads|processes)|console\/src\/(parts|shell|pages\/login\/LoginForm|i18n\/(i18n|en)|styles|[\w-]+\.tsx?$)/,
+            },
+          ],
+        },
+      },
+    },
+    license: { fileName: 'licenses.md' },
+  },
+  server: {
+    proxy: Object.fromEntries(['/api', '/actuator', '/health'].map(path => [path, service])),
+  },
+  plugins: [
+    {
+      name: 'the page as the service would send it',
+      apply: 'serve',
+      transformIndexHtml: html =>
+        html
+          .replaceAll('{base}', '/console/')
+          .replaceAll('{query}', '/api/query/v4')
+          .replaceAll('{csrf}', 'DSPACE-XSRF-TOKEN'),
+    },
+  ],
+}))

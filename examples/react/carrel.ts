@@ -1,0 +1,20 @@
+import { createClient, type Session } from '@carrel/client'
+import { useSyncExternalStore } from 'react'
+import type { Entities } from '../entities.ts'
+
+/** One for the whole page. */
+export const carrel = createClient<Entities>(
+  new URLSearchParams(location.search).get('service') ?? 'http://localhost:8080',
+  { storage: 'session' },
+)
+
+let session: Session | undefined = carrel.session
+
+const subscribe = (changed: () => void) =>
+  carrel.onSession(now => {
+    session = now
+    changed()
+  })
+
+/** Who is logged in; also when that changes in another tab. */
+export const useSession = (): Session | undefined => useSyncExternalStore(subscribe, () => session)

@@ -1,0 +1,56 @@
+import type { Config } from '../config/config.ts'
+import { createCsrf } from '../http/csrf.ts'
+import { keyringOf } from '../model/keys.ts'
+import type { Limits } from '../model/limits.ts'
+import type { Measures } from '../model/measures.ts'
+import type { Storage } from '../storage/storage.ts'
+import { createAskAgain } from './ask-again.ts'
+import type { Way } from './challenge.ts'
+import { challengeOf } from './challenge.ts'
+import { createOnBehalfOf } from './on-behalf-of.ts'
+import { createPasswords, type PasswordCost } from './passwords.ts'
+import { createPrograms } from './programs.ts'
+import { createSpecialGroups } from './special-groups.ts'
+import { createThrottle } from './throttle.ts'
+import { createTickets } from './tickets.ts'
+import { createTokens } from './tokens.ts'
+
+interface Parts {
+  readonly config: Config
+  readonly limits: Pick<Limits, 'passwords'>
+  readonly measures: Measures
+  readonly passwordCost: PasswordCost | undefined
+  readonly storage: Storage
+  readonly ways: readonly Way[]
+}
+
+/** What knows passwords, tokens and secrets: logins are made of it. */
+export async function createLogins({ config, limits, measures, passwordCost, storage, ways }: Parts) {
+  const { accessTokens, accounts, attempts, clock, identities, people, secrets } = storage
+  const keyring = keyringOf(config.tokenSecrets, secrets.current)
+  const passwords = createPasswords(limits.passwords, passwordCost)
+  const tickets = createTickets(identities, clock)
+  return {
+    keyring,
+    passwords,
+    tickets,
+    challenge: challengeOf(ways, config.realm),
+    csrf: createCsrf(config, keyring),
+    throttle: createThrottle({
+      attempts,
+      keyring,
+      measures,
+      refusal: passwords.refusal,
+      holdsWrong: Boolean(config.singleSignOn?.directory),
+    }),
+    specialGroups: await createSpecialGroups(config, { accounts, people }),
+    tokens: createTokens({
+      ...{ accounts, clock, config, keyring, tickets, measures },
+      loginMethods: config.loginMethods,
+      mayAct: config.loginOnBehalfOf,
+    }),
+    programs: createPrograms({ accessTokens, accounts, clock, config, measures }),
+    onBehalfOf: createOnBehalfOf({ accounts, config }),
+    askAgain: createAskAgain({ accessTokens, accounts }),
+  }
+}

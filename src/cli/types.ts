@@ -1,0 +1,88 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { systemReason } from '../lib/system-errors.ts'
+import { Failure, Misuse } from './failures.ts'
+import { say } from './output.ts'
+import { type Described, typesOf } from './types-of.ts'
+
+interface Options {
+  readonly out?: string
+  readonly tokenFile?: string
+  readonly queryBase: string
+}
+
+/** In ms. */
+const patience = 30_000
+
+/** `carrel types <url>`: the entities of a running service, as types for `@carrel/client` (CL13). */
+export const typesCommand = (): Command =>
+  new Command('types')
+    .argument('<url>', 'the public address of the service, such as https://repo.example.edu/server')
+    .description('Write TypeScript types of the entities that a caller may read, for @carrel/client.')
+    .option('--out <file>', 'the file to write; the default is standard output')
+    .option('--token-file <file>', 'a file with a token; the default is CARREL_TOKEN, or nobody')
+    .option('--query-base <path>', 'CARREL_QUERY_BASE of the service', '/api/query/v4')
+    .action(async (url: string, { out, tokenFile, queryBase }: Options) => {
+      const base = addressOf(url)
+      const token = tokenFile === undefined ? process.env.CARREL_TOKEN : readToken(tokenFile)
+      if (token) await checkToken(base, token)
+      const entities = (await ask(`${base}${queryBase}`, token)) as readonly Described[]
+      if (!Array.isArray(entities) || !entities.every(one => Array.isArray(one?.fields)))
+        throw new Failure(`${base}${queryBase} does not describe entities; is it the query base of Carrel?`)
+      const text = typesOf(entities, base)
+      if (out === undefined) return say(text.trimEnd())
+      write(out, text)
+      say(`Wrote the types of ${entities.length} ${entities.length === 1 ? 'entity' : 'entities'} to ${out}.`)
+    })
+
+function addressOf(text: string): string {
+  const url = URL.parse(text)
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new Misuse(`<url> must be an address such as http://localhost:8080, not ${JSON.stringify(text)}`)
+  if (url.username !== '' || url.password !== '')
+    throw new Misuse('<url> must not have a password; give a token in CARREL_TOKEN or --token-file')
+  return url.origin + url.pathname.replace(/\/+$/, '')
+}
+
+function readToken(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new Failure(`${file} can't be read: ${systemReason(error) ?? error}`)
+  }
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    throw new Failure(`${file} can't be written: ${systemReason(error) ?? error}`)
+  }
+}
+
+/** A token that is not valid counts as none: some entities would be missing, and nothing would say why. */
+async function checkToken(base: string, token: string): Promise<void> {
+  const status = (await ask(`${base}/api/authn/status`, token)) as { readonly authenticated?: boolean }
+  if (status?.authenticated !== true)
+    throw new Failure('the token is not valid (any more); `carrel token <email>` prints a new one')
+}
+
+async function ask(address: string, token: string | undefined): Promise<unknown> {
+  let response: Response
+  try {
+    response = await fetch(address, {
+      headers: { accept: 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
+      signal: AbortSignal.timeout(patience),
+    })
+  } catch (error) {
+    const { cause } = error as { readonly cause?: unknown }
+    throw new Failure(`${address} does not answer: ${systemReason(cause) ?? (error as Error).message}`)
+  }
+  const body: unknown = await response.json().catch(() => undefined)
+  const { detail } = (body ?? {}) as { readonly detail?: unknown }
+  if (!response.ok || body === undefined)
+    throw new Failure(
+      `${address} answered ${response.status}${typeof detail === 'string' ? `: ${detail}` : ''}`,
+    )
+  return body
+}

@@ -1,0 +1,50 @@
+import { Root } from '../dspace/root-contracts.ts'
+import type { Contracts } from '../http/contract.ts'
+import { answer, nothing, parameter, Type, text } from '../http/schema.ts'
+
+const page = { 'text/html': text }
+const conditions = { 'If-None-Match': parameter(text) }
+const tag = { ETag: text, 'Cross-Origin-Opener-Policy': text }
+
+const optional = { ETag: Type.Optional(text), 'Cross-Origin-Opener-Policy': Type.Optional(text) }
+
+export const contracts = {
+  showConsole: {
+    summary: 'The console, or the links of the API',
+    description:
+      'A browser gets the console; a program that names no HTML in `Accept` gets what `GET /api` answers.',
+    tag: 'Start',
+    headers: conditions,
+    answers: {
+      200: answer('The page, or the links.', { ...page, 'application/json': Root }, optional),
+      304: nothing('The page has not changed.', tag),
+    },
+    problems: ['not-found'],
+  },
+  showConsolePage: (operationId: string) => ({
+    operationId,
+    summary: 'A page of the console',
+    description: 'Each is the same document.',
+    tag: 'Start',
+    headers: conditions,
+    answers: { 200: answer('The page.', page, tag), 304: nothing('It has not changed.', tag) },
+    problems: ['not-found'],
+  }),
+  sendConsoleAsset: {
+    summary: 'What the console is made of',
+    tag: 'Start',
+    answers: {
+      200: answer(
+        'The file.',
+        {
+          'text/javascript': text,
+          'text/css': text,
+          'image/svg+xml': text,
+          'application/wasm': text,
+        },
+        { 'Content-Encoding': Type.Optional(text) },
+      ),
+    },
+    problems: ['not-found'],
+  },
+} as const satisfies Contracts

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { contractsIn } from '../http/contract.ts'
+import { escapeHtml } from '../http/html-page.ts'
+import { Problem } from '../http/problems.ts'
+import { type Built, type Encoding, readBuilt } from './built.ts'
+
+interface Parts {
+  readonly config: Pick<Config, 'basePath' | 'console' | 'csrfHeader' | 'queryBase'>
+  /** Where `console/build.js` put it. */
+  readonly folder: string
+  /** What a program gets at the same address. */
+  readonly root: object
+}
+
+const route = contractsIn(() => import('./contracts.ts'))
+/** Nobody is asked who they are: what is sent is the same for everybody. */
+const forAll = { ignoresCaller: true }
+
+/** Nothing from elsewhere, nothing inline, no frames (CO3). `blob:` is a file that the page itself has loaded to show it. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "media-src 'self' blob:",
+  "connect-src 'self'",
+  "font-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The console: one page at the address of the service and at each address below `/console` (docs/decisions/0050). */
+export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Parts): void {
+  if (!config.console) return
+  const built = readBuilt(folder)
+  const page = built && pageOf(built, config)
+
+  const sendPage = (request: FastifyRequest, reply: FastifyReply) => {
+    if (!page)
+      throw new Problem(
+        'not-found',
+        'The console was not built. Run `npm ci` where the service was installed.',
+      )
+    reply
+      .header('content-security-policy', policy)
+      .header('cross-origin-opener-policy', 'same-origin')
+      // Kept by the browser, and compared at each visit: it names the files of the current version.
+      .header('cache-control', 'no-cache')
+      .header('etag', page.etag)
+      .header('vary', 'Accept')
+    const known = request.headers['if-none-match']?.replaceAll('W/', '')
+    return known === page.etag
+      ? reply.code(304).send()
+      : reply.type('text/html; charset=utf-8').send(page.html)
+  }
+
+  app.get('/', { config: { ...route('showConsole').config, ...forAll } }, (request, reply) =>
+    acceptsPage(request) ? sendPage(request, reply) : reply.header('vary', 'Accept').send(root),
+  )
+  app.get(
+    '/console',
+    { config: { ...route('showConsolePage', 'showConsoleHome').config, ...forAll } },
+    sendPage,
+  )
+  const { contract } = route('showConsolePage', 'showConsolePage').config
+  app.get('/console/*', { config: { contracts: { ':page': contract }, ...forAll } }, sendPage)
+  const asset = { config: { ...route('sendConsoleAsset').config, ...forAll, isAsset: true } }
+  app.get<{ Params: { name: string } }>('/console/assets/:name', asset, async (request, reply) => {
+    const found = await built?.asset(request.params.name, encodingsOf(request))
+    if (!found) throw new Problem('not-found', 'There is no such file of the console.')
+    if (found.encoding) reply.header('content-encoding', found.encoding)
+    return reply
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .header('vary', 'Accept-Encoding')
+      .type(found.type)
+      .send(found.body)
+  })
+}
+
+/** The paths are those of the configured base URL, so that the console works below any path (CO1). */
+function pageOf({ page }: Built, { basePath, csrfHeader, queryBase }: Parts['config']) {
+  const html = page
+    .replaceAll('{base}', escapeHtml(`${basePath}/console/`))
+    .replaceAll('{query}', escapeHtml(queryBase))
+    .replaceAll('{csrf}', escapeHtml(csrfHeader))
+  return { html, etag: `"${createHash('sha256').update(html).digest('base64url')}"` }
+}
+
+/** Browsers name HTML; programs name nothing, or JSON. */
+const acceptsPage = ({ headers }: FastifyRequest) => /\btext\/html\b/i.test(headers.accept ?? '')
+
+/** Those that the client takes (RFC 9110 §12.5.3), the smallest first. */
+function encodingsOf({ headers }: FastifyRequest): readonly Encoding[] {
+  const accepted = new Set(
+    String(headers['accept-encoding'] ?? '')
+      .toLowerCase()
+      .split(',')
+      .filter(one => !/;\s*q=0(\.0*)?\s*$/.test(one))
+      .map(one => one.split(';', 1)[0]?.trim()),
+  )
+  return (['br', 'gzip'] as const).filter(one => accepted.has(one))
+}

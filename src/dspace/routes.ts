@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify'
+import { alertRoutes } from './alerts.ts'
+import { auditEventRoutes } from './audit-events.ts'
+import { authorizationRoutes } from './authorizations.ts'
+import { bitstreamRoutes } from './bitstreams.ts'
+import { emptyAnswerRoutes } from './empty-answers.ts'
+import { findRoutes } from './find.ts'
+import { itemRoutes } from './items.ts'
+import { metadataFieldRoutes } from './metadata-fields.ts'
+import { siteRoutes } from './sites.ts'
+
+type Parts = Parameters<typeof siteRoutes>[1] &
+  Parameters<typeof itemRoutes>[1] &
+  Parameters<typeof bitstreamRoutes>[1] &
+  Parameters<typeof findRoutes>[1] &
+  Parameters<typeof authorizationRoutes>[1] &
+  Parameters<typeof alertRoutes>[1] &
+  Parameters<typeof auditEventRoutes>[1]
+
+/** What DSpace's clients read beside people: items and files, rights, the trail and the alert. */
+export function dspaceRoutes(app: FastifyInstance, parts: Parts): void {
+  siteRoutes(app, parts)
+  emptyAnswerRoutes(app, parts.addresses)
+  itemRoutes(app, parts)
+  bitstreamRoutes(app, parts)
+  findRoutes(app, parts)
+  authorizationRoutes(app, parts)
+  alertRoutes(app, parts)
+  auditEventRoutes(app, parts)
+  metadataFieldRoutes(app, parts.addresses)
+}

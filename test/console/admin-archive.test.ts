@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import {
+  assertAccessible,
+  assertFits,
+  openDesk,
+  phone,
+  settled,
+  startDeskService,
+  takePicture,
+} from '../support/clients/console.ts'
+import { fillArchive } from '../support/data/archive.ts'
+import { itemFiles, zipOf } from '../support/data/packed.ts'
+import { testOn } from '../support/service/engines.ts'
+
+const root = 'ada@example.org'
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
+const dialog = (page: Page) => page.getByRole('dialog')
+const said = (page: Page, text: string | RegExp) => page.locator('.toasts').getByText(text).first().waitFor()
+
+const give = (page: Page, name: string, content: string | Buffer, mimeType = 'text/csv') =>
+  page.locator('input[type=file]').setInputFiles({ name, mimeType, buffer: Buffer.from(content) })
+
+testOn(
+  'sqlite',
+  'CO8 a file becomes an entity: faults by line, types changed, changes counted, then dropped by its name',
+  async t => {
+    const service = await startDeskService(t)
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front)
+    const { page } = desk
+    await desk.logIn(root)
+    await desk.open('admin/entities')
+    await page.getByRole('main').getByRole('link', { name: 'Import a file' }).click()
+    await give(page, 'Ships 1900.csv', 'id,name,built\n1,Argo,1790\n2,Ariel\n')
+    await page.getByText('Line 3:').waitFor()
+    assert.equal(await button(page, 'Import as ships-1900').getAttribute('aria-disabled'), 'true')
+    await assertAccessible(page, 'faults')
+
+    await give(page, 'Ships 1900.csv', 'id,name,built\n1,Argo,1790\n2,Ariel,1865\n')
+    await page.getByText('2 records, no faults (CSV)').waitFor()
+    assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), 'id')
+    await page.getByLabel('Name of the entity').fill('ships')
+    await page.getByLabel('Type of built').selectOption('text')
+    await page.getByLabel('Who may read').selectOption('anonymous')
+    await button(page, 'Check again').click()
+    await page.getByText('2 records, no faults (CSV)').waitFor()
+    assert.equal((await service.storage.entities.all()).has('ships'), false, 'nothing has happened yet')
+    await button(page, 'Import as ships').click()
+    await page.locator('main').getByText('completed').waitFor()
+    const ships = (await service.storage.entities.all()).get('ships')
+    assert.deepEqual(
+      [ships?.read, ships?.fields.find(({ name }) => name === 'built')?.type],
+      ['anonymous', 'text'],
+    )
+
+    // Some of its records.
+    await desk.open('admin/import?entity=ships')
+    await page.getByRole('heading', { name: 'Import into ships' }).waitFor()
+    await give(
+      page,
+      'more.ndjson',
+      '{"id":2,"name":"Ariel","built":"1866"}\n{"id":3,"name":"Endurance","built":"1912"}\n',
+    )
+    await page.getByLabel('New and changed records').check()
+    await button(page, 'Check again').click()
+    await page.getByText(/Inserted 1, Replaced 1/).waitFor()
+    await takePicture(page, 'import-update-1440-light')
+    await button(page, 'Update ships').click()
+    await page.locator('main').getByText('completed').waitFor()
+    const rows = await (await service.client().get('/api/query/v4/ships?include_total=true&limit=1')).headers
+    assert.equal(rows.get('x-records'), '3')
+
+    // What is declared.
+    await desk.open('admin/entities/ships')
+    await page.getByLabel('What these records are, for readers').fill('Ships of the line')
+    await page.getByLabel('Who may read').selectOption('group:')
+    await page.getByLabel('Name', { exact: true }).fill('No such group')
+    desk.expectRefusals()
+    await button(page, 'Save').click()
+    await page
+      .locator('.fault')
+      .getByText(/No such group/)
+      .waitFor()
+    await page.getByLabel('Who may read').selectOption('eperson')
+    await button(page, 'Save').click()
+    await said(page, 'Saved.')
+    assert.equal((await service.storage.entities.all()).get('ships')?.description, 'Ships of the line')
+    await settled(page)
+
+    await button(page, 'Drop').click()
+    await page.keyboard.type('ships')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Entities' }).waitFor()
+    assert.equal((await service.storage.entities.all()).has('ships'), false)
+    desk.assertQuiet()
+  },
+)
+
+testOn('sqlite', 'CO8 a change of an entity that somebody else was faster with is refused', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const [one, other] = [await openDesk(t, service.front), await openDesk(t, service.front)]
+  for (const desk of [one, other]) {
+    await desk.logIn(root)
+    await desk.open('admin/entities/letters')
+  }
+  const describe = async ({ page }: typeof one, text: string) => {
+    await page.getByLabel('What these records are, for readers').fill(text)
+    await button(page, 'Save').click()
+  }
+  await describe(one, 'Letters')
+  await said(one.page, 'Saved.')
+  other.expectRefusals()
+  await describe(other, 'Other letters')
+  await other.page.getByText('Somebody else has changed this meanwhile.').waitFor()
+  assert.equal((await service.storage.entities.all()).get('letters')?.description, 'Letters')
+  await button(other.page, 'Show what is there now').click()
+  await other.page.waitForFunction(() => document.querySelector('textarea')?.value === 'Letters')
+  one.assertQuiet()
+  other.assertQuiet()
+})
+
+testOn(
+  'sqlite',
+  'CO8 an item is added, described, given files and readers, withdrawn and deleted, at 360 px',
+  async t => {
+    const service = await startDeskService(t)
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front, { size: phone })
+    const { page } = desk
+    await desk.logIn(root)
+    await desk.open('admin/items')
+    await button(page, 'Add an item').click()
+    const title = '<script>alert(1)</script> \u202Eשלום'
+    await page.keyboard.type(title)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: '<script>' }).waitFor()
+    await settled(page)
+    const uuid = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+    const item = async () => service.storage.repository.item(uuid)
+
+    await button(page, 'Add a value').click()
+    await page.getByLabel('Field of line 2').fill('dc.description')
+    await page.getByLabel('Value of line 2').fill('a word '.repeat(1_500))
+    await page.getByLabel('Language of line 2').fill('en')
+    await button(page, 'Save').click()
+    await said(page, 'Saved.')
+    assert.equal((await item())?.metadata['dc.description']?.[0]?.value.length, 10_500)
+    await settled(page)
+    await assertFits(page, 'a long value')
+
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'letter.txt', mimeType: 'text/plain', buffer: Buffer.from('Dear friend') },
+      { name: 'العربية.txt', mimeType: 'text/plain', buffer: Buffer.from('more') },
+    ])
+    await said(page, '2 files are added.')
+    await page.getByRole('row', { name: /العربية/ }).waitFor()
+    await button(page, 'Delete: letter.txt').click()
+    await dialog(page).getByRole('button', { name: 'Delete' }).click()
+    await said(page, 'The file is deleted.')
+
+    await button(page, 'Let somebody else').click()
+    await page.getByLabel('Who', { exact: true }).selectOption('group')
+    await page.getByRole('searchbox', { name: 'Name or UUID of a group' }).fill('Readers')
+    await button(page, 'Choose: Readers').click()
+    await page.getByLabel('From', { exact: true }).fill('2030-01-02')
+    await button(page, 'Allow it').click()
+    await page.getByText(/Read: the group Readers from 2 Jan 2030/).waitFor()
+    assert.deepEqual((await item())?.readers, [{ reader: 'group:Readers', from: '2030-01-02' }])
+    await assertAccessible(page, 'an item')
+
+    const choose = async (name: string) => {
+      await button(page, 'Actions').click()
+      await button(page, name).click()
+    }
+    await choose('Withdraw')
+    await dialog(page).getByRole('button', { name: 'Withdraw' }).click()
+    await page.getByText('withdrawn', { exact: true }).waitFor()
+    assert.equal((await item())?.withdrawn, true)
+    await choose('Reinstate')
+    await dialog(page).getByRole('button', { name: 'Reinstate' }).click()
+    await page.getByText('withdrawn', { exact: true }).waitFor({ state: 'detached' })
+    await choose('Delete')
+    await page.keyboard.type(uuid)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Items and files' }).waitFor()
+    assert.equal(await item(), undefined)
+    desk.assertQuiet()
+  },
+)
+
+testOn('sqlite', 'CO8 an archive is tried first and then ingested, from the same upload', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.logIn(root)
+  await desk.open('admin/ingest')
+  const archive = zipOf([...itemFiles('one', 'The first'), ...itemFiles('two', 'The second')])
+  await give(page, 'harvest.zip', archive, 'application/zip')
+  await page.getByLabel('Who may read the items').selectOption('anonymous')
+  await button(page, 'Try it').click()
+  await button(page, 'Now for real').waitFor()
+  const count = async () =>
+    (await service.client().get('/api/query/v4/items?include_total=true&limit=1')).headers
+  assert.equal((await count()).get('x-records'), '1', 'it was only tried')
+  await takePicture(page, 'ingest-tried-1440-light')
+  await assertAccessible(page, 'an ingest that was tried')
+  await button(page, 'Now for real').click()
+  await button(page, 'Ingest an archive').click()
+  await page.getByRole('main').getByText('completed').waitFor()
+  assert.equal((await count()).get('x-records'), '3')
+  await desk.open('admin/items?q=the+second')
+  await page.getByRole('link', { name: 'The second' }).waitFor()
+  desk.assertQuiet()
+})

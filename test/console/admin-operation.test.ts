@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import {
+  assertAccessible,
+  openDesk,
+  settled,
+  startDeskService,
+  takePicture,
+} from '../support/clients/console.ts'
+import { fillArchive, reader } from '../support/data/archive.ts'
+import { names, ruth, withProxy } from '../support/providers/proxy-flow.ts'
+import { testOn } from '../support/service/engines.ts'
+import { temporaryFolder } from '../support/service/service.ts'
+
+const root = 'ada@example.org'
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
+const dialog = (page: Page) => page.getByRole('dialog')
+
+testOn(
+  'sqlite',
+  'CO8 scripts are started and followed to their end; backups are made, listed and checked',
+  async t => {
+    const backups = join(temporaryFolder(t, 'sqlite'), 'backups')
+    const service = await startDeskService(t, { env: { CARREL_BACKUPS: backups } })
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front)
+    const { page } = desk
+    await desk.logIn(root)
+    await desk.open('admin/processes')
+    await page.getByRole('heading', { name: 'No processes' }).waitFor()
+    await button(page, 'Start').click()
+    await dialog(page).getByLabel('What').selectOption('verify')
+    await dialog(page).getByRole('button', { name: 'Start' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Check of files' }).waitFor()
+    await page.getByRole('main').getByText('completed').waitFor()
+    await page.getByRole('log').getByText('6 files read').waitFor()
+
+    await desk.open('admin/system/backups')
+    await button(page, 'Back up now').click()
+    await dialog(page).getByLabel('keep').fill('3')
+    await dialog(page).getByRole('button', { name: 'Start' }).click()
+    await page.getByRole('main').getByText('completed').waitFor()
+    await page
+      .getByRole('log')
+      .getByText(/^Backup .* is complete/)
+      .waitFor()
+    await desk.open('admin/system/backups')
+    await page.getByRole('row', { name: /whole/ }).waitFor()
+    await assertAccessible(page, 'backups')
+    await takePicture(page, 'backups-listed-1440-light')
+    await button(page, 'Check all').click()
+    await dialog(page).getByRole('button', { name: 'Start' }).click()
+    await page.getByRole('log').getByText('1 backups read, 0 damaged').waitFor()
+
+    await desk.open('admin/processes?status=COMPLETED')
+    assert.equal(await page.getByRole('row').count(), 4, 'three, and the head')
+    await page.getByRole('link', { name: '1', exact: true }).click()
+    await button(page, 'Remove').click()
+    await dialog(page).getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Processes' }).waitFor()
+    await settled(page)
+    assert.equal(await page.getByRole('row').count(), 3)
+    desk.assertQuiet()
+  },
+)
+
+testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and verified', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  await service.client().tryLogin(reader, 'a wrong password')
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.logIn(root)
+  await desk.open('admin/audit')
+  await page.getByLabel('Event').selectOption('login')
+  await page.getByLabel('Outcome').selectOption('failure')
+  await page.getByRole('searchbox').fill('ruth')
+  await page.waitForURL(/person=ruth/)
+  await page.getByText('1–1 of 1').waitFor()
+  const { searchParams } = new URL(page.url())
+  assert.deepEqual(Object.fromEntries(searchParams), { event: 'login', outcome: 'failure', person: 'ruth' })
+  await page.reload()
+  await page.getByText('1–1 of 1').waitFor()
+
+  await button(page, 'Download').click()
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'NDJSON' }).click(),
+  ])
+  const lines = readFileSync(await file.path(), 'utf8')
+    .trim()
+    .split('\n')
+  assert.equal(lines.length, 1)
+  assert.equal((JSON.parse(lines[0] ?? '') as { outcome: string }).outcome, 'failure')
+
+  await page.getByRole('searchbox').fill('nobody like this')
+  await page.getByRole('heading', { name: 'No events' }).waitFor()
+  await button(page, 'Show everything').click()
+  await page.getByLabel('Until').fill('2001-01-01')
+  await page.getByRole('heading', { name: 'No events' }).waitFor()
+  await button(page, 'Show everything').click()
+  await page
+    .getByRole('row', { name: /group\.join/ })
+    .first()
+    .waitFor()
+
+  await button(page, 'Verify').click()
+  await dialog(page).getByRole('button', { name: 'Start' }).click()
+  await page.getByRole('log').getByText('all as it was written').waitFor()
+  await assertAccessible(page, 'a verified trail')
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO8 figures are drawn as they come, and are there as tables', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.logIn(root)
+  await desk.open('admin/system/figures')
+  const plot = page.locator('.plot').filter({ hasText: 'Requests' }).first()
+  // Between the first two looks at the counters, there was at least the second look.
+  await plot.locator('path.series-1[d*="L"]').waitFor()
+  await plot.getByRole('row', { name: /2xx [1-9\d.,]+|2xx 0[.,]\d/ }).waitFor()
+  await takePicture(page, 'figures-drawn-1440-light')
+  await assertAccessible(page, 'figures')
+  await button(page, 'Pause').click()
+  await button(page, 'Go on').click()
+  desk.assertQuiet()
+})
+
+testOn(
+  'sqlite',
+  'CO8 single sign-on is checked, and pasted attributes say whom they would log in',
+  async t => {
+    const { CARREL_CONFIG = '', PROXY_SECRET = '' } = withProxy(t) as Record<string, string>
+    const service = await startDeskService(t, { env: { CARREL_CONFIG, PROXY_SECRET } })
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front)
+    const { page } = desk
+    await desk.logIn(root)
+    await desk.open('admin/system/sign-on')
+    const pasted = page.getByLabel('Assertion or attributes')
+    await pasted.fill(JSON.stringify(ruth))
+    await button(page, 'Explain').click()
+    await page.getByText('A new account is made, and logs in').waitFor()
+    await page.getByText('ruth@example.edu').waitFor()
+    await takePicture(page, 'explained-1440-light')
+    await assertAccessible(page, 'explained')
+    await pasted.fill(JSON.stringify({ [names.email]: 'ruth@example.edu' }))
+    await button(page, 'Explain').click()
+    await page.getByText('The login is refused').waitFor()
+    desk.expectRefusals()
+    await pasted.fill('<saml>')
+    await button(page, 'Explain').click()
+    await page.locator('form').getByRole('alert').waitFor()
+    // Nothing that was pasted is kept.
+    await page.reload()
+    await pasted.waitFor()
+    assert.equal(await pasted.inputValue(), '')
+    const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }))
+    assert.ok(!kept.includes('saml'))
+    desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
+  'CO8 an alert stands over every page of everybody, until it is hidden; in German, too',
+  async t => {
+    const service = await startDeskService(t)
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front)
+    const { page } = desk
+    await desk.logIn(root)
+    await desk.open('admin/system/alert')
+    await page.getByLabel('Message').fill('Away <b>on Sunday</b>')
+    await button(page, 'Save').click()
+    await page.locator('.alert').getByText('Away <b>on Sunday</b>').waitFor()
+    const anybody = await openDesk(t, service.front)
+    await anybody.open('items')
+    await anybody.page.locator('.alert').getByText('Away <b>on Sunday</b>').waitFor()
+    await assertAccessible(anybody.page, 'an alert')
+
+    await page.getByRole('button', { name: 'Appearance, Language' }).click()
+    await page.getByRole('button', { name: 'Deutsch' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Eine Nachricht für alle' }).waitFor()
+    await page.getByLabel('Zeigen', { exact: true }).uncheck()
+    await button(page, 'Speichern').click()
+    await page.locator('.alert').waitFor({ state: 'detached' })
+    // A page that begins in German waits for its texts.
+    await desk.open('admin/people')
+    await page.getByRole('heading', { level: 1, name: 'Personen' }).waitFor()
+    await page
+      .getByRole('row', { name: /darf sich anmelden/ })
+      .first()
+      .waitFor()
+    for (const path of ['admin/entities/letters', 'admin/import', 'admin/system', 'admin/audit']) {
+      await desk.open(path)
+      await assertAccessible(page, `${path} in German`)
+      await takePicture(page, `${path.replaceAll('/', '-')}-de-1440-light`)
+    }
+    desk.assertQuiet()
+    anybody.assertQuiet()
+  },
+)

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import {
+  assertAccessible,
+  assertFits,
+  type Desk,
+  openDesk,
+  phone,
+  screen,
+  settled,
+  startDeskService,
+  takePicture,
+} from '../support/clients/console.ts'
+import { fillArchive } from '../support/data/archive.ts'
+import { testOn } from '../support/service/engines.ts'
+import { type Service, temporaryFolder } from '../support/service/service.ts'
+
+/** The administrators' pages and their states, at two sizes, in two themes. */
+interface Shown {
+  readonly name: string
+  readonly path: (known: Known) => string
+  /** What makes the state. */
+  readonly act?: (desk: Desk) => Promise<unknown>
+  /** The service refuses something on the way. */
+  readonly refused?: true
+}
+
+interface Known {
+  readonly person: string
+  readonly group: string
+  readonly item: string
+  readonly process: string
+  readonly event: string
+}
+
+const click = (name: string | RegExp) => (desk: Desk) =>
+  desk.page.getByRole('button', { name }).first().click()
+
+const act = async (desk: Desk, ...names: readonly (string | RegExp)[]) => {
+  for (const name of names) await desk.page.getByRole('button', { name }).first().click()
+}
+
+const pages: readonly Shown[] = [
+  { name: 'people', path: () => 'admin/people' },
+  { name: 'people-none', path: () => 'admin/people?q=nobody+like+this' },
+  { name: 'people-add', path: () => 'admin/people', act: click('Add a person') },
+  { name: 'person', path: ({ person }) => `admin/people/${person}` },
+  { name: 'person-actions', path: ({ person }) => `admin/people/${person}`, act: click('Actions') },
+  {
+    name: 'person-delete',
+    path: ({ person }) => `admin/people/${person}`,
+    act: desk => act(desk, 'Actions', 'Delete the account'),
+  },
+  { name: 'act-as', path: ({ person }) => `admin/people/${person}`, act: click('Act on behalf') },
+  { name: 'person-missing', path: () => 'admin/people/nobody', refused: true },
+  { name: 'groups', path: () => 'admin/groups' },
+  { name: 'group', path: ({ group }) => `admin/groups/${group}` },
+  {
+    name: 'group-find',
+    path: ({ group }) => `admin/groups/${group}`,
+    act: async ({ page }) => {
+      await page.getByRole('searchbox', { name: 'Find a person to add' }).fill('ada')
+      await page.getByRole('button', { name: /^Add: / }).waitFor()
+    },
+  },
+  { name: 'entities', path: () => 'admin/entities' },
+  { name: 'entity-declared', path: () => 'admin/entities/letters' },
+  { name: 'entity-built-in', path: () => 'admin/entities/epersons' },
+  { name: 'entity-relation', path: () => 'admin/entities/letters', act: click('Add a relation') },
+  { name: 'import-empty', path: () => 'admin/import' },
+  {
+    name: 'import-preview',
+    path: () => 'admin/import',
+    act: desk => drop(desk, 'ships.csv', 'id,name,built\n1,Argo,\n2,Ariel,1865\n3,Endurance,1912\n'),
+  },
+  {
+    name: 'import-faults',
+    path: () => 'admin/import?entity=places',
+    act: desk => drop(desk, 'places.csv', 'name,country\nOslo,NO\nOslo,NO\n'),
+  },
+  { name: 'admin-items', path: () => 'admin/items' },
+  { name: 'admin-items-none', path: () => 'admin/items?q=nothing+like+this' },
+  { name: 'admin-item', path: ({ item }) => `admin/items/${item}` },
+  {
+    name: 'admin-item-policy',
+    path: ({ item }) => `admin/items/${item}`,
+    act: async desk => {
+      await desk.page.getByRole('button', { name: 'Let somebody else' }).click()
+      await desk.page.getByRole('button', { name: 'Allow it' }).scrollIntoViewIfNeeded()
+    },
+  },
+  { name: 'ingest', path: () => 'admin/ingest' },
+  { name: 'processes', path: () => 'admin/processes' },
+  { name: 'process-start', path: () => 'admin/processes', act: click('Start') },
+  { name: 'process', path: ({ process }) => `admin/processes/${process}` },
+  { name: 'audit', path: () => 'admin/audit' },
+  { name: 'audit-none', path: () => 'admin/audit?event=store.copy' },
+  { name: 'audit-event', path: ({ event }) => `admin/audit/${event}` },
+  { name: 'doctor', path: () => 'admin/system' },
+  { name: 'figures', path: () => 'admin/system/figures', act: ({ page }) => page.waitForTimeout(7_000) },
+  { name: 'sign-on-off', path: () => 'admin/system/sign-on', refused: true },
+  { name: 'backups', path: () => 'admin/system/backups' },
+  { name: 'alert', path: () => 'admin/system/alert' },
+]
+
+async function drop({ page }: Desk, name: string, text: string): Promise<void> {
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+  await page.getByRole('heading', { name: 'What is in the file' }).waitFor()
+}
+
+/** Something of each kind for the pages to show. */
+async function fill(service: Service): Promise<Known> {
+  const { item } = await fillArchive(service)
+  const client = service.client()
+  await client.login('ada@example.org')
+  const json = { 'content-type': 'application/json' }
+  const made = async (path: string, body: object) =>
+    (await (await client.post(path, JSON.stringify(body), json)).json()) as Record<string, string>
+  const group = await made('/api/eperson/groups', {
+    name: 'Curators',
+    metadata: { 'dc.description': [{ value: 'Those who look after the letters' }] },
+  })
+  const person = await made('/api/eperson/epersons', {
+    email: 'eva@example.org',
+    canLogIn: true,
+    metadata: { 'eperson.firstname': [{ value: 'Eva' }], 'eperson.lastname': [{ value: 'Ortiz' }] },
+  })
+  await client.post(
+    `/api/eperson/groups/${group.uuid}/epersons`,
+    `${service.config.baseUrl}/api/eperson/epersons/${person.uuid}`,
+    { 'content-type': 'text/uri-list' },
+  )
+  const started = await client.post('/api/system/scripts/verify/processes')
+  const { processId } = (await started.json()) as { processId: string }
+  const found = await client.get(
+    `/api/query/v4/audit-events?query=${encodeURIComponent('["=","event","eperson.add"]')}&order_by=${encodeURIComponent('[{"field":"id","order":"desc"}]')}&limit=1`,
+  )
+  const [event] = (await found.json()) as { id: number }[]
+  return {
+    person: person.uuid ?? '',
+    group: group.uuid ?? '',
+    item: item.uuid,
+    process: processId,
+    event: String(event?.id),
+  }
+}
+
+for (const [place, size] of [
+  ['360', phone],
+  ['1440', screen],
+] as const)
+  for (const theme of ['light', 'dark'] as const)
+    testOn(
+      'sqlite',
+      `CO3 CO4 every page of administrators is accessible and whole at ${place} px, ${theme}`,
+      async t => {
+        const env = {
+          CARREL_LOGIN_ON_BEHALF_OF: 'true',
+          CARREL_BACKUPS: join(temporaryFolder(t, 'sqlite'), 'backups'),
+        }
+        const service = await startDeskService(t, { env })
+        const known = await fill(service)
+        const desk = await openDesk(t, service.front, { size, theme })
+        await desk.logIn('ada@example.org')
+        // All that is wrong at once: a browser is dear.
+        const faults: string[] = []
+        for (const { name, path, act: doIt, refused } of pages) {
+          if (refused) desk.expectRefusals()
+          const what = `${name} at ${place} px, ${theme}`
+          try {
+            await desk.open(path(known))
+            await doIt?.(desk)
+            await settled(desk.page)
+            await takePicture(desk.page, `${name}-${place}-${theme}`)
+            await assertFits(desk.page, what)
+            await assertAccessible(desk.page, what)
+          } catch (error) {
+            faults.push(`${what}: ${(error as Error).message}`)
+          }
+        }
+        assert.deepEqual(faults, [])
+        desk.assertQuiet()
+      },
+    )

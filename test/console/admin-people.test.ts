@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import {
+  assertAccessible,
+  assertFits,
+  type Desk,
+  openDesk,
+  phone,
+  settled,
+  startDeskService,
+  takePicture,
+} from '../support/clients/console.ts'
+import { fillArchive, reader } from '../support/data/archive.ts'
+import { testOn } from '../support/service/engines.ts'
+import { passwordOf } from '../support/service/service.ts'
+
+const root = 'ada@example.org'
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
+const dialog = (page: Page) => page.getByRole('dialog')
+const said = (page: Page, text: string | RegExp) => page.locator('.toasts').getByText(text).first().waitFor()
+
+/** Opens the menu of a person's page, and chooses. */
+async function choose({ page }: Desk, name: string): Promise<void> {
+  await button(page, 'Actions').click()
+  await button(page, name).click()
+  await dialog(page).waitFor()
+}
+
+testOn(
+  'sqlite',
+  'CO8 a person is added, changed, joined, disabled and deleted, from the keyboard where it counts',
+  async t => {
+    const service = await startDeskService(t)
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front)
+    const { page } = desk
+    await desk.logIn(root)
+    await desk.open('admin/groups')
+    await button(page, 'Add a group').click()
+    await dialog(page).waitFor()
+    await page.keyboard.type('Curators')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Curators' }).waitFor()
+
+    // By the keyboard alone: the dialog has the focus, Enter sends it.
+    await desk.open('admin/people')
+    await button(page, 'Add a person').focus()
+    await page.keyboard.press('Enter')
+    await dialog(page).waitFor()
+    await dialog(page).getByLabel('Email address').focus()
+    const naughty = '<b onclick="alert(1)">\u202Eעברית'
+    for (const text of ['eva@example.org', naughty, 'Ortiz', passwordOf('eva@example.org')]) {
+      await page.keyboard.type(text)
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: naughty }).waitFor()
+    assert.equal(await page.locator('main b').count(), 0, 'names are text')
+    await settled(page)
+    await assertAccessible(page, 'a person with a strange name')
+    const uuid = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+
+    await page.getByLabel('First name').fill('Eva')
+    await button(page, 'Save').click()
+    await page.getByRole('heading', { level: 1, name: 'Eva Ortiz' }).waitFor()
+
+    // In a group, with the reason why.
+    await desk.open('admin/groups?q=curat')
+    await page.getByRole('link', { name: 'Curators' }).click()
+    await page.getByRole('searchbox', { name: 'Find a person to add' }).fill('ortiz')
+    await button(page, 'Add: Eva Ortiz').click()
+    await said(page, 'Eva Ortiz is in the group.')
+    await page.getByRole('searchbox', { name: 'Find a group to add' }).fill('Read')
+    await button(page, 'Add: Readers').click()
+    await said(page, 'Readers is in the group.')
+    await page.getByRole('link', { name: 'Eva Ortiz' }).click()
+    await page.getByRole('row', { name: /Curators.*direct member/ }).waitFor()
+    await page.getByRole('row', { name: /letters.*yes.*everybody who is logged in/ }).waitFor()
+    // Who is in it through another group.
+    await desk.open(`admin/people?q=${reader}`)
+    await page.getByRole('main').getByRole('link').first().click()
+    await page.getByRole('row', { name: /Curators.*through the group Readers/ }).waitFor()
+
+    // What would she see of this one item, from there?
+    await desk.open(`admin/people/${uuid}`)
+    await page.getByText('Ask for a network').click()
+    await page.getByLabel('Records of').fill('letters')
+    await page.getByLabel('Key of the record').fill('7')
+    await button(page, 'Ask').click()
+    await page.getByText('letters 7').waitFor()
+
+    const eva = service.client()
+    await eva.login('eva@example.org')
+    await choose(desk, 'Log out everywhere')
+    await dialog(page).getByRole('button', { name: 'Log out everywhere' }).click()
+    await said(page, 'Eva Ortiz is logged out everywhere.')
+    assert.equal(await eva.isLoggedIn(), false)
+
+    await choose(desk, 'Set a password')
+    desk.expectRefusals()
+    await dialog(page).getByLabel('New password').fill('password')
+    await dialog(page).getByRole('button', { name: 'Set a password' }).click()
+    await dialog(page).getByRole('alert').waitFor()
+    await dialog(page).getByLabel('New password').fill('another password of hers')
+    await dialog(page).getByRole('button', { name: 'Set a password' }).click()
+    await said(page, 'Eva Ortiz has a new password.')
+    assert.equal((await eva.tryLogin('eva@example.org', 'another password of hers')).status, 200)
+
+    await choose(desk, 'Disable the account')
+    await dialog(page).getByRole('button', { name: 'Disable the account' }).click()
+    await page.getByRole('main').getByText('disabled', { exact: true }).waitFor()
+    assert.equal((await eva.tryLogin('eva@example.org', 'another password of hers')).status, 401)
+
+    await choose(desk, 'Delete the account')
+    const last = dialog(page).getByRole('button', { name: 'Delete the account' })
+    await dialog(page).getByLabel('Type “eva@example.org” to confirm').fill('eva')
+    await last.click({ force: true })
+    assert.equal(await last.getAttribute('aria-disabled'), 'true')
+    await dialog(page).getByLabel('Type “eva@example.org” to confirm').fill('eva@example.org')
+    await last.click()
+    await page.getByRole('heading', { level: 1, name: 'People' }).waitFor()
+    await page.getByRole('searchbox').fill('eva@')
+    await page.getByRole('heading', { name: 'Nobody found' }).waitFor()
+    desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
+  'CO9 acting on behalf asks for the reason, is told on every page, and ends where it began',
+  async t => {
+    const service = await startDeskService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front, { size: phone })
+    const { page } = desk
+    await desk.logIn(root)
+    await desk.open(`admin/people?q=${reader}`)
+    await page.getByRole('main').getByRole('link').first().click()
+    await button(page, 'Act on behalf').click()
+    await dialog(page).getByRole('button', { name: 'Act on behalf' }).click()
+    assert.equal(await page.locator('.acting').count(), 0, 'not without a reason')
+    await dialog(page).getByLabel('Reason').fill('She can’t find her letter – Ω')
+    await dialog(page).getByRole('button', { name: 'Act on behalf' }).click()
+    const banner = page.locator('.acting')
+    await banner.waitFor()
+    for (const path of ['', 'entities/letters', 'items', 'account', 'admin/people']) {
+      await desk.open(path)
+      assert.equal(await banner.isVisible(), true, path)
+      assert.match(await banner.innerText(), /You act as Test Person – She can’t find her letter – Ω/)
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+      const box = await banner.boundingBox()
+      assert.ok(box && box.y >= 0 && box.y < 10, `${path}: it stays in sight`)
+      await assertFits(page, path)
+      await assertAccessible(page, `acting, ${path}`)
+    }
+    // As she would see it: administration is closed.
+    await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
+    await takePicture(page, 'acting-360-light')
+    await button(page, 'Be yourself again').click()
+    await page.getByRole('row', { name: /ruth@example.org/ }).waitFor()
+    assert.equal(await banner.count(), 0)
+
+    await desk.open('admin/audit?event=on-behalf-of')
+    await page.getByRole('main').getByRole('link').first().click()
+    await page.getByText('She can’t find her letter – Ω').waitFor()
+    desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
+  'CO8 who is no administrator sees none of these pages, and gets nothing from them',
+  async t => {
+    const service = await startDeskService(t)
+    const { item } = await fillArchive(service)
+    const desk = await openDesk(t, service.front)
+    const { page } = desk
+    await desk.logIn(reader)
+    assert.equal(await page.getByRole('link', { name: 'Audit trail' }).count(), 0)
+    desk.expectRefusals()
+    for (const path of [
+      'admin/people',
+      'admin/groups',
+      'admin/entities',
+      'admin/entities/letters',
+      'admin/processes',
+      'admin/system',
+      'admin/system/figures',
+      'admin/system/backups',
+      'admin/system/alert',
+      'admin/people/nobody',
+    ]) {
+      await desk.open(path)
+      await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
+      await assertAccessible(page, path)
+    }
+    // An item may be read, but not by which rules.
+    await desk.open(`admin/items/${item.uuid}`)
+    await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
+    desk.assertQuiet()
+  },
+)

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  assertAccessible,
+  assertFits,
+  openDesk,
+  phone,
+  settled,
+  startDeskService,
+} from '../support/clients/console.ts'
+import { fillArchive, lettersOf, reader } from '../support/data/archive.ts'
+import { addItem, everybody } from '../support/data/repository.ts'
+import { testOn } from '../support/service/engines.ts'
+import { repository } from '../support/service/process.ts'
+
+/** Whatever is in records, they are shown as text. */
+const naughty = [
+  '<script>document.title = "taken"</script>',
+  '<img src=x onerror="document.title = \'taken\'">',
+  '"><svg onload=alert(1)>',
+  'javascript:alert(1)',
+  '{{constructor.constructor("alert(1)")()}}',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is data
+  '${alert(1)} %s %n {n} {name}',
+  "Robert'); DROP TABLE letters;--",
+  '‮txet desrever ‏ שלום مرحبا',
+  '\u202Eevil\u202C and \u2066isolated\u2069',
+  '𝕳𝖊𝖑𝖑𝖔 👩‍👩‍👧‍👦 Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢L̠ͨͧͩ͘G̴̻͈͍͔̹̑͗̎̅͛́Ǫ̵̹̻̝̳͂̌̌͘',
+  'NULL',
+  'undefined',
+  '../../etc/passwd',
+  '%00%0a?#&=/\\',
+  '\t\n  \u00a0',
+  '',
+  'W'.repeat(10_000),
+  'word '.repeat(2_000),
+]
+
+testOn('sqlite', 'CO7 naughty values, names and keys are text on every page that shows them', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const records = naughty.map((text, at) => ({
+    [`${text.slice(0, 20)}key`]: undefined,
+    id: `${at} ${text.slice(0, 200)}`,
+    title: text,
+    many: [text, text],
+    deep: { [text.slice(0, 60)]: { text } },
+  }))
+  await service.addRecords('hostile', 'id', records)
+  const item = await addItem(service, {
+    identifier: 'hostile/1',
+    metadata: { 'dc.title': naughty.filter(Boolean).map(value => ({ value, language: null })) },
+    readers: everybody,
+    files: naughty
+      .filter(text => text.trim() !== '' && text.length < 200)
+      .map((text, at) => ({ name: `${at} ${text.replaceAll(/[/\\\n\t]/g, ' ')}`, content: text })),
+  })
+  for (const size of [phone, { width: 1440, height: 900 }]) {
+    const desk = await openDesk(t, service.front, { size })
+    const { page } = desk
+    const keys = records.map(({ id }) => encodeURIComponent(id))
+    for (const path of [
+      'entities/hostile',
+      'entities/hostile/draw?by=title',
+      `items/${item.uuid}`,
+      'items',
+      ...keys.filter((_, at) => size === phone || at % 5 === 0).map(key => `entities/hostile/records/${key}`),
+    ]) {
+      await desk.open(path)
+      assert.notEqual(await page.title(), 'taken', path)
+      assert.equal(
+        await page.locator('main script, main iframe, main object, main [onerror], main [onload]').count(),
+        0,
+        path,
+      )
+      assert.equal(await page.locator('main a[href^="javascript:"]').count(), 0, path)
+      assert.ok((await page.locator('main h1').innerText()).length < 400, path)
+      await assertFits(page, path.slice(0, 60))
+    }
+    await assertAccessible(page, 'hostile records')
+    desk.assertQuiet()
+  }
+})
+
+testOn('sqlite', 'CO7 an entity with 1,000 columns opens, and any of them can be found', async t => {
+  const service = await startDeskService(t)
+  const wide = (id: number) => ({
+    id,
+    ...Object.fromEntries(Array.from({ length: 999 }, (_, at) => [`column_${at}`, `${id}-${at}`])),
+  })
+  await service.addRecords('wide', 'id', [wide(1), wide(2)])
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.open('entities/wide')
+  assert.equal(await page.getByRole('columnheader').count(), 12)
+  await page.getByRole('button', { name: /^Columns/ }).click()
+  await page.getByRole('searchbox', { name: 'Find a column' }).fill('column_997')
+  await page.getByRole('checkbox', { name: /^column_997/ }).check()
+  await page.getByRole('columnheader', { name: 'column_997' }).waitFor()
+  await page.getByText('2-997').waitFor()
+  await desk.open('entities/wide/records/1')
+  await page.getByText('1-998', { exact: true }).waitFor()
+  desk.assertQuiet()
+})
+
+test('CO7 the first page is at most 120 kB as it is sent', () => {
+  const dist = join(repository, 'console/dist')
+  const html = readFileSync(join(dist, 'index.html'), 'utf8')
+  const [home = ''] = globSync('assets/Home-*.js', { cwd: dist })
+  const code = readFileSync(join(dist, home), 'utf8')
+  const named = [...html.matchAll(/"\.\/(assets\/[^"]+)"/g)].map(([, name = '']) => name)
+  const imported = [...code.matchAll(/from\s*["']\.\/([^"']+)["']/g)].map(([, name]) => `assets/${name}`)
+  const styles = globSync('assets/Home-*.css', { cwd: dist })
+  const all = new Set([...named, home, ...imported, ...styles])
+  const bytes = [...all].reduce(
+    (sum, name) => sum + readFileSync(join(dist, `${name}.br`)).length,
+    html.length,
+  )
+  assert.ok(bytes <= 120_000, `${bytes} bytes`)
+  assert.ok(all.size <= 8, `${all.size} requests`)
+})
+
+test('CO4 no text stands in the code: every language can say it', () => {
+  const sources = globSync('console/src/**/*.tsx', { cwd: repository })
+  assert.ok(sources.length > 30)
+  const found = sources.flatMap(file => {
+    const text = readFileSync(join(repository, file), 'utf8')
+    const inMarkup = [...text.matchAll(/>\s*([A-Za-z][\w ,.’']{2,})\s*<\//g)].map(([, words = '']) =>
+      words.trim(),
+    )
+    const inAttributes = [
+      ...text.matchAll(/(?:title|label|placeholder|aria-label)="([^"]*[a-z]{3}[^"]*)"/g),
+    ].map(([, words = '']) => words)
+    return [...inMarkup, ...inAttributes]
+      .filter(words => !['Carrel', 'PQL', '1998-01-31'].includes(words))
+      .map(words => `${file}: ${words}`)
+  })
+  assert.deepEqual(found, [])
+})
+
+testOn(
+  'sqlite',
+  'CO7 after 500 page changes the memory of the page is within a fifth of what it was',
+  async t => {
+    const service = await startDeskService(t)
+    await fillArchive(service)
+    await service.addRecords('more', 'id', lettersOf(40))
+    const desk = await openDesk(t, service.front)
+    const { page, context } = desk
+    await desk.logIn(reader)
+    const inspector = await context.newCDPSession(page)
+    const used = async () => {
+      await settled(page)
+      for (let round = 0; round < 3; round++) await inspector.send('HeapProfiler.collectGarbage')
+      const { usedSize } = (await inspector.send('Runtime.getHeapUsage')) as { usedSize: number }
+      return usedSize
+    }
+    const paths = [
+      'entities/more',
+      'entities/more/records/3',
+      'entities/more/draw',
+      'items',
+      'login',
+      'entities/letters?page=2',
+      '',
+    ]
+    const walk = async (count: number) => {
+      for (let at = 0; at < count; at++) {
+        const to = paths[at % paths.length] ?? ''
+        await page.evaluate(
+          ([path, base]) => {
+            const link = document.createElement('a')
+            link.href = path === '' ? `${base}/` : `${base}/console/${path}`
+            document.body.append(link)
+            link.click()
+            link.remove()
+          },
+          [to, service.front] as const,
+        )
+        await page.evaluate(() => new Promise(resolve => setTimeout(resolve, 20)))
+      }
+      await page.evaluate(() => history.length)
+    }
+    // What is loaded once, and kept.
+    await walk(paths.length * 4)
+    const before = await used()
+    await walk(500)
+    const after = await used()
+    assert.ok(after < before * 1.2, `${before} bytes, then ${after}`)
+  },
+)

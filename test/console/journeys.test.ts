@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { Download, Page } from 'playwright-core'
+import { assertAccessible, openDesk, settled, startDeskService } from '../support/clients/console.ts'
+import { fillArchive, reader } from '../support/data/archive.ts'
+import { testOn } from '../support/service/engines.ts'
+import { passwordOf } from '../support/service/service.ts'
+
+/** What people do at the desk, by pointer and by keyboard. */
+const textOf = async (download: Download) => readFileSync(await download.path(), 'utf8')
+
+/** Goes from control to control, as somebody without a mouse does, until one has this name. */
+async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const fits = (text: string) => (typeof name === 'string' ? text === name : name.test(text))
+  for (let step = 0; step < 80; step++) {
+    await page.keyboard.press('Tab')
+    const text = await page.evaluate(() => {
+      const element = document.activeElement
+      const labelled =
+        element && 'labels' in element ? (element as HTMLInputElement).labels?.[0]?.textContent : null
+      return (element?.getAttribute('aria-label') ?? labelled ?? element?.textContent ?? '').trim()
+    })
+    if (fits(text)) return
+  }
+  throw new Error(`no Tab leads to ${name}`)
+}
+
+testOn(
+  'sqlite',
+  'CO4 somebody without a mouse logs in, opens a table, sorts it, filters it and opens a record',
+  async t => {
+    const service = await startDeskService(t)
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front)
+    const { page } = desk
+    await desk.open('login')
+    await tabTo(page, 'Email address')
+    await page.keyboard.type(reader)
+    await tabTo(page, 'Password')
+    await page.keyboard.type(passwordOf(reader))
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'What is here' }).waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'H1', 'the title has the focus')
+
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur())
+    await tabTo(page, 'letters')
+    await page.keyboard.press('Enter')
+    await page.getByRole('columnheader', { name: 'year' }).waitFor()
+    await tabTo(page, 'Filter')
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'PQL')
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Condition in PQL for letters')
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.type('sen')
+    await page.getByRole('option', { name: /^sender/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('= "Z')
+    await page.getByRole('option', { name: /"Zoë"/ }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('1–50 of 60').waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('q'), 'sender = "Zoë"')
+
+    await tabTo(page, 'year')
+    await page.keyboard.press('Enter')
+    await page.locator('th[aria-sort=ascending]', { hasText: 'year' }).waitFor()
+    await tabTo(page, 'pages')
+    await page.keyboard.press('Shift+Enter')
+    await page.waitForURL(/sort=year%2Cpages/)
+    await settled(page)
+    await tabTo(page, /^\d+$/)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/records\/\d+$/)
+    await page.getByText('Zoë', { exact: true }).waitFor()
+    desk.assertQuiet()
+  },
+)
+
+testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address is the query', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.logIn(reader)
+  await desk.open('entities/letters')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByLabel('Field of condition 1').selectOption('year')
+  await page.getByLabel('Comparison of condition 1').selectOption('at-least')
+  await page.getByLabel('Value of condition 1').fill('1790')
+  await page.getByRole('button', { name: 'Add a condition' }).click()
+  await page.getByLabel('Field of condition 2').selectOption('title')
+  await page.getByLabel('Value of condition 2').fill('(Aarhus')
+  await page.getByRole('button', { name: 'Show the records' }).click()
+  await page.getByRole('heading', { name: 'No record fits' }).waitFor()
+  await page.getByLabel('Value of condition 2').fill('aarhus')
+  await page.getByRole('button', { name: 'Show the records' }).click()
+  const condition = 'year >= 1790 and title ~ "(?i)aarhus"'
+  await page.waitForURL(url => url.searchParams.get('q') === condition)
+  await settled(page)
+  const shown = await page.getByRole('row').count()
+
+  await page.getByRole('button', { name: /^Columns/ }).click()
+  await page.getByRole('checkbox', { name: /^shelfmark/ }).uncheck()
+  await page.keyboard.press('Escape')
+  assert.equal(await page.getByRole('columnheader', { name: 'shelfmark' }).count(), 0)
+
+  await page.getByRole('button', { name: 'Download' }).click()
+  const [csv] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'CSV', exact: true }).click(),
+  ])
+  assert.equal(csv.suggestedFilename(), 'letters.csv')
+  const lines = (await textOf(csv)).trim().split('\n')
+  assert.match(lines[0] ?? '', /^id,shelfmark,title/)
+  assert.equal(lines.length, shown, 'the head and the records that are shown')
+
+  const address = page.url()
+  const other = await openDesk(t, service.front)
+  await other.logIn(reader)
+  await other.page.goto(address)
+  await settled(other.page)
+  assert.equal(await other.page.getByRole('row').count(), shown)
+
+  await desk.open('entities/letters?size=25')
+  await page.getByLabel('Page', { exact: true }).fill('12')
+  await page.keyboard.press('Enter')
+  await page.getByText('276–300 of 300').waitFor()
+  await page.getByRole('button', { name: 'Previous page' }).click()
+  await page.getByText('251–275 of 300').waitFor()
+  await page.goBack()
+  await page.getByText('276–300 of 300').waitFor()
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perhaps meant', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  desk.expectRefusals()
+  const { page } = desk
+  await desk.logIn(reader)
+  await desk.open('entities/letters')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('button', { name: 'PQL' }).click()
+  const editor = page.getByLabel('Condition in PQL for letters')
+  await editor.fill('pages > 3 and\n yaer < 1790')
+  await page.getByRole('alert').locator('mark', { hasText: 'yaer' }).waitFor()
+  await page.getByRole('button', { name: 'Use “year”' }).click()
+  assert.equal(await editor.inputValue(), 'pages > 3 and\n year < 1790')
+  await page.getByRole('alert').waitFor({ state: 'detached' })
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO4 drawings are saved as SVG and PNG, and are there as a table', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.logIn(reader)
+  await desk.open('entities/letters/draw')
+  await page.getByLabel('Group by').selectOption('place')
+  await page.getByLabel('And by').selectOption('sender')
+  await page.getByLabel('Drawn as').selectOption('cells')
+  await settled(page)
+  assert.equal(await page.locator('svg.plot rect').count(), 25)
+  const [svg] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'SVG' }).click(),
+  ])
+  const drawing = await textOf(svg)
+  assert.match(drawing, /^<svg[^>]* xmlns="http:\/\/www\.w3\.org\/2000\/svg"/)
+  assert.doesNotMatch(drawing, /var\(|oklch/)
+  const [png] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'PNG' }).click(),
+  ])
+  assert.equal(
+    readFileSync(await png.path())
+      .subarray(1, 4)
+      .toString(),
+    'PNG',
+  )
+  await page.getByText('The same as a table').click()
+  assert.equal(await page.getByRole('row').count(), 6)
+  await assertAccessible(page, 'the table of a drawing')
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO5 files are shown in place, except for what could run, and downloads resume', async t => {
+  const service = await startDeskService(t)
+  const { item } = await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.open('items')
+  await page.getByRole('link', { name: 'Bertha to Câmara, Basel' }).click()
+  const entry = (name: string) => page.getByRole('listitem').filter({ hasText: name })
+  await entry('letter.txt').getByRole('button', { name: 'Show' }).click()
+  await page.getByText('this was never written').waitFor()
+  await entry('picture.png').getByRole('button', { name: 'Show' }).click()
+  const picture = page.getByRole('img', { name: 'A green field' })
+  await picture.waitFor()
+  assert.match((await picture.getAttribute('src')) ?? '', /^blob:/)
+  await entry('voice.wav').getByRole('button', { name: 'Show' }).click()
+  await page.waitForFunction(() => (document.querySelector('audio')?.readyState ?? 0) > 0)
+  await entry('letter.pdf').getByRole('button', { name: 'Show' }).click()
+  await page.getByText('The text of this page').click()
+  await page.getByText('Dear friend in a PDF').waitFor()
+  for (const name of ['page.html', 'drawing.svg'])
+    assert.equal(await entry(name).getByRole('button', { name: 'Show' }).count(), 0, name)
+  await assertAccessible(page, 'an item with open files')
+
+  // The line breaks after some bytes, and once more.
+  const { uuid } = item.files.get('letter.txt') ?? {}
+  let asked = 0
+  await page.route(`**/bitstreams/${uuid}/content*`, async route => {
+    asked++
+    await (asked === 1 ? route.abort('connectionreset') : route.continue())
+  })
+  const download = page.waitForEvent('download')
+  await entry('letter.txt').getByRole('button', { name: 'Download' }).click()
+  const again = entry('letter.txt').getByRole('button', { name: 'Go on' })
+  await again.waitFor()
+  await again.click()
+  assert.equal(await textOf(await download), 'Dear friend,\nthis was never written.\n')
+})
+
+testOn('sqlite', 'CO6 when a session ends, what was typed is still there after the next login', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  desk.expectRefusals()
+  const { page } = desk
+  await desk.logIn(reader)
+  await desk.open('account')
+  await page.getByLabel('First name').fill('Ruth Elisabeth')
+  // A logout on another device ends it here, too.
+  const elsewhere = service.client()
+  await elsewhere.login(reader)
+  await elsewhere.post('/api/authn/logout', undefined)
+  await page.getByRole('button', { name: 'Save' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('heading', { name: 'Your session is over' }).waitFor()
+  await assertAccessible(page, 'the login over a page')
+  await dialog.getByLabel('Password', { exact: true }).fill(passwordOf(reader))
+  await dialog.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Saved.').waitFor()
+  assert.equal(await page.getByLabel('First name').inputValue(), 'Ruth Elisabeth')
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO6 before a session ends, it warns, and it can be prolonged', async t => {
+  const service = await startDeskService(t, { env: { CARREL_TOKEN_LIFETIME: '90' } })
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.logIn(reader)
+  const warning = page.getByRole('alertdialog', { name: 'Your session ends soon.' })
+  await warning.waitFor()
+  await assertAccessible(page, 'the warning')
+  const renewed = page.waitForResponse(answer => answer.url().endsWith('/api/authn/login'))
+  await warning.getByRole('button', { name: 'Stay logged in' }).click()
+  assert.equal((await renewed).status(), 200)
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO6 a logout in one tab is one in all, and nothing of the session is left', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  const { page, context } = desk
+  await desk.logIn(reader)
+  const other = await context.newPage()
+  await other.goto(`${service.front}/console/entities/letters`)
+  await settled(other)
+  await page.getByRole('button', { name: 'Account of Test Person' }).click()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByRole('link', { name: 'Log in', exact: true }).waitFor()
+  await other.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
+  const kept = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))
+  assert.doesNotMatch(kept, /eyJ/)
+  assert.equal((await context.cookies()).filter(({ name }) => /token/i.test(name)).length, 0)
+})
+
+testOn('sqlite', 'CO6 access tokens are made, shown once and revoked', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front)
+  const { page } = desk
+  await desk.logIn(reader)
+  await desk.open('tokens')
+  await page.getByRole('button', { name: 'New access token' }).click()
+  await page.getByLabel('Name').fill('nightly')
+  await page.getByLabel('It may use').selectOption('letters')
+  await page.getByRole('button', { name: 'Make the token' }).click()
+  const token = await page.locator('.secret code').innerText()
+  const ask = () =>
+    fetch(`${service.address}/api/query/v4/letters?limit=1`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+  assert.equal((await ask()).status, 200)
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
+  await page.locator('bdi', { hasText: 'nightly' }).waitFor()
+  assert.doesNotMatch(await page.content(), /carrel_pat_/)
+  await page.getByRole('button', { name: 'Revoke nightly' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('heading', { name: 'No access tokens' }).waitFor()
+  assert.notEqual((await ask()).status, 200)
+  desk.assertQuiet()
+})
+
+testOn(
+  'sqlite',
+  'CO4 the console speaks German, remembers theme and language, and works below a path',
+  async t => {
+    const service = await startDeskService(t, { below: '/archive' })
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front)
+    const { page } = desk
+    await desk.open('')
+    await page.getByRole('button', { name: 'Appearance, Language' }).click()
+    await page.getByRole('button', { name: 'Deutsch' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Was es hier gibt' }).waitFor()
+    await page.getByRole('button', { name: 'Dunkel' }).click()
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Was es hier gibt' }).waitFor()
+    assert.deepEqual(
+      await page.evaluate(() => [document.documentElement.lang, document.documentElement.dataset.theme]),
+      ['de', 'dark'],
+    )
+    await page.getByRole('navigation').getByRole('link', { name: 'Objekte' }).click()
+    assert.equal(new URL(page.url()).pathname, '/archive/console/items')
+    await assertAccessible(page, 'German and dark')
+    desk.assertQuiet()
+  },
+)

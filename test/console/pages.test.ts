@@ -1,0 +1,119 @@
+import {
+  assertAccessible,
+  assertFits,
+  type Desk,
+  openDesk,
+  phone,
+  screen,
+  settled,
+  startDeskService,
+  takePicture,
+} from '../support/clients/console.ts'
+import { fillArchive, reader } from '../support/data/archive.ts'
+import { testOn } from '../support/service/engines.ts'
+
+/** Every page and state, at two sizes, in two themes: nothing that axe finds, nothing cut off, no complaint of the browser. */
+interface Shown {
+  readonly name: string
+  readonly path: (item: string) => string
+  readonly anonymous?: true
+  /** What makes the state. */
+  readonly act?: (desk: Desk) => Promise<unknown>
+  readonly refused?: true
+}
+
+const click = (name: string | RegExp) => (desk: Desk) =>
+  desk.page.getByRole('button', { name }).first().click()
+
+const pages: readonly Shown[] = [
+  { name: 'home', path: () => '', anonymous: true },
+  { name: 'login', path: () => 'login', anonymous: true },
+  { name: 'forbidden', path: () => 'entities/letters', anonymous: true },
+  { name: 'missing', path: () => 'nowhere/at/all', anonymous: true },
+  { name: 'home-logged-in', path: () => '' },
+  { name: 'table', path: () => 'entities/letters' },
+  { name: 'table-sorted', path: () => 'entities/letters?sort=-year,place&page=3&size=25' },
+  {
+    name: 'filter-by-hand',
+    path: () => `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1790')}`,
+  },
+  {
+    name: 'filter-wrong',
+    path: () => `entities/letters?q=${encodeURIComponent('yaer < 1790')}`,
+    refused: true,
+  },
+  { name: 'filter-nothing', path: () => `entities/letters?q=${encodeURIComponent('year = 1')}` },
+  { name: 'columns', path: () => 'entities/letters', act: click('Columns') },
+  { name: 'download', path: () => 'entities/letters', act: click(/^Download/) },
+  { name: 'record', path: () => 'entities/letters/records/1' },
+  { name: 'record-missing', path: () => 'entities/letters/records/100000', refused: true },
+  { name: 'bars', path: () => 'entities/letters/draw?by=place' },
+  { name: 'lines', path: () => 'entities/letters/draw?by=year&as=lines' },
+  { name: 'stacked', path: () => 'entities/letters/draw?by=catalogued&unit=year&and=place' },
+  { name: 'cells', path: () => 'entities/letters/draw?by=place&and=sender&as=cells' },
+  { name: 'items', path: () => 'items' },
+  { name: 'items-none', path: () => 'items?search=nothing+like+this' },
+  { name: 'item', path: item => `items/${item}` },
+  { name: 'account', path: () => 'account' },
+  { name: 'sessions', path: () => 'sessions' },
+  { name: 'tokens', path: () => 'tokens' },
+  { name: 'token-new', path: () => 'tokens', act: click('New access token') },
+  { name: 'account-menu', path: () => '', act: openAccount },
+  { name: 'tour', path: () => '', act: click('Begin the tour') },
+]
+
+async function openAccount({ page }: Desk): Promise<void> {
+  const menu = page.getByRole('button', { name: 'Menu', exact: true })
+  if (await menu.isVisible()) await menu.click()
+  await page.locator('button:visible', { hasText: 'Test Person' }).last().click()
+}
+
+for (const [place, size] of [
+  ['360', phone],
+  ['1440', screen],
+] as const)
+  for (const theme of ['light', 'dark'] as const)
+    testOn('sqlite', `CO3 CO4 every page is accessible and whole at ${place} px, ${theme}`, async t => {
+      const service = await startDeskService(t)
+      const { item } = await fillArchive(service)
+      const nobody = await openDesk(t, service.front, { size, theme })
+      const somebody = await openDesk(t, service.front, { size, theme })
+      await somebody.logIn(reader)
+      const faults: unknown[] = []
+      const look = (check: Promise<void>) => check.catch((error: unknown) => faults.push(error))
+      for (const { name, path, anonymous, act, refused } of pages) {
+        const desk = anonymous ? nobody : somebody
+        if (refused) desk.expectRefusals()
+        await desk.open(path(item.uuid))
+        await act?.(desk)
+        await settled(desk.page)
+        const what = `${name} at ${place} px, ${theme}`
+        await takePicture(desk.page, `${name}-${place}-${theme}`)
+        await look(assertFits(desk.page, what))
+        // Of the four, two have every colour and every layout.
+        if ((place === '360') === (theme === 'light')) await look(assertAccessible(desk.page, what))
+      }
+      // All of them at once: one look at the log shows what is to do.
+      if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n\n'))
+      nobody.assertQuiet()
+      somebody.assertQuiet()
+    })
+
+testOn('sqlite', 'CO4 the pictures of docs/console.md are as the console is', async t => {
+  const service = await startDeskService(t)
+  await fillArchive(service)
+  const desk = await openDesk(t, service.front, { size: { width: 1024, height: 560 } })
+  await desk.logIn(reader)
+  for (const [name, path] of [
+    ['home', ''],
+    [
+      'filter',
+      `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1785')}&columns=id,title,place,year`,
+    ],
+    ['cells', 'entities/letters/draw?by=year&and=sender&as=cells&of=sum:pages'],
+  ] as const) {
+    await desk.open(path)
+    await takePicture(desk.page, `docs-${name}`)
+  }
+  desk.assertQuiet()
+})

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import type { Client } from '../support/clients/client.ts'
+import { everything, type World } from '../support/data/every-route.ts'
+import { rights } from '../support/data/route-rights.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import type { Route } from '../support/service/routes.ts'
+
+/** Rules that hold at every address, tried at every address that the service has. */
+
+const nameOf = ({ method, url }: Route) => `${method} ${url}`
+const changes = ({ method }: Route) => method !== 'GET' && method !== 'OPTIONS'
+/** Questions, and what has nothing to change. */
+const changesNothing = (route: Route) =>
+  /^POST \/api\/(query\/v4|statistics\/)/.test(nameOf(route)) || rights.proofs.includes(nameOf(route))
+const isOpen = (route: Route) => rights.open.includes(nameOf(route))
+
+interface Answer {
+  readonly status: number
+  readonly code: string | undefined
+}
+
+async function ask(
+  { at }: World,
+  client: Client,
+  { method, url }: Route,
+  { query = '', headers = {}, ids = {} }: { query?: string; headers?: object; ids?: object } = {},
+): Promise<Answer> {
+  const gone = new AbortController()
+  const response = await client.request(at(url, { ...ids }) + query, {
+    method,
+    signal: gone.signal,
+    headers: {
+      'x-xsrf-token': (await client.csrfPair()).value,
+      'tus-resumable': '1.0.0',
+      ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(method === 'GET' || method === 'OPTIONS' ? {} : { body: '{}' }),
+  })
+  // A stream of events doesn't end.
+  if (response.headers.get('content-type') === 'text/event-stream') {
+    gone.abort()
+    return { status: response.status, code: undefined }
+  }
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json') && text !== ''
+  return { status: response.status, code: isJson ? (JSON.parse(text) as { code?: string }).code : undefined }
+}
+
+testOn('sqlite', 'E1 every route is in the table of rights, and the table has no other', async t => {
+  const { routes } = await everything(t)
+  assert.deepEqual(
+    [...new Set(routes.map(nameOf))].toSorted(),
+    Object.values(rights).flat().toSorted(),
+    'add a new route to test/support/data/route-rights.ts',
+  )
+})
+
+test('L4 B3 Q10 what is closed is 401 for anybody, and 403 for a reader and for who acts as one', async t => {
+  const world = await everything(t)
+  const { routes, admin, reader, ids, service } = world
+  const acting = service.client()
+  acting.token = admin.token
+  for (const route of routes) {
+    const name = nameOf(route)
+    const isLogin = rights.login.includes(name)
+    if (!isLogin && !rights.closed.includes(name)) continue
+    assert.deepEqual((await ask(world, service.client(), route)).status, 401, name)
+    const headers = { 'x-on-behalf-of': ids.reader ?? '' }
+    if (isLogin) continue
+    assert.equal((await ask(world, reader, route)).status, 403, name)
+    assert.equal((await ask(world, acting, route, { headers })).status, 403, name)
+  }
+})
+
+test('F1 what is not there can’t be told from what is closed where only administrators look', async t => {
+  const world = await everything(t)
+  const { routes, reader, ids } = world
+  // Items, their bundles and files are 404 where they are not (F1), for everybody.
+  const places = /^\/api\/(eperson|system|admin|uploads)\//
+  const others = Object.fromEntries(
+    Object.entries(ids).map(([name, id]) => [name, id.replace(/[1-9a-f]/g, '8')]),
+  )
+  for (const route of routes) {
+    if (!rights.closed.includes(nameOf(route)) || !places.test(route.url)) continue
+    if (route.url.includes('/scripts/')) continue
+    assert.deepEqual(
+      await ask(world, reader, route, { ids: others }),
+      await ask(world, reader, route),
+      nameOf(route),
+    )
+  }
+})
+
+test('T10 H2 no route that changes something takes a token in its address', async t => {
+  const world = await everything(t)
+  const { routes, admin, service } = world
+  for (const route of routes) {
+    if (!changes(route) || changesNothing(route) || isOpen(route)) continue
+    const query = `?authentication-token=${await admin.shortLivedToken()}`
+    const expected = { status: 403, code: 'short-lived-token-refused' }
+    assert.deepEqual(await ask(world, service.client(), route, { query }), expected, nameOf(route))
+  }
+})
+
+test('C5 C8 every route under /api that changes something needs the CSRF pair', async t => {
+  const world = await everything(t)
+  const { routes, admin } = world
+  for (const route of routes) {
+    if (!changes(route) || !route.url.startsWith('/api/') || route.url.startsWith('/api/query/')) continue
+    for (const value of ['', 'x'.repeat(86)]) {
+      const { status, code } = await ask(world, admin, route, { headers: { 'x-xsrf-token': value } })
+      assert.equal(status, 403, nameOf(route))
+      assert.match(code ?? '', /^csrf-/, nameOf(route))
+    }
+  }
+})
+
+test('K2 an access token of another part, or that only reads, changes nothing anywhere', async t => {
+  const world = await everything(t)
+  const { routes, admin, service } = world
+  const reading = service.client()
+  const body = JSON.stringify({ name: 'reads' })
+  const made = await admin.post('/api/authn/tokens', body, { 'content-type': 'application/json' })
+  reading.token = ((await made.json()) as { token: string }).token
+  for (const route of routes) {
+    if (!changes(route) || changesNothing(route)) continue
+    const { status, code } = await ask(world, reading, route)
+    assert.deepEqual([status, code], [403, 'access-token-refused'], nameOf(route))
+  }
+})

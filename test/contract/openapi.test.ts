@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { documentFor, validatorIn } from '../support/clients/api-document.ts'
+import { test } from '../support/service/engines.ts'
+import { baseUrl, type Service, startService } from '../support/service/service.ts'
+
+const letters = [
+  { id: 1, title: 'A', sent: '2026-01-02T03:04:05Z', more: { a: 1 }, open: true },
+  { id: 2, title: null, sent: null, more: [1], open: false },
+]
+
+async function withLetters(service: Service): Promise<void> {
+  await service.addRecords('letters', 'id', letters)
+  await service.addRecords('sealed', 'id', [{ id: 1, unseen: 'x' }], 'admin')
+}
+
+test('OD1 the document has every address below the base URL, and an ETag', async t => {
+  const service = await startService(t)
+  const client = service.client()
+  const response = await client.get('/api/openapi.json')
+  const etag = response.headers.get('etag') ?? ''
+  assert.match(etag, /^"[\w-]+"$/)
+  const document = await documentFor(client)
+  assert.equal(document.openapi, '3.1.1')
+  assert.deepEqual(document.servers, [{ url: baseUrl }])
+  for (const [path, method] of [
+    ['/api/authn/login', 'post'],
+    ['/api/core/items/{uuid}', 'get'],
+    ['/api/query/v4/{entity}/{key}', 'put'],
+    ['/health/live', 'get'],
+  ] as const)
+    assert.ok(document.paths[path]?.[method], path)
+  const again = await client.get('/api/openapi.json', { 'if-none-match': etag })
+  assert.equal(again.status, 304)
+  await withLetters(service)
+  assert.equal((await client.get('/api/openapi.json', { 'if-none-match': etag })).status, 200)
+})
+
+test('OD1 the query endpoints are where they are configured', async t => {
+  const service = await startService(t, { env: { CARREL_QUERY_BASE: '/pdb/query/v4' } })
+  const { paths } = await documentFor(service.client())
+  assert.ok(paths['/pdb/query/v4/{entity}'])
+  assert.ok(paths['/pdb/meta/v1/version'])
+  assert.equal(paths['/api/query/v4/{entity}'], undefined)
+})
+
+test('OD2 everybody is shown the entities that they may read, with their fields, and no other', async t => {
+  const service = await startService(t)
+  await withLetters(service)
+  await service.addEperson('root@example.org', { admin: true })
+  const administrator = service.client()
+  await administrator.login('root@example.org')
+  const [open, all] = [await documentFor(service.client()), await documentFor(administrator)]
+  assert.ok(open.paths['/api/query/v4/letters'])
+  assert.equal(open.paths['/api/query/v4/sealed'], undefined)
+  assert.doesNotMatch(JSON.stringify(open), /sealed|"unseen"/)
+  assert.ok(all.paths['/api/query/v4/sealed/{key}'])
+  assert.deepEqual(Object.keys(all.components.schemas['records.sealed']?.properties ?? {}), ['id', 'unseen'])
+  const { properties = {} } = open.components.schemas['records.letters'] ?? {}
+  assert.deepEqual(properties.sent, { type: ['string', 'null'], format: 'date-time' })
+  assert.deepEqual(properties.id, { type: 'integer' })
+})
+
+test('OD2 records are as the schema of their entity says', async t => {
+  const service = await startService(t)
+  await withLetters(service)
+  await service.addEperson('root@example.org', { admin: true })
+  const client = service.client()
+  await client.login('root@example.org')
+  const faultsOf = validatorIn(await documentFor(client))
+  for (const name of ['letters', 'sealed', 'epersons', 'groups', 'audit-events', 'items', 'bitstreams']) {
+    const records = (await (await client.get(`/api/query/v4/${name}`)).json()) as unknown[]
+    for (const record of records) assert.deepEqual(faultsOf(`records.${name}`, record), [], name)
+  }
+  assert.notDeepEqual(faultsOf('records.letters', { id: 'one' }), [])
+  assert.notDeepEqual(faultsOf('records.letters', { id: 1, other: 1 }), [])
+})
+
+test('OD2 a document of very many fields ends', async t => {
+  const service = await startService(t)
+  const wide = Object.fromEntries(Array.from({ length: 1_800 }, (_, n) => [`field ${n}`, n]))
+  for (let n = 0; n < 13; n++) await service.addRecords(`wide${n}`, 'field 0', [wide])
+  const { components } = await documentFor(service.client())
+  const shown = Object.keys(components.schemas).filter(name => name.startsWith('records.wide'))
+  assert.ok(shown.length > 5 && shown.length < 12, `${shown.length}`)
+})
+
+test('OD4 the reference page and its files come from the service alone', async t => {
+  const service = await startService(t)
+  const client = service.client()
+  for (const prefix of ['/api', '/server/api']) {
+    const response = await client.get(`${prefix}/docs`)
+    assert.equal(response.status, 200)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    assert.doesNotMatch(policy, /unsafe|http|\*/)
+    const addresses = [...(await response.text()).matchAll(/(?:href|src)="([^"]*)"/g)].map(
+      ([, one = '']) => one,
+    )
+    assert.deepEqual(
+      addresses.filter(one => !one.startsWith(`${prefix}/`)),
+      ['data:,'],
+    )
+    for (const address of addresses.filter(one => one.startsWith('/'))) {
+      const file = await client.get(address)
+      assert.equal(file.status, 200, address)
+      await file.arrayBuffer()
+    }
+  }
+  const first = await client.get('/api/docs/swagger-ui.css')
+  const headers = { 'if-none-match': first.headers.get('etag') ?? '' }
+  await first.arrayBuffer()
+  assert.equal((await client.get('/api/docs/swagger-ui.css', headers)).status, 304)
+  assert.equal((await client.get('/api/docs/package.json')).status, 404)
+})

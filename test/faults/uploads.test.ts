@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from '../support/clients/client.ts'
+import { itemFiles, zipOf } from '../support/data/packed.ts'
+import { test } from '../support/service/engines.ts'
+import { type Served, serve } from '../support/service/process.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
+
+/** A service that is killed while it receives an upload, and while it unpacks one. */
+const adminEmail = 'admin@example.org'
+const tus = { 'tus-resumable': '1.0.0' }
+const stream = { ...tus, 'content-type': 'application/offset+octet-stream' }
+
+async function started(t: TestContext) {
+  const dataFolder = temporaryFolder(t)
+  await t.test('prepare', async prepare => {
+    await (await startService(prepare, { dataFolder })).addEperson(adminEmail, { admin: true })
+  })
+  // Two event loops: the one that held something is not the only one that could have it after the start.
+  const start = () => serve(t, dataFolder, { env: { CARREL_WORKERS: '2' } })
+  const served = await start()
+  const admin = new Client(served.address)
+  await admin.login(adminEmail)
+  /** The same administrator at a service that was started again. */
+  const again = async (): Promise<Client> => {
+    const client = new Client((await start()).address)
+    client.token = admin.token
+    return client
+  }
+  return { served, admin, again, folder: join(dataFolder, 'uploads') }
+}
+
+async function kill(served: Served): Promise<void> {
+  served.signal('SIGKILL')
+  await served.ended
+}
+
+async function added(client: Client, size: number): Promise<string> {
+  const answer = await client.post('/api/uploads', undefined, { ...tus, 'upload-length': String(size) })
+  assert.equal(answer.status, 201)
+  return new URL(answer.headers.get('location') ?? '').pathname
+}
+
+test('UP1 an upload goes on after SIGKILL where the disk has it, and is whole in the end', async t => {
+  const { served, admin, again, folder } = await started(t)
+  const content = Buffer.alloc(8 * 1024 * 1024, 'every byte has its place. ')
+  const path = await added(admin, content.length)
+  const data = join(folder, path.split('/').at(-1) ?? '', 'data')
+  const pair = await admin.csrfPair()
+  const sending = httpRequest(served.address + path, {
+    method: 'PATCH',
+    headers: {
+      ...stream,
+      authorization: `Bearer ${admin.token}`,
+      cookie: pair.cookie,
+      'x-xsrf-token': pair.value,
+      'upload-offset': '0',
+      'content-length': content.length,
+    },
+  })
+  const broken = once(sending, 'error')
+  // More than half of it, and then nothing: the request is under way when its service ends.
+  sending.write(content.subarray(0, 5_000_000))
+  while (statSync(data).size < 1_000_000) await delay(5)
+  await kill(served)
+  await broken
+
+  const client = await again()
+  const asked = await client.request(path, { method: 'HEAD', headers: tus })
+  const offset = Number(asked.headers.get('upload-offset'))
+  assert.equal(offset, statSync(data).size)
+  assert.ok(offset >= 1_000_000 && offset <= 5_000_000, String(offset))
+  const rest = await client.patch(path, new Uint8Array(content.subarray(offset)), {
+    ...stream,
+    'upload-offset': String(offset),
+  })
+  assert.equal(rest.status, 204, await rest.text())
+  assert.ok(readFileSync(data).equals(content))
+})
+
+test('UP3 PR6 SIGKILL while an archive is unpacked leaves no item and no folder, and the ingest can be resumed', async t => {
+  const { served, admin, again, folder } = await started(t)
+  const names = Array.from({ length: 400 }, (_, at) => `item${at}`)
+  const zip = zipOf(names.flatMap(name => itemFiles(`archive/${name}`)))
+  const path = await added(admin, zip.length)
+  const sent = await admin.patch(path, new Uint8Array(zip), { ...stream, 'upload-offset': '0' })
+  assert.equal(sent.status, 204)
+  const id = path.split('/').at(-1) ?? ''
+  const begun = await admin.post(`/api/admin/ingest?upload=${id}&read=anonymous`)
+  assert.equal(begun.status, 202, await begun.clone().text())
+  const { processId } = (await begun.json()) as { processId: string }
+  const unpacked = () => readdirSync(folder).find(name => name.startsWith('unpacked.'))
+  const filesIn = (name: string) => readdirSync(join(folder, name), { recursive: true }).length
+  for (;;) {
+    const name = unpacked()
+    if (name !== undefined && filesIn(name) > 10) break
+    await delay(1)
+  }
+  await kill(served)
+  assert.ok(unpacked(), 'it was killed while it unpacked')
+
+  const client = await again()
+  const processOf = async (number: string) => {
+    const answer = await client.get(`/api/system/processes/${number}`)
+    return (await answer.json()) as { state: string; result: { added?: number } | null; fault: string | null }
+  }
+  assert.equal((await processOf(processId)).state, 'interrupted')
+  assert.equal(unpacked(), undefined)
+  assert.deepEqual(readdirSync(folder), [id])
+  assert.deepEqual(await (await client.get('/api/query/v4/items')).json(), [])
+
+  const resumed = await client.post(`/api/system/processes/${processId}/resume`)
+  assert.equal(resumed.status, 202, await resumed.clone().text())
+  const next = ((await resumed.json()) as { processId: string }).processId
+  for (;;) {
+    const { state, fault } = await processOf(next)
+    if (state === 'completed') break
+    assert.ok(state === 'running' || state === 'scheduled', `${state}: ${fault}`)
+    await delay(50)
+  }
+  const total = await client.get('/api/core/items?size=1')
+  assert.equal(((await total.json()) as { page: { totalElements: number } }).page.totalElements, names.length)
+  assert.deepEqual(readdirSync(folder), [], 'the upload was used')
+})

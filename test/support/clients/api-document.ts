@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import type * as ajvModule from 'ajv/dist/2020.js'
+import type { Client } from './client.ts'
+
+/** The document of a service, as far as tests look into it. */
+export interface ApiDocument {
+  readonly openapi: string
+  readonly servers: readonly { readonly url: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
+}
+
+export interface ApiOperation {
+  readonly operationId: string
+  readonly parameters?: readonly ApiParameter[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }
+}
+
+export interface ApiParameter {
+  readonly $ref?: string
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly schema: JsonSchema
+}
+
+export interface JsonSchema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly JsonSchema[]
+  readonly allOf?: readonly JsonSchema[]
+  readonly items?: JsonSchema
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>
+  readonly format?: string
+}
+
+export async function documentFor(client: Client): Promise<ApiDocument> {
+  const response = await client.get('/api/openapi.json')
+  assert.equal(response.status, 200)
+  return (await response.json()) as ApiDocument
+}
+
+/** What checks a value against a schema of the document. */
+export function validatorIn(document: ApiDocument): (name: string, value: unknown) => readonly unknown[] {
+  const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof ajvModule
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
+  ajv.addSchema({ ...document, $id: 'openapi' }, 'openapi')
+  return (name, value) => {
+    const validate = ajv.compile({ $ref: `openapi#/components/schemas/${name}` })
+    return validate(value) ? [] : (validate.errors ?? [])
+  }
+}

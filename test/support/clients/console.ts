@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import axe, { type AxeResults } from 'axe-core'
+import type { BrowserContext, Page } from 'playwright-core'
+import { startReverseProxy } from '../providers/reverse-proxy.ts'
+import { repository } from '../service/process.ts'
+import { passwordOf, type Service, startService } from '../service/service.ts'
+import { openBrowser } from './browser.ts'
+
+/** The console in a real Chromium. What the browser complains about fails the test: a policy, a script, a missing file. */
+export interface Desk {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Opens a page of the console by its path, and waits until it shows what it has. */
+  open(path: string): Promise<void>
+  /** By the form, as people do. */
+  logIn(email: string): Promise<void>
+  /** Answers of the service that the test expects to be refusals; the browser reports each of them. */
+  expectRefusals(): void
+  /** Fails if the browser has complained. */
+  assertQuiet(): void
+}
+
+/** A service whose base URL is the address that the browser opens. */
+export async function startDeskService(
+  t: TestContext,
+  { below = '', env = {} }: { readonly below?: string; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<Service & { readonly address: string; readonly front: string }> {
+  const front = await startReverseProxy(t)
+  const service = await startService(t, { env: { CARREL_BASE_URL: front.address + below, ...env } })
+  front.forwardTo(service.address)
+  return { ...service, front: front.address + below }
+}
+
+export const phone = { width: 360, height: 740 }
+export const screen = { width: 1440, height: 900 }
+
+export async function openDesk(
+  t: TestContext,
+  address: string,
+  {
+    size = screen,
+    theme = 'light',
+  }: {
+    readonly size?: { readonly width: number; readonly height: number }
+    readonly theme?: 'light' | 'dark'
+  } = {},
+): Promise<Desk> {
+  const context = await openBrowser(t, size)
+  const page = await context.newPage()
+  await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
+  const complaints: string[] = []
+  let refusals = false
+  const watch = (tab: Page) => {
+    tab.on('console', message => {
+      if (!['error', 'warning'].includes(message.type())) return
+      if (refusals && /status of 4\d\d/.test(message.text())) return
+      complaints.push(`${message.text()} ${message.location().url}`)
+    })
+    tab.on('pageerror', error => complaints.push(String(error)))
+  }
+  context.on('page', watch)
+  watch(page)
+  const open = async (path: string) => {
+    await page.goto(`${address}${path === '' ? '/' : `/console/${path}`}`)
+    await settled(page)
+  }
+  return {
+    page,
+    context,
+    open,
+    logIn: async email => {
+      await open('login')
+      await page.getByLabel('Email address').fill(email)
+      await page.getByLabel('Password', { exact: true }).fill(passwordOf(email))
+      await page.getByRole('main').getByRole('button', { name: 'Log in' }).click()
+      await page.getByRole('heading', { level: 1, name: 'What is here' }).waitFor()
+      await settled(page)
+    },
+    expectRefusals: () => {
+      refusals = true
+    },
+    assertQuiet: () => assert.deepEqual(complaints, []),
+  }
+}
+
+/** Nothing is loading any more. */
+export async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForFunction(
+    () => document.querySelector('.skeleton, .progress, main [aria-busy="true"]') === null,
+  )
+}
+
+/** WCAG 2.2 AA and what axe holds good besides. */
+export async function assertAccessible(page: Page, what: string): Promise<void> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })",
+  )) as AxeResults
+  assert.deepEqual(
+    violations.map(({ id, help, nodes }) => ({
+      id,
+      help,
+      where: nodes.map(node => `${node.target.join(' ')}: ${node.failureSummary}`).slice(0, 3),
+    })),
+    [],
+    what,
+  )
+}
+
+/** Nothing is cut off at the side: what is wider than the screen scrolls in its own frame. */
+export async function assertFits(page: Page, what: string): Promise<void> {
+  const [wide, room] = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    document.documentElement.clientWidth,
+  ])
+  assert.ok((wide ?? 0) <= (room ?? 0), `${what} is ${wide} px wide, and there are ${room}`)
+}
+
+const artefacts = join(repository, 'test/artefacts/console')
+
+/** For people to look at. */
+export async function takePicture(page: Page, name: string): Promise<void> {
+  mkdirSync(artefacts, { recursive: true })
+  await page.screenshot({ path: join(artefacts, `${name}.png`), animations: 'disabled' })
+}

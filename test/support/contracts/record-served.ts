@@ -1,0 +1,18 @@
+import { appendFileSync } from 'node:fs'
+import { type Answered, recordAnswers } from './record-answers.ts'
+
+/** Loaded into services that are processes of their own (`--import`): writes down what they answer. */
+const file = process.env.RECORDED_ANSWERS
+/** Of the same kind: a test that sends thousands of requests is not about what they look like. */
+const maxAlike = 20
+const alike = new Map<string, number>()
+
+if (file !== undefined)
+  recordAnswers(() => answered => {
+    const kind = `${answered.method} ${answered.route ?? answered.path.slice(0, 100)} ${answered.status}`
+    const count = alike.get(kind) ?? 0
+    alike.set(kind, count + 1)
+    if (count >= maxAlike) return
+    const line: Answered = { ...answered, path: answered.path.slice(0, 2_000) }
+    appendFileSync(file, `${JSON.stringify(line)}\n`)
+  })

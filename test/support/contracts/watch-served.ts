@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { DescribedRoute } from '../../../src/http/contract.ts'
+import type { OpenApi } from '../../../src/openapi/document.ts'
+import { atEnd } from '../service/at-end.ts'
+import { scratch } from '../service/postgres-server.ts'
+import { compare } from './compare-answers.ts'
+import type { Answered } from './record-answers.ts'
+
+type Settings = Readonly<Record<string, string>>
+
+/**
+ * The same for a service that is a process of its own, which has addresses as the document in docs/reference has them. What
+ * it answers is written to a file and compared when it has ended.
+ * @returns what to add to its environment
+ */
+export function watchServed(t: TestContext, env: Settings): Settings {
+  if (Object.keys(env).some(name => /^CARREL_(QUERY_BASE|CSRF_HEADER|CONFIG)$/.test(name))) return {}
+  const folder = mkdtempSync(join(scratch, 'carrel-test-answers-'))
+  const file = join(folder, 'answers')
+  atEnd(t, () => {
+    const faults = new Set<string>()
+    try {
+      for (const line of linesOf(file)) {
+        const answered = JSON.parse(line) as Answered
+        for (const fault of reference().faultsOf(answered))
+          faults.add(`${answered.method} ${answered.path} → ${answered.status}: ${fault}`)
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+    assert.deepEqual([...faults].slice(0, 20), [], 'answers that are not documented')
+  })
+  const loaded = `--import=${new URL('record-served.ts', import.meta.url).href}`
+  return { RECORDED_ANSWERS: file, NODE_OPTIONS: [env.NODE_OPTIONS, loaded].filter(Boolean).join(' ') }
+}
+
+/** A process that was killed may have been writing the last line. */
+function linesOf(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').slice(0, -1)
+  } catch {
+    return []
+  }
+}
+
+let made: ReturnType<typeof compare> | undefined
+function reference(): ReturnType<typeof compare> {
+  if (made) return made
+  const path = fileURLToPath(new URL('../../../docs/reference/openapi.json', import.meta.url))
+  const document = JSON.parse(readFileSync(path, 'utf8')) as OpenApi
+  made = compare(document, routesOf(document), {
+    baseUrl: 'http://localhost:8080',
+    csrfCookie: 'DSPACE-XSRF-COOKIE',
+    csrfHeader: 'DSPACE-XSRF-TOKEN',
+    queryBase: '/api/query/v4',
+  })
+  return made
+}
+
+/** What stands for a `*` of the router. */
+const wildcards: Readonly<Record<string, string>> = {
+  '/api/query/v4/:entity/:key': '/api/query/v4/:entity/*',
+  '/api/query/v4/:entity/:key/:related': '/api/query/v4/:entity/*',
+  '/api/query/v4/:entity/:key/:related/:value': '/api/query/v4/:entity/*',
+  '/metrics/v2/read/:name': '/metrics/v2/read/*',
+}
+
+const routesOf = ({ paths }: OpenApi): readonly DescribedRoute[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [] }]) => {
+      const url = path.replaceAll(/\{(\w+)\}/g, ':$1')
+      return {
+        method: method.toUpperCase(),
+        url,
+        pattern: wildcards[url] ?? url,
+        contract: () => Promise.reject(new Error('it is in the document')),
+        knowsCaller: parameters.some(({ $ref }) => $ref === '#/components/parameters/OnBehalfOf'),
+        takesBody: false,
+        isPage: false,
+        isProviderMessage: false,
+      }
+    }),
+  )
