@@ -38,7 +38,7 @@ export function siteRoutes(app: FastifyInstance, { addresses, config }: Parts): 
 }
 
 /** A name-based UUID (RFC 9562 §5.8) of the public address: the same on every node and after every start. */
-function siteUuid(baseUrl: string): string {
+export function siteUuid(baseUrl: string): string {
   const hex = hash('sha256', `carrel/site/${baseUrl}`)
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16)
   return [

@@ -511,7 +511,7 @@ async function changePolicy(walker: Walker, group: string): Promise<void> {
 }
 
 async function savePolicy(walker: Walker): Promise<void> {
-  await walker.click('ds-resource-policy-form button.btn-primary:has-text("Save")')
+  await walker.click(`ds-resource-policy-form button.btn-primary:has-text("Save")${enabled}`)
   await walker.sees('Operation successful')
 }
 

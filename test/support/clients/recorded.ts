@@ -29,6 +29,9 @@ interface More {
 /** Of an answer that the browser could not tell any more. */
 export const anyShape = '?'
 
+/** Of a list that changed while it was asked for. */
+export const anyCount = '*?'
+
 /** What the answer is, in few words: `item`, `epersons*3` for a page of a list, the media type of what is no JSON. */
 export function shapeOf(mediaType: string, text: string): string {
   if (text === '') return ''
