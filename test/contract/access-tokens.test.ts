@@ -249,6 +249,10 @@ test('K2 every route is in the table of what access tokens reach, or is refused'
   const others = reached.filter(route => !open.test(route) && !changing.test(route))
   // Beside the query endpoints' questions, and what isn't below the scope that knows who is asking.
   assert.deepEqual(others.filter(route => !/^POST \/api\/query\/v4/.test(route)).toSorted(), [
+    'GET /',
+    'GET /console',
+    'GET /console*',
+    'GET /console/assets/:name',
     'GET /health/live',
     'GET /health/ready',
     'GET /metrics',

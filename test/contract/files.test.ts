@@ -55,7 +55,7 @@ test('F1 a file is readable by its readers, others get 401 or 403, and an unknow
   await assertUnauthorized(await stranger.get(shared))
   await assertProblem(await max.get(readers), 403, 'access-denied')
   const allowed = await ruth.post(readers)
-  assert.equal(allowed.headers.get('allow'), 'GET, HEAD')
+  assert.equal(allowed.headers.get('allow'), 'GET, HEAD, PUT')
   await assertProblem(allowed, 405, 'method-not-allowed')
 })
 
