@@ -13,7 +13,6 @@ test('E2 an unknown path is 404, with every method and under every prefix', asyn
   const service = await startService(t)
   const client = service.client()
   for (const path of [
-    '/',
     '/nothing',
     '/api/nothing',
     '/server/api/authn/nothing',
