@@ -67,7 +67,9 @@ First start: ${store} now holds ${letters.toLocaleString('en')} demo letters, fi
 
 ${list.join('\n')}
 
-Try it in a second terminal with the same settings. Get a token, and page through the letters.
+Open ${api.replace(/\/api$/, '/')} in a browser, and log in there.
+
+Or try it in a second terminal with the same settings. Get a token, and page through the letters.
 
   TOKEN=$(${ownCommand()} token ${reader?.email})
   curl -siG -H "Authorization: Bearer $TOKEN" ${query}/letters -d 'order_by=[{"field":"catalogued","order":"desc"}]' -d limit=3 -d include_total=true

@@ -66,9 +66,18 @@ export function say(text: Text, values: Values): string {
   })
 }
 
+/** Some browsers call the language of a system without one `en-US@posix`, which formats refuse. */
+function isTag(text: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(text).length === 1
+  } catch {
+    return false
+  }
+}
+
 /** For what a drawing needs: one tree per language, so that formats are made once. */
 const locale = computed(() => {
-  const regional = navigator.languages.find(one => one.split('-', 1)[0] === language.value)
+  const regional = navigator.languages.find(one => one.split('-', 1)[0] === language.value && isTag(one))
   return regional ?? language.value
 })
 const plurals = computed(() => new Intl.PluralRules(locale.value))
