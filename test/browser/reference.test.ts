@@ -16,7 +16,7 @@ testOn(
     const asked: string[] = []
     page.on('request', request => void asked.push(request.url()))
     await page.goto(`${service.address}/api/docs`)
-    await page.getByRole('heading', { name: 'Carrel' }).waitFor()
+    await page.getByRole('heading', { name: 'Carrel', level: 1 }).waitFor()
     await page.getByText('Items and files', { exact: true }).click()
     await page.locator('[data-path="/api/core/items/{uuid}"]').first().click()
     await page.getByText('There is nothing at this address', { exact: false }).first().waitFor()
