@@ -337,3 +337,14 @@ testOn(
     desk.assertQuiet()
   },
 )
+
+testOn('sqlite', 'CO4 a language whose name no format takes is no reason to show less', async t => {
+  const service = await startDeskService(t)
+  const { page, open, assertQuiet } = await openDesk(t, service.front)
+  await page.addInitScript(() => {
+    Object.defineProperty(navigator, 'languages', { value: ['en-US@posix', 'en-GB'] })
+  })
+  await open('')
+  await page.getByRole('heading', { name: 'Kept by Carrel' }).waitFor()
+  assertQuiet()
+})
