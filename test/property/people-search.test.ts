@@ -76,10 +76,8 @@ function plainly(
   { text, membership }: EpersonSearch,
 ) {
   const named = ({ firstName, lastName }: Eperson) =>
-    [firstName, lastName]
-      .filter(part => part !== null)
-      .join(' ')
-      .toLowerCase()
+    // The space is there, too, where one of them is missing.
+    `${firstName ?? ''} ${lastName ?? ''}`.toLowerCase()
   return inOrder(people)
     .filter(
       one =>
