@@ -32,7 +32,8 @@ export const ProblemBody = named(
     form: Type.Optional(Type.String({ description: 'How it is written.' })),
     legal: Type.Optional(
       Type.Union([
-        Type.Array(text),
+        // The values of a query are JSON: true and false are no strings there.
+        Type.Array(Type.Union([text, Type.Boolean()])),
         Type.Object(
           { least: Type.Optional(Type.Integer()), most: Type.Optional(Type.Integer()) },
           { additionalProperties: false },

@@ -86,9 +86,9 @@ export function createAnswers({ entities, texts, config, limits, measures }: Par
         if (known !== undefined && precondition(request.headers, known) === 304)
           return await reply.code(304).header('etag', `W/${known}`).send()
         const send = (parsed: Parsed, listing: Listing) => {
-          const tag = tagOf(parsed)
-          if (tag !== undefined) reply.header('etag', `W/${tag}`)
-          return present(reply, { ...parsed, as, format, listing, address, timeLimits, texts, client })
+          const known = tagOf(parsed)
+          const tag = known === undefined ? undefined : `W/${known}`
+          return present(reply, { ...parsed, as, format, listing, address, timeLimits, texts, client, tag })
         }
         const list = ({ plan }: Parsed) => entities.list(plan, viewer, format, client)
         if (isShortPage(first.plan.page, format)) {

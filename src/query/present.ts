@@ -58,24 +58,27 @@ interface Presented {
   readonly timeLimits: TimeLimits
   readonly texts: Pick<LongTexts, 'indented' | 'values'>
   readonly client: Client
+  /** The ETag, if the answer has one. */
+  readonly tag: string | undefined
 }
 
 export async function present(reply: FastifyReply, presented: Presented): Promise<FastifyReply> {
-  const { asked, plan, format, listing, address, timeLimits } = presented
-  const { page } = plan
-  if (page.total) reply.header('x-records', String(listing.total))
-  const link = linkHeader(page, listing, address, askedParameters(asked, plan))
-  if (link !== undefined) reply.header('link', link)
-  reply.type(contentTypes[format])
-
+  const { listing, timeLimits } = presented
   const framing = frame(presented)
   const { body } = listing
-  if (body instanceof Uint8Array) return reply.send(await whole(framing, body))
+  // The headers are set when nothing can fail any more: a problem must not carry the ETag or the total of a page.
+  const sendWhole = async (records: Uint8Array) => {
+    const text = await whole(framing, records)
+    setHeaders(reply, presented)
+    return reply.send(text)
+  }
+  if (body instanceof Uint8Array) return sendWhole(body)
   // After two pieces are read, an early failure can still have its own status, and a short body has a length.
   const pieces = body[Symbol.asyncIterator]()
   const first = await pieces.next()
   const second = first.done ? first : await pieces.next()
-  if (second.done) return reply.send(await whole(framing, first.done ? new Uint8Array() : first.value))
+  if (second.done) return sendWhole(first.done ? new Uint8Array() : first.value)
+  setHeaders(reply, presented)
   if (reply.request.method === 'HEAD') {
     await pieces.return?.()
     return sendHead(reply)
@@ -83,6 +86,15 @@ export async function present(reply: FastifyReply, presented: Presented): Promis
   const { before, between, after, piece } = framing
   const all = continued([first.value, second.value], pieces, piece)
   return sendPieces(reply, { before, between, after, pieces: all }, timeLimits)
+}
+
+function setHeaders(reply: FastifyReply, { asked, plan, format, listing, address, tag }: Presented): void {
+  const { page } = plan
+  if (tag !== undefined) reply.header('etag', tag)
+  if (page.total) reply.header('x-records', String(listing.total))
+  const link = linkHeader(page, listing, address, askedParameters(asked, plan))
+  if (link !== undefined) reply.header('link', link)
+  reply.type(contentTypes[format])
 }
 
 /** The pieces that have been read already, then the rest. Unlike a generator's, its `return` also ends what has not begun. */

@@ -153,6 +153,13 @@ for (const engine of engines)
       assert.equal(none.detail, 'The parameter limit means nothing here without the parameter query.')
     })
 
+    test('Q14 the legal values of a wrong constant are values of JSON, as documented', async t => {
+      const service = await withArtworks(t, engine)
+      const query = JSON.stringify(['null?', 'title', 'no'])
+      const problem = await problemOf(await service.client().get(listPath('artworks', { query })), 400)
+      assert.deepEqual([problem.pointer, problem.legal], ['/2', [true, false]])
+    })
+
     test('Q7 malformed JSON is explained in words', async t => {
       const service = await withArtworks(t, engine)
       for (const [text, words] of [

@@ -765,7 +765,7 @@ export interface Schemas {
     readonly found?: string
     readonly expected?: readonly (string)[]
     readonly form?: string
-    readonly legal?: (readonly (string)[] | {
+    readonly legal?: (readonly ((string | boolean))[] | {
       readonly least?: number
       readonly most?: number
     })
