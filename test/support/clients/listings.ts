@@ -42,6 +42,7 @@ export interface ListProblem {
   readonly parameter?: string
   readonly value?: string
   readonly position?: number
+  readonly pointer?: string
   readonly legal?: unknown
   readonly nearest?: string
 }
