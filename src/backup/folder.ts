@@ -1,10 +1,11 @@
 import { chmod, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFileStore, type FileStore } from '../files/file-store.ts'
-import { type Layout, layoutOf, unlessMissing } from '../files/layout.ts'
+import { type Layout, layoutOf } from '../files/layout.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import { type Database, openSqlite } from '../lib/sqlite.ts'
 import { sync } from '../lib/sync.ts'
+import { unlessMissing } from '../lib/system-errors.ts'
 import { OperatorError } from '../model/errors.ts'
 import { BadBackup, fileNamed, type Manifest, readManifest } from './manifest.ts'
 

@@ -1,7 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unlessMissing } from '../files/layout.ts'
-import { systemReason } from '../lib/system-errors.ts'
+import { systemReason, unlessMissing } from '../lib/system-errors.ts'
 import { BadBackup, readManifest } from './manifest.ts'
 
 /** One backup of a folder, as its manifest describes it. */

@@ -1,10 +1,10 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { unlessMissing } from '../files/layout.ts'
 import { clearRestored, markRestoring } from '../files/owner.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import { type Database, openSqlite } from '../lib/sqlite.ts'
 import { sync } from '../lib/sync.ts'
+import { unlessMissing } from '../lib/system-errors.ts'
 import { OperatorError } from '../model/errors.ts'
 import { restoringFolder } from '../storage/copy/restored.ts'
 

@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
+import { isMissing, unlessMissing } from '../lib/system-errors.ts'
 
 /** What `console/build.js` made: one page, and files whose names change with their contents. */
 export interface Built {
   /** The page, with `{base}` where the path of the console stands. */
   readonly page: string
   /** @returns undefined if there is no such file */
-  asset(name: string, encodings: readonly Encoding[]): Promise<Asset | undefined>
+  asset(name: string, accepted: readonly Encoding[]): Promise<Asset | undefined>
 }
 
 export interface Asset {
@@ -16,7 +17,9 @@ export interface Asset {
   readonly encoding: Encoding | undefined
 }
 
-export type Encoding = 'br' | 'gzip'
+/** The smallest first. */
+export const encodings = ['br', 'gzip'] as const
+type Encoding = (typeof encodings)[number]
 
 const suffixes: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
 
@@ -39,18 +42,20 @@ export function readBuilt(folder: string): Built | undefined {
     page = readFileSync(join(folder, 'index.html'), 'utf8')
     names = new Set(readdirSync(join(folder, 'assets')))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (isMissing(error)) return undefined
     throw error
   }
   return {
     page,
     // Only names that were listed are ever opened, so that no name leads out of the folder.
-    asset: async (name, encodings) => {
+    asset: async (name, accepted) => {
       const type = types[extname(name)]
       if (type === undefined || !names.has(name)) return undefined
-      const encoding = encodings.find(one => names.has(name + suffixes[one]))
+      const encoding = accepted.find(one => names.has(name + suffixes[one]))
       const file = encoding === undefined ? name : name + suffixes[encoding]
-      return { body: await readFile(join(folder, 'assets', file)), type, encoding }
+      // It is gone when the console is built while the service runs: the page that named it is out of date.
+      const body = await unlessMissing(readFile(join(folder, 'assets', file)))
+      return body && { body, type, encoding }
     },
   }
 }

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { acceptedEncodings } from '../http/accept.ts'
 import { contractsIn } from '../http/contract.ts'
 import { escapeHtml } from '../http/html-page.ts'
+import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
-import { type Built, type Encoding, readBuilt } from './built.ts'
+import { type Built, encodings, readBuilt } from './built.ts'
 
 interface Parts {
   readonly config: Pick<Config, 'basePath' | 'console' | 'csrfHeader' | 'queryBase'>
@@ -52,8 +54,7 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
       .header('cache-control', 'no-cache')
       .header('etag', page.etag)
       .header('vary', 'Accept')
-    const known = request.headers['if-none-match']?.replaceAll('W/', '')
-    return known === page.etag
+    return precondition(request.headers, page.etag) === 304
       ? reply.code(304).send()
       : reply.type('text/html; charset=utf-8').send(page.html)
   }
@@ -70,7 +71,7 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
   app.get('/console/*', { config: { contracts: { ':page': contract }, ...forAll } }, sendPage)
   const asset = { config: { ...route('sendConsoleAsset').config, ...forAll, isAsset: true } }
   app.get<{ Params: { name: string } }>('/console/assets/:name', asset, async (request, reply) => {
-    const found = await built?.asset(request.params.name, encodingsOf(request))
+    const found = await built?.asset(request.params.name, acceptedEncodings(request, encodings))
     if (!found) throw new Problem('not-found', 'There is no such file of the console.')
     if (found.encoding) reply.header('content-encoding', found.encoding)
     return reply
@@ -92,15 +93,3 @@ function pageOf({ page }: Built, { basePath, csrfHeader, queryBase }: Parts['con
 
 /** Browsers name HTML; programs name nothing, or JSON. */
 const acceptsPage = ({ headers }: FastifyRequest) => /\btext\/html\b/i.test(headers.accept ?? '')
-
-/** Those that the client takes (RFC 9110 §12.5.3), the smallest first. */
-function encodingsOf({ headers }: FastifyRequest): readonly Encoding[] {
-  const accepted = new Set(
-    String(headers['accept-encoding'] ?? '')
-      .toLowerCase()
-      .split(',')
-      .filter(one => !/;\s*q=0(\.0*)?\s*$/.test(one))
-      .map(one => one.split(';', 1)[0]?.trim()),
-  )
-  return (['br', 'gzip'] as const).filter(one => accepted.has(one))
-}

@@ -2,9 +2,10 @@ import { createHash, hash } from 'node:crypto'
 import { chmod, type FileHandle, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { countPassed } from '../lib/shared-memory.ts'
+import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
 import { createFolders } from './folders.ts'
-import { layoutOf, modesIn, restoreOrphan, syncFolder, touch, uniqueName, unlessMissing } from './layout.ts'
+import { layoutOf, modesIn, restoreOrphan, syncFolder, touch, uniqueName } from './layout.ts'
 
 /** Contents of bitstreams by their SHA-256. Each content is stored once, however many bitstreams have it. */
 export interface FileStore {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../lib/make-folder.ts'
-import { graceMilliseconds, layoutOf, touch, unlessMissing } from './layout.ts'
+import { unlessMissing } from '../lib/system-errors.ts'
+import { graceMilliseconds, layoutOf, touch } from './layout.ts'
 
 /**
  * A backup reads contents for longer than a sweep leaves them alone. While it does, a file in `incoming/` tells every sweep

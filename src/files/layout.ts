@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { systemReason } from '../lib/system-errors.ts'
+import { systemReason, unlessMissing } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
 /**
@@ -82,19 +82,6 @@ export async function syncFolder(folder: string): Promise<void> {
 async function wasPresent(work: Promise<unknown>): Promise<boolean> {
   return (await unlessMissing(work.then(() => true))) ?? false
 }
-
-/** @returns undefined if there was no such file */
-export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
-}
-
-export const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 
 /** Turns an operating system's error about writing into StoreUnavailable. Other errors are returned as they are. */
 export function toStoreUnavailable(error: unknown): unknown {

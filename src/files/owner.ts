@@ -1,17 +1,10 @@
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../lib/make-folder.ts'
+import { unlessMissing } from '../lib/system-errors.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Repository } from '../storage/repository.ts'
-import {
-  isSha256,
-  type Layout,
-  layoutOf,
-  syncFolder,
-  toStoreUnavailable,
-  uniqueName,
-  unlessMissing,
-} from './layout.ts'
+import { isSha256, type Layout, layoutOf, syncFolder, toStoreUnavailable, uniqueName } from './layout.ts'
 
 /** The folder of files belongs to another store, so nothing was removed. */
 export class OtherStore extends OperatorError {

@@ -1,7 +1,7 @@
 import { opendir } from 'node:fs/promises'
+import { unlessMissing } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import type { Repository } from '../storage/repository.ts'
-import { unlessMissing } from './layout.ts'
 
 /**
  * Looks whether the folder of files is there. One that has lost everything counts as missing: it is the place where

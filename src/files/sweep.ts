@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { unlessMissing } from '../lib/system-errors.ts'
 import type { Repository } from '../storage/repository.ts'
 import { areContentsHeld } from './hold.ts'
 import {
@@ -11,7 +12,6 @@ import {
   restoreOrphan,
   touch,
   uniqueName,
-  unlessMissing,
 } from './layout.ts'
 import { claimFolder, OtherStore } from './owner.ts'
 

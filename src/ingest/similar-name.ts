@@ -1,6 +1,6 @@
 import { lstat, opendir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { unlessMissing } from '../files/layout.ts'
+import { unlessMissing } from '../lib/system-errors.ts'
 
 /** Compared per missing file: a source may have large folders and many missing files. */
 const maxNames = 1_000

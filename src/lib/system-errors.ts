@@ -25,3 +25,17 @@ export function systemReason(error: unknown): string | undefined {
   const meaning = code === undefined || syscall === undefined ? undefined : meanings[code]
   return meaning === undefined ? undefined : `${meaning} (${code})`
 }
+
+/** Whether a file, or a folder of its path, is not there. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+
+/** @returns undefined if there was no such file */
+export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import Negotiator from 'negotiator'
+import { acceptedType } from '../http/accept.ts'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces, type TimeLimits } from '../http/send-pieces.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
@@ -30,11 +30,7 @@ export function chooseFormat(accept: string | undefined): RecordFormat {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json')
     return 'json'
   const legal = Object.keys(mediaTypes) as (keyof typeof mediaTypes)[]
-  // All of them are in UTF-8, so a `charset` in Accept makes no difference.
-  const types = accept.replace(/;\s*charset=("[^"]*"|[^,;]*)/gi, '')
-  const chosen = new Negotiator({ headers: { accept: types } }).mediaType([...legal]) as
-    | keyof typeof mediaTypes
-    | undefined
+  const chosen = acceptedType(accept, legal)
   if (chosen === undefined)
     throw new Problem(
       'not-acceptable',

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, utimes, write
 import { join } from 'node:path'
 import { makeFolder } from '../lib/make-folder.ts'
 import { hasEnded, ownProgram } from '../lib/programs.ts'
-import { systemReason } from '../lib/system-errors.ts'
+import { isMissing, systemReason, unlessMissing } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
 /**
@@ -71,11 +71,7 @@ export async function listUploads(folder: string): Promise<readonly Found[]> {
   return found
 }
 
-const namesIn = (folder: string): Promise<string[]> =>
-  readdir(folder).catch(error => {
-    if (isMissing(error)) return []
-    throw error
-  })
+const namesIn = async (folder: string): Promise<string[]> => (await unlessMissing(readdir(folder))) ?? []
 
 export const removeUpload = (folder: string, id: string): Promise<void> =>
   rm(join(folder, id), { recursive: true, force: true })
@@ -131,9 +127,6 @@ export async function giveBack(folder: string, id: string): Promise<void> {
 
 /** Opens the data to add to it. */
 export const openData = (folder: string, id: string) => written(() => open(dataOf(folder, id), 'r+'))
-
-export const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 
 /** Errors of the disk as what they are for a client: the store can't take it now. */
 export async function written<T>(work: () => Promise<T>): Promise<T> {

@@ -2,7 +2,8 @@ import { rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
-import { hold, isMissing } from './folder.ts'
+import { isMissing } from '../lib/system-errors.ts'
+import { hold } from './folder.ts'
 
 /**
  * Only one request at a time adds to an upload, whichever event loop it came to. A client whose connection broke asks again

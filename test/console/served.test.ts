@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -127,6 +127,12 @@ test('CO2 files are sent as they were built, and one that was not built is said 
   }
   writeFileSync(join(folder, 'index.html'), '')
   assert.equal(readBuilt(folder), undefined, 'a page without its files')
+  mkdirSync(join(folder, 'assets'))
+  writeFileSync(join(folder, 'assets', 'a.js'), '1')
+  const older = readBuilt(folder)
+  assert.equal(String((await older?.asset('a.js', []))?.body), '1')
+  rmSync(join(folder, 'assets', 'a.js'))
+  assert.equal(await older?.asset('a.js', []), undefined, 'built while the service runs')
 })
 
 test('CO3 the policy of the page allows nothing inline, nothing from elsewhere, and no frames', async t => {

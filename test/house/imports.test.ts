@@ -198,7 +198,7 @@ const libraries: Readonly<Record<string, string>> = {
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',
   ldapts: 'src/authn/ldap/messages.ts',
-  negotiator: 'src/query/present.ts',
+  negotiator: 'src/http/accept.ts',
   'node:sqlite': 'src/lib/sqlite.ts',
   nodemailer: 'src/mail/mailer.ts',
   'openid-client': 'src/authn/sso/oidc-client.ts',

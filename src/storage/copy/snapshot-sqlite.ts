@@ -1,5 +1,6 @@
 import { type FileHandle, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { unlessMissing } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
 import { databaseFile } from '../sqlite/migrate.ts'
@@ -37,7 +38,7 @@ async function trySnapshot(
   const openVersions = async (db: Database): Promise<boolean> => {
     for (const version of versionsIn(db)) {
       if (opened.has(version) || known.has(entityPath(version))) continue
-      const file = await openIfThere(join(dataFolder, entityPath(version)))
+      const file = await unlessMissing(open(join(dataFolder, entityPath(version))))
       if (!file) return false
       opened.set(version, file)
     }
@@ -82,13 +83,4 @@ class VersionGone extends Error {}
 function versionsIn(db: Database): readonly string[] {
   const versions = db.all<{ version: string }>('SELECT version FROM entity').map(({ version }) => version)
   return [...new Set(versions.flatMap(version => [baseOf(version) ?? version, version]))]
-}
-
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
 }
