@@ -1,5 +1,7 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openStore } from '../src/cli/store.ts'
+import { toConfig } from '../src/config/config.ts'
 import { nobody } from '../src/lib/fair-queue.ts'
 import type { Page } from '../src/model/entities.ts'
 import type { Aggregate, Condition, Constant, FieldRef, Plan, Rows, Scalar } from '../src/model/plan.ts'
@@ -69,11 +71,6 @@ const baselines = [
   ]),
 ]
 
-// What is published is the compiled code.
-const built = existsSync(new URL('../dist/cli/store.js', import.meta.url)) ? ['dist', 'js'] : ['src', 'ts']
-const source = async <T>(path: string) => (await import(`../${built[0]}/${path}.${built[1]}`)) as T
-const { openStore } = await source<typeof import('../src/cli/store.ts')>('cli/store')
-const { toConfig } = await source<typeof import('../src/config/config.ts')>('config/config')
 const storage = await openStore(toConfig({ CARREL_DATA: folder, CARREL_CACHE_SIZE: '1000' }), {
   create: false,
 })

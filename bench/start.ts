@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
-import { carrel, memory, startCarrel } from './support/processes.ts'
+import { memory, startCarrel } from './support/processes.ts'
+import { addPerson } from './support/session.ts'
 
 /** Time from the command to the first response, and the memory of an idle service. */
 const folder = scratch()
-carrel(folder, ['group', 'list'])
+addPerson(folder)
 const times: number[] = []
 const bare: number[] = []
 let resident = 0

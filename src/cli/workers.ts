@@ -1,8 +1,8 @@
-import { extname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
 import { shareLog } from '../http/log-stream.ts'
+import { programFile } from '../lib/own-files.ts'
 import { createRows } from '../lib/tally.ts'
 import { createLoginQueues, type LoginQueues } from '../model/limits.ts'
 import type { OwnShared } from '../storage/shared/event-loops.ts'
@@ -28,9 +28,8 @@ export interface Workers {
 
 /** Starts a thread that loads the service, and waits to be told what to listen on. */
 export function spawnWorker(): Worker {
-  const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url)
   shareLog()
-  const worker = new Worker(loaderOf(file), {
+  const worker = new Worker(loaderOf(programFile('cli/worker')), {
     eval: true,
     stdout: false,
     stderr: false,

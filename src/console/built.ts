@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
+import { root } from '../lib/own-files.ts'
 import { isMissing, unlessMissing } from '../lib/system-errors.ts'
 
 /** What `console/build.js` made: one page, and files whose names change with their contents. */
@@ -32,7 +33,7 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** Beside `src` in a checkout, and beside `dist` in the package. */
-export const builtFolder: string = join(import.meta.dirname, '../../console/dist')
+export const builtFolder: string = join(root, 'console/dist')
 
 /** @returns undefined if the console was not built */
 export function readBuilt(folder: string): Built | undefined {

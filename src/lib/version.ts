@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './own-files.ts'
 
-/** From package.json, two folders up both in the sources and in what is published. */
-export const version: string = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-).version
+export const version: string = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version

@@ -7,7 +7,7 @@ import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import type { Entities } from '../storage/entities.ts'
 import { entityParts } from './entity-paths.ts'
-import { joined, type Pieces } from './pieces.ts'
+import { joined, type Pieces, piecesOf } from './pieces.ts'
 import type { Surroundings } from './rules.ts'
 import { page, pageFile, policy } from './swagger-ui.ts'
 
@@ -26,13 +26,20 @@ export function openapiRoutes(app: FastifyInstance, { config, entities, routes }
   let made: Promise<Pieces> | undefined
   /** Loaded and made when it is asked for. Of the service, once; of a caller, each time. */
   const make = async () => {
-    const [{ describe }, { piecesOf }] = await Promise.all([import('./document.ts'), import('./pieces.ts')])
+    const { describe } = await import('./document.ts')
     return piecesOf(await describe(routes, config))
+  }
+  const pieces = () => {
+    made ??= make().catch(error => {
+      // The next request tries it once more.
+      made = undefined
+      throw error
+    })
+    return made
   }
 
   app.get('/openapi.json', route('showOpenApi'), async (request, reply) => {
-    made ??= make()
-    const { etag, body } = joined(await made, entityParts(await entities.all(), request.caller, config))
+    const { etag, body } = joined(await pieces(), entityParts(await entities.all(), request.caller, config))
     reply.header('etag', etag).header('cache-control', 'private, no-cache')
     if (precondition(request.headers, etag) === 304) return reply.code(304).send()
     return reply.type('application/json').serializer(asIs).send(body())

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { root } from '../lib/own-files.ts'
 
 /**
  * The reference page's files: those of Swagger UI, and what starts it. In a checkout they are those of the package; the
@@ -48,7 +49,7 @@ function pathOf(name: string): string {
   try {
     return createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)
   } catch {
-    return fileURLToPath(new URL(`swagger-ui/${name}`, import.meta.url))
+    return join(root, 'dist/swagger-ui', name)
   }
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { extname } from 'node:path'
 import { parseExact } from '../lib/json.ts'
+import { programFile } from '../lib/own-files.ts'
 import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 
 /** Work that a service does in a process of its own, as a command would (docs/decisions/0044). */
@@ -53,7 +53,7 @@ const graceToStop = 10_000
 export async function runInChild<Job>(work: Work<Job>, { signal, progress }: Running): Promise<Report> {
   signal.throwIfAborted()
   const { program, descriptor, name, consequence = '' } = work
-  const file = new URL(`../cli/${program}${extname(import.meta.url)}`, import.meta.url)
+  const file = programFile(`cli/${program}`)
   const child = fork(file, [], {
     stdio: ['ignore', 'ignore', 'inherit', descriptor ?? 'ignore', 'ipc'],
     execArgv: [],

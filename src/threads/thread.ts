@@ -1,8 +1,8 @@
 import { readlinkSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { setPriority } from 'node:os'
-import { extname } from 'node:path'
 import { MessageChannel, MessagePort, parentPort, Worker } from 'node:worker_threads'
+import { programFile } from '../lib/own-files.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { answerOver, type Calls, callsOver, type Handlers, handlerIn } from './calls.ts'
 
@@ -54,7 +54,7 @@ function newWorker(file: URL): Worker {
  * @param data what the worker's `serveThread` is to open
  */
 export function startThread<H extends Handlers>(name: string, data: unknown): OwnThread<H> {
-  const file = new URL(`../${name}${extname(import.meta.url)}`, import.meta.url)
+  const file = programFile(name)
   const parked = (idle.get(name) ?? []).filter(isRunning)
   idle.set(name, parked)
   const worker = parked.pop() ?? newWorker(file)

@@ -33,3 +33,22 @@ test('D3 the settings that the examples of deployment give are valid', () => {
   }
   assert.ok(given >= 8, `${given} settings were found`)
 })
+
+test('D3 the build of the image is given what its scripts read, and the image what the package has', () => {
+  const { files, scripts } = JSON.parse(read('package.json')) as {
+    files: readonly string[]
+    scripts: Readonly<Record<'build' | 'prepare', string>>
+  }
+  const allowed = [...read('deploy/Dockerfile.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path]) => path)
+  const copied = [...read('deploy/Dockerfile').matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(
+    ([, paths = '']) => paths.split(' '),
+  )
+  const run = [scripts.build, scripts.prepare].join(' ').matchAll(/node (\S+)/g)
+  for (const path of [...copied.filter(path => path !== '.'), ...[...run].map(([, path = '']) => path)])
+    assert.ok(
+      allowed.some(one => path === one || path.startsWith(`${one}/`)),
+      path,
+    )
+  for (const folder of files.filter(file => file.endsWith('dist')))
+    assert.match(read('deploy/Dockerfile'), new RegExp(`^COPY --from=build /src/${folder} ${folder}$`, 'm'))
+})
