@@ -66,7 +66,7 @@ for (const [name, query] of [
 const before = memory(service.pid).now
 const slow = Array.from({ length: 20 }, () => {
   const socket = connect(Number(port), hostname, () =>
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`),
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`),
   )
   socket.once('data', () => socket.pause())
   return socket

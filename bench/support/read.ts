@@ -7,7 +7,7 @@ export interface Read {
   readonly seconds: number
 }
 
-/** Reads a response and discards it. */
+/** Reads a response and discards it. Any other than a 200 would be quick, and say nothing. */
 export const read = (address: string, target: string): Promise<Read> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(address)
@@ -15,10 +15,13 @@ export const read = (address: string, target: string): Promise<Read> =>
     let firstByte = 0
     let bytes = 0
     const socket = connect(Number(port), hostname, () =>
-      socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`),
     )
     socket.on('data', chunk => {
-      if (bytes === 0) firstByte = performance.now() - start
+      if (bytes === 0) {
+        firstByte = performance.now() - start
+        if (!chunk.toString('latin1').startsWith('HTTP/1.1 200')) reject(new Error(chunk.toString('latin1')))
+      }
       bytes += chunk.length
     })
     socket.on('error', reject)
