@@ -258,7 +258,7 @@ export const de: AdminDictionary = {
 
   // Items
   'items.title': 'Objekte und Dateien',
-  'items.lead': 'Was im Archiv ist, wer immer es lesen darf.',
+  'items.lead': 'Alles, was im Archiv ist, und wer es lesen darf.',
   'items.add': 'Objekt hinzufügen',
   'items.add.help': 'Nur Administratoren sehen es, bis jemand anders es lesen darf.',
   'items.search': 'Titel, Kennung oder UUID',

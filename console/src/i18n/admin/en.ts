@@ -251,7 +251,7 @@ export const en = {
 
   // Items
   'items.title': 'Items and files',
-  'items.lead': 'What is in the archive, whoever may read it.',
+  'items.lead': 'Everything in the archive, and who may read it.',
   'items.add': 'Add an item',
   'items.add.help': 'Only administrators see it until somebody else may read it.',
   'items.search': 'Title, identifier or UUID',
