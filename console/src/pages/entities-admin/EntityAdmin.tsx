@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { loadEntities } from '../../entities.ts'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
 import { Table2, Trash2, Upload } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Tabs } from '../../parts/Tabs.tsx'
 import './system.css'
