@@ -1,34 +1,26 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import {
   assertAccessible,
+  button,
+  dialog,
+  openArchive,
   openDesk,
   settled,
-  startDeskService,
   takePicture,
 } from '../support/clients/console.ts'
-import { fillArchive, reader } from '../support/data/archive.ts'
+import { reader } from '../support/data/archive.ts'
 import { names, ruth, withProxy } from '../support/providers/proxy-flow.ts'
 import { testOn } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
-
-const root = 'ada@example.org'
-
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
-const dialog = (page: Page) => page.getByRole('dialog')
 
 testOn(
   'sqlite',
   'CO8 scripts are started and followed to their end; backups are made, listed and checked',
   async t => {
     const backups = join(temporaryFolder(t, 'sqlite'), 'backups')
-    const service = await startDeskService(t, { env: { CARREL_BACKUPS: backups } })
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(root)
+    const { desk, page } = await openArchive(t, { env: { CARREL_BACKUPS: backups } })
     await desk.open('admin/processes')
     await page.getByRole('heading', { name: 'No processes' }).waitFor()
     await button(page, 'Start').click()
@@ -68,12 +60,8 @@ testOn(
 )
 
 testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and verified', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
+  const { service, desk, page } = await openArchive(t)
   await service.client().tryLogin(reader, 'a wrong password')
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(root)
   await desk.open('admin/audit')
   await page.getByLabel('Event').selectOption('login')
   await page.getByLabel('Outcome').selectOption('failure')
@@ -115,11 +103,7 @@ testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and v
 })
 
 testOn('sqlite', 'CO8 figures are drawn as they come, and are there as tables', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(root)
+  const { desk, page } = await openArchive(t)
   await desk.open('admin/system/figures')
   const plot = page.locator('.plot').filter({ hasText: 'Requests' }).first()
   // Between the first two looks at the counters, there was at least the second look.
@@ -137,11 +121,7 @@ testOn(
   'CO8 single sign-on is checked, and pasted attributes say whom they would log in',
   async t => {
     const { CARREL_CONFIG = '', PROXY_SECRET = '' } = withProxy(t) as Record<string, string>
-    const service = await startDeskService(t, { env: { CARREL_CONFIG, PROXY_SECRET } })
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(root)
+    const { desk, page } = await openArchive(t, { env: { CARREL_CONFIG, PROXY_SECRET } })
     await desk.open('admin/system/sign-on')
     const pasted = page.getByLabel('Assertion or attributes')
     await pasted.fill(JSON.stringify(ruth))
@@ -171,11 +151,7 @@ testOn(
   'sqlite',
   'CO8 an alert stands over every page of everybody, until it is hidden; in German, too',
   async t => {
-    const service = await startDeskService(t)
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(root)
+    const { service, desk, page } = await openArchive(t)
     await desk.open('admin/system/alert')
     await page.getByLabel('Message').fill('Away <b>on Sunday</b>')
     await button(page, 'Save').click()

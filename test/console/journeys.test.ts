@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Download, Page } from 'playwright-core'
-import { assertAccessible, openDesk, settled, startDeskService } from '../support/clients/console.ts'
+import {
+  assertAccessible,
+  openArchive,
+  openDesk,
+  settled,
+  startDeskService,
+} from '../support/clients/console.ts'
 import { fillArchive, reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
@@ -82,11 +88,7 @@ testOn(
 )
 
 testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address is the query', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(reader)
+  const { service, desk, page } = await openArchive(t, { as: reader })
   await desk.open('entities/letters')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByLabel('Field of condition 1').selectOption('year')
@@ -138,12 +140,8 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
 })
 
 testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perhaps meant', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
+  const { desk, page } = await openArchive(t, { as: reader })
   desk.expectRefusals()
-  const { page } = desk
-  await desk.logIn(reader)
   await desk.open('entities/letters')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByRole('button', { name: 'PQL' }).click()
@@ -157,11 +155,7 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
 })
 
 testOn('sqlite', 'CO4 drawings are saved as SVG and PNG, and are there as a table', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(reader)
+  const { desk, page } = await openArchive(t, { as: reader })
   await desk.open('entities/letters/draw')
   await page.getByLabel('Group by').selectOption('place')
   await page.getByLabel('And by').selectOption('sender')
@@ -230,12 +224,8 @@ testOn('sqlite', 'CO5 files are shown in place, except for what could run, and d
 })
 
 testOn('sqlite', 'CO6 when a session ends, what was typed is still there after the next login', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
+  const { service, desk, page } = await openArchive(t, { as: reader })
   desk.expectRefusals()
-  const { page } = desk
-  await desk.logIn(reader)
   await desk.open('account')
   await page.getByLabel('First name').fill('Ruth Elisabeth')
   // A logout on another device ends it here, too.
@@ -254,11 +244,7 @@ testOn('sqlite', 'CO6 when a session ends, what was typed is still there after t
 })
 
 testOn('sqlite', 'CO6 before a session ends, it warns, and it can be prolonged', async t => {
-  const service = await startDeskService(t, { env: { CARREL_TOKEN_LIFETIME: '90' } })
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(reader)
+  const { desk, page } = await openArchive(t, { as: reader, env: { CARREL_TOKEN_LIFETIME: '90' } })
   const warning = page.getByRole('alertdialog', { name: 'Your session ends soon.' })
   await warning.waitFor()
   await assertAccessible(page, 'the warning')
@@ -287,11 +273,7 @@ testOn('sqlite', 'CO6 a logout in one tab is one in all, and nothing of the sess
 })
 
 testOn('sqlite', 'CO6 access tokens are made, shown once and revoked', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(reader)
+  const { service, desk, page } = await openArchive(t, { as: reader })
   await desk.open('tokens')
   await page.getByRole('button', { name: 'New access token' }).click()
   await page.getByLabel('Name').fill('nightly')
