@@ -3,10 +3,13 @@ import { readFileSync } from 'node:fs'
 import type { Download, Page } from 'playwright-core'
 import {
   assertAccessible,
+  assertFits,
   openArchive,
   openDesk,
+  phone,
   settled,
   startDeskService,
+  takePicture,
 } from '../support/clients/console.ts'
 import { fillArchive, reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
@@ -138,6 +141,49 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await page.getByText('276–300 of 300').waitFor()
   desk.assertQuiet()
 })
+
+testOn(
+  'sqlite',
+  'CO4 a table is sorted by several columns without Shift, by pointer and by keyboard',
+  async t => {
+    const { desk, page } = await openArchive(t, { as: reader, size: phone })
+    await desk.open('entities/letters')
+    const sorting = page.getByRole('button', { name: /^Sort( \d)?$/ })
+    const sorted = (value: string) => page.waitForURL(url => url.searchParams.get('sort') === value)
+    const add = async (name: string) => {
+      await page.getByLabel('Another column').selectOption(name)
+      await page.getByRole('button', { name: 'Add', exact: true }).click()
+    }
+    await sorting.click()
+    await add('place')
+    await add('year')
+    await add('pages')
+    await sorted('place,year,pages')
+    await page.getByRole('button', { name: 'year: ascending' }).click()
+    await sorted('place,-year,pages')
+    await page.getByRole('button', { name: 'Don’t sort by place' }).click()
+    await sorted('-year,pages')
+    await settled(page)
+    await takePicture(page, 'sorting-360-light')
+    await assertAccessible(page, 'the panel of orders')
+    await assertFits(page, 'the panel of orders')
+    // The button keeps the focus where it goes, so that it can be pressed again.
+    await page.getByRole('button', { name: 'Sort by pages earlier' }).focus()
+    await page.keyboard.press('Enter')
+    await sorted('pages,-year')
+    await page.keyboard.press('Enter')
+    await settled(page)
+    assert.equal(
+      await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
+      'Sort by pages earlier',
+    )
+    await page.keyboard.press('Escape')
+    await page.locator('th[aria-sort=descending]', { hasText: 'year' }).waitFor()
+    await page.locator('th[aria-sort=ascending]', { hasText: 'pages' }).waitFor()
+    assert.equal(await sorting.evaluate(one => one === document.activeElement), true)
+    desk.assertQuiet()
+  },
+)
 
 testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perhaps meant', async t => {
   const { desk, page } = await openArchive(t, { as: reader })
