@@ -57,6 +57,7 @@ const routes: readonly Route[] = [
   administration('admin/audit/:id', () => import('./pages/audit/Event.tsx')),
   administration('admin/system', () => import('./pages/system/Doctor.tsx')),
   administration('admin/system/sign-on', () => import('./pages/system/SignOn.tsx')),
+  administration('admin/system/logins', () => import('./pages/system/Logins.tsx')),
   administration('admin/system/figures', () => import('./pages/system/Figures.tsx')),
   administration('admin/system/backups', () => import('./pages/system/Backups.tsx')),
   administration('admin/system/alert', () => import('./pages/system/Alert.tsx')),

@@ -7,11 +7,12 @@ import {
   dialog,
   openArchive,
   openDesk,
+  said,
   settled,
   takePicture,
 } from '../support/clients/console.ts'
 import { reader } from '../support/data/archive.ts'
-import { names, ruth, withProxy } from '../support/providers/proxy-flow.ts'
+import { names, ruth, secret, withProxy } from '../support/providers/proxy-flow.ts'
 import { testOn } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
@@ -144,6 +145,58 @@ testOn(
     const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }))
     assert.ok(!kept.includes('saml'))
     desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
+  'CO6 CO8 a login at a provider comes back to its page; its link, tokens and all sessions end',
+  async t => {
+    const env = (front: { readonly loginPage: string }) =>
+      withProxy(t, {
+        provider: { loginUrl: `${front.loginPage}?target={target}` },
+        env: { CARREL_TRUSTED_PROXIES: '127.0.0.1' },
+      })
+    const { service, desk, page } = await openArchive(t, { env, proxy: { users: { ruth }, secret } })
+    const somebody = await openDesk(t, service.front)
+    await somebody.open('entities/letters?sort=year')
+    await somebody.page.getByRole('link', { name: 'Log in' }).first().click()
+    await somebody.page.getByRole('link', { name: 'Continue with Shibboleth' }).click()
+    await somebody.page.getByLabel('User').fill('ruth')
+    await somebody.page.getByLabel('Password').fill('ruth')
+    await somebody.page.getByRole('button', { name: 'Log in at the proxy' }).click()
+    await somebody.page.getByRole('columnheader', { name: 'shelfmark' }).waitFor()
+    assert.match(somebody.page.url(), /entities\/letters\?sort=year$/, 'no token, and nothing else')
+    const client = service.client()
+    await client.login(reader)
+    const token = { name: 'nightly', entities: ['letters'] }
+    await client.post('/api/authn/tokens', JSON.stringify(token), { 'content-type': 'application/json' })
+
+    await desk.open('admin/system/logins')
+    await page.getByRole('row', { name: /nightly ruth@example.org GET never/ }).waitFor()
+    await page.getByRole('row', { name: /ruth@example.edu apache/ }).waitFor()
+    await assertAccessible(page, 'logins')
+    await takePicture(page, 'logins-1440-light')
+    await button(page, 'Revoke nightly').click()
+    await dialog(page).getByRole('button', { name: 'Revoke' }).click()
+    await said(page, 'The token is revoked.')
+    await page.getByRole('row', { name: /nightly/ }).waitFor({ state: 'detached' })
+    await button(page, 'Remove ruth@example.edu').click()
+    await dialog(page).getByRole('button', { name: 'Remove' }).click()
+    await said(page, 'The link is removed.')
+    await page.getByRole('row', { name: /ruth@example.edu/ }).waitFor({ state: 'detached' })
+
+    await button(page, 'Rotate the secret').click()
+    await dialog(page).getByRole('button', { name: 'Rotate the secret' }).click()
+    await said(page, /A new secret signs from now on/)
+    assert.equal(await client.isLoggedIn(), true, 'nobody is logged out')
+    await button(page, 'End all sessions').click()
+    desk.expectRefusals()
+    await dialog(page).getByRole('button', { name: 'End all sessions' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+    assert.equal(await client.isLoggedIn(), false)
+    desk.assertQuiet()
+    somebody.assertQuiet()
   },
 )
 

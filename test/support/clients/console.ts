@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import axe, { type AxeResults } from 'axe-core'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { type Archive, fillArchive } from '../data/archive.ts'
-import { startReverseProxy } from '../providers/reverse-proxy.ts'
+import { type ReverseProxy, startReverseProxy } from '../providers/reverse-proxy.ts'
 import { repository } from '../service/process.ts'
 import { passwordOf, type Service, startService } from '../service/service.ts'
 import { openBrowser } from './browser.ts'
@@ -27,10 +27,22 @@ export interface Desk {
 /** A service whose base URL is the address that the browser opens. */
 export async function startDeskService(
   t: TestContext,
-  { below = '', env = {} }: { readonly below?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  {
+    below = '',
+    env = {},
+    proxy = {},
+  }: {
+    readonly below?: string
+    readonly env?:
+      | Readonly<Record<string, string>>
+      | ((front: ReverseProxy) => Readonly<Record<string, string>>)
+    /** Who can log in at the proxy in front of it. */
+    readonly proxy?: Parameters<typeof startReverseProxy>[1]
+  } = {},
 ): Promise<Service & { readonly address: string; readonly front: string }> {
-  const front = await startReverseProxy(t)
-  const service = await startService(t, { env: { CARREL_BASE_URL: front.address + below, ...env } })
+  const front = await startReverseProxy(t, proxy)
+  const more = typeof env === 'function' ? env(front) : env
+  const service = await startService(t, { env: { CARREL_BASE_URL: front.address + below, ...more } })
   front.forwardTo(service.address)
   return { ...service, front: front.address + below }
 }
@@ -97,10 +109,11 @@ export async function openArchive(
     as = administrator,
     below = '',
     env = {},
+    proxy = {},
     ...look
   }: Look & Parameters<typeof startDeskService>[1] & { readonly as?: string | null } = {},
 ): Promise<Archive & { readonly service: DeskService; readonly desk: Desk; readonly page: Page }> {
-  const service = await startDeskService(t, { below, env })
+  const service = await startDeskService(t, { below, env, proxy })
   const archive = await fillArchive(service)
   const desk = await openDesk(t, service.front, look)
   if (as !== null) await desk.logIn(as)

@@ -848,6 +848,32 @@ export const administration: Administration = {
   'explain.outcome.linked': 'Ein vorhandenes Konto wird verknüpft und meldet sich an',
   'explain.outcome.created': 'Ein neues Konto entsteht und meldet sich an',
   'explain.outcome.refused': 'Die Anmeldung wird abgelehnt',
+  'logins.tab': 'Anmeldungen',
+  'logins.title': 'Die Anmeldungen aller',
+  'logins.lead':
+    'Was Zugang zum Dienst gibt: Zugriffstoken, Konten bei anderen Anbietern, Sitzungen und das Geheimnis.',
+  'tokens.methods': 'Methoden',
+  'tokens.used': 'Zuletzt benutzt',
+  'identities.title': 'Konten bei anderen Anbietern',
+  'identities.help':
+    'Wer bei welchem Anbieter der Einmalanmeldung wer ist. Eine Anmeldung stellt die Verbindung her. Entfernen Sie eine falsche: Die nächste Anmeldung dort entscheidet neu.',
+  'identities.linked': 'Seit',
+  'identities.unlink': 'Entfernen',
+  'identities.unlink.title': 'Verbindung von {name} mit {provider} entfernen?',
+  'identities.unlink.help':
+    'Diese Person wird überall abgemeldet. Das Konto bleibt. Die nächste Anmeldung beim Anbieter findet es vielleicht an seiner Adresse wieder, oder es entsteht ein anderes.',
+  'identities.unlinked': 'Die Verbindung ist entfernt.',
+  'sessions.end-all': 'Alle Sitzungen beenden',
+  'sessions.end-all.title': 'Alle abmelden?',
+  'sessions.end-all.help':
+    'Jede Sitzung aller Personen endet sofort, auch Ihre. Wer gerade etwas speichern wollte, muss sich vorher neu anmelden. Zugriffstoken von Programmen gelten weiter.',
+  'secret.rotate': 'Geheimnis wechseln',
+  'secret.rotate.help':
+    'Innerhalb von drei Sekunden unterschreibt der Dienst mit einem neuen Geheimnis. Niemand wird abgemeldet: Was mit den bisherigen unterschrieben ist, gilt, bis es abläuft.',
+  'secret.rotated': {
+    one: 'Ab jetzt unterschreibt ein neues Geheimnis. Eines gilt.',
+    other: 'Ab jetzt unterschreibt ein neues Geheimnis. {n} gelten.',
+  },
   'backups.tab': 'Sicherungen',
   'backups.title': 'Sicherungen',
   'backups.lead': 'In dem Ordner, den der Betreiber gewählt hat.',

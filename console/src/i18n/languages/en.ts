@@ -830,6 +830,32 @@ export const administration = {
   'explain.outcome.linked': 'An account that is there is linked, and logs in',
   'explain.outcome.created': 'A new account is made, and logs in',
   'explain.outcome.refused': 'The login is refused',
+  'logins.tab': 'Logins',
+  'logins.title': 'Everybody’s logins',
+  'logins.lead':
+    'What gives access to the service: access tokens, accounts at other sites, sessions, and the secret.',
+  'tokens.methods': 'Methods',
+  'tokens.used': 'Last used',
+  'identities.title': 'Accounts at other sites',
+  'identities.help':
+    'Who is who at which provider of single sign-on. A login makes such a link. Remove one that is wrong: the next login there decides again.',
+  'identities.linked': 'Since',
+  'identities.unlink': 'Remove',
+  'identities.unlink.title': 'Remove the link of {name} with {provider}?',
+  'identities.unlink.help':
+    'This person is logged out everywhere. The account stays, and the next login at the provider may find it again by its address, or make another one.',
+  'identities.unlinked': 'The link is removed.',
+  'sessions.end-all': 'End all sessions',
+  'sessions.end-all.title': 'Log out everybody?',
+  'sessions.end-all.help':
+    'Every session of everybody ends at once, yours as well. Who was about to save something has to log in again first. Access tokens of programs go on.',
+  'secret.rotate': 'Rotate the secret',
+  'secret.rotate.help':
+    'Within three seconds, the service signs with a new secret. Nobody is logged out: what the secrets before have signed is accepted until it expires.',
+  'secret.rotated': {
+    one: 'A new secret signs from now on. One is accepted.',
+    other: 'A new secret signs from now on. {n} are accepted.',
+  },
   'backups.tab': 'Backups',
   'backups.title': 'Backups',
   'backups.lead': 'In the folder that the operator has chosen.',

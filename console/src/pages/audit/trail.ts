@@ -1,6 +1,6 @@
 import { service } from '../../api.ts'
 import { type DataRecord, type Json, loadPage, parametersOf, pathOf } from '../../entities.ts'
-import { type Person, people } from '../people/people.ts'
+import { emailsOf, type Person, people } from '../people/people.ts'
 
 /** The audit trail: the calls of these pages. */
 export const trail = 'audit-events'
@@ -86,15 +86,11 @@ export async function loadEvents(
 /** Addresses of people by their UUID: the trail has the UUID of whom an event is about. */
 export type Names = ReadonlyMap<string, string>
 
-export async function namesOf(events: readonly TrailEvent[], signal: AbortSignal): Promise<Names> {
-  const uuids = [...new Set(events.flatMap(({ eperson, actor }) => [eperson, actor]))].filter(
-    one => one !== null,
+export const namesOf = (events: readonly TrailEvent[], signal: AbortSignal): Promise<Names> =>
+  emailsOf(
+    events.flatMap(({ eperson, actor }) => [eperson, actor]).filter(one => one !== null),
+    signal,
   )
-  if (uuids.length === 0) return new Map()
-  const query = JSON.stringify(['in', 'uuid', ['array', uuids]])
-  const { records } = await loadPage('epersons', { query, limit: uuids.length }, signal)
-  return new Map(records.map(({ uuid, email }) => [String(uuid), String(email)]))
-}
 
 export async function loadEvent(
   id: string,

@@ -1,5 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
+import { loadPage } from '../../entities.ts'
 
 /** People and what is done about them: the calls of these pages. */
 export type Person = Schemas['Eperson']
@@ -69,6 +70,18 @@ export const logOutEverywhere = (uuid: string): Promise<unknown> =>
 export const deletePerson = (uuid: string): Promise<unknown> => service.value.delete(addressOf(uuid))
 
 export type AccessToken = Schemas['AccessToken']
+
+/** Addresses of people by their UUID, of those who are still there. */
+export async function emailsOf(
+  uuids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = [...new Set(uuids)]
+  if (wanted.length === 0) return new Map()
+  const query = JSON.stringify(['in', 'uuid', ['array', wanted]])
+  const { records } = await loadPage('epersons', { query, limit: wanted.length }, signal)
+  return new Map(records.map(({ uuid, email }) => [String(uuid), String(email)]))
+}
 
 export const tokensOf = (uuid: string): string => `${addressOf(uuid)}/tokens`
 export const revoke = (uuid: string, id: string): Promise<unknown> =>

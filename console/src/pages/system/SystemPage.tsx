@@ -23,6 +23,7 @@ export const SystemPage = ({
         ['admin/system', a('doctor.tab')],
         ['admin/system/figures', a('figures.tab')],
         ['admin/system/sign-on', a('sign-on.tab')],
+        ['admin/system/logins', a('logins.tab')],
         ['admin/system/backups', a('backups.tab')],
         ['admin/system/alert', a('alert.tab')],
       ]}
