@@ -1,4 +1,5 @@
 import {
+  administrator,
   assertAccessible,
   assertFits,
   type Desk,
@@ -116,4 +117,23 @@ testOn('sqlite', 'CO4 the pictures of docs/console.md are as the console is', as
     await takePicture(desk.page, `docs-${name}`)
   }
   desk.assertQuiet()
+  const root = await openDesk(t, service.front, { size: { width: 1024, height: 560 } })
+  await root.logIn(administrator)
+  await root.open('admin/people?q=ruth')
+  await root.page.getByRole('link', { name: 'Test Person' }).click()
+  await root.page.getByRole('heading', { name: 'What this person sees' }).waitFor()
+  await settled(root.page)
+  await root.page.getByRole('heading', { name: 'What this person sees' }).scrollIntoViewIfNeeded()
+  await takePicture(root.page, 'docs-person')
+  await root.open('admin/import?entity=places')
+  await root.page.locator('input[type=file]').setInputFiles({
+    name: 'places.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from('name,country,visits\nOslo,NO,3\nAarhus,DK,twelve\n'),
+  })
+  await root.page.getByRole('heading', { name: 'What is in the file' }).waitFor()
+  await root.page.getByRole('heading', { name: 'What is in the file' }).scrollIntoViewIfNeeded()
+  await settled(root.page)
+  await takePicture(root.page, 'docs-import')
+  root.assertQuiet()
 })
