@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Run } from '../../src/model/processes.ts'
+import { createProcesses } from '../../src/processes/processes.ts'
 import {
   assertAccessible,
   button,
@@ -59,6 +61,32 @@ testOn(
     desk.assertQuiet()
   },
 )
+
+testOn('sqlite', 'CO8 a process that runs is cancelled, and one that was interrupted is resumed', async t => {
+  const { service, desk, page } = await openArchive(t)
+  const asked = { kind: 'verify', eperson: null, parameters: {} } as const
+  const endless = ({ signal }: Run) =>
+    new Promise<null>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const runner = createProcesses(service.storage)
+  const one = await runner.start(asked, endless)
+  await desk.open(`admin/processes/${one.id}`)
+  await page.getByRole('main').getByText('runs').first().waitFor()
+  await button(page, 'Cancel it').click()
+  await said(page, 'It stops as soon as it can.')
+  await page.getByRole('main').getByText('cancelled', { exact: true }).first().waitFor()
+  await button(page, 'Cancel it').waitFor({ state: 'detached' })
+
+  const other = await runner.start(asked, endless)
+  await desk.open(`admin/processes/${other.id}`)
+  await page.getByRole('main').getByText('runs').first().waitFor()
+  await runner.close()
+  await page.getByRole('main').getByText('interrupted', { exact: true }).first().waitFor()
+  await button(page, 'Resume').click()
+  await page.getByRole('heading', { level: 1, name: `Check of files ${other.id + 1}` }).waitFor()
+  await page.getByRole('main').getByText('completed', { exact: true }).first().waitFor()
+  await page.getByText('Resumes process').waitFor()
+  desk.assertQuiet()
+})
 
 testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and verified', async t => {
   const { service, desk, page } = await openArchive(t)
