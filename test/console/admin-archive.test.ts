@@ -95,6 +95,30 @@ testOn(
   },
 )
 
+testOn('sqlite', 'CO8 the text of a field is sorted by a language, and again by code points', async t => {
+  const { service, desk, page } = await openArchive(t)
+  const collation = async () =>
+    (await service.storage.entities.all()).get('places')?.fields.find(({ name }) => name === 'name')
+      ?.collation
+  for (const tag of ['sv', '']) {
+    await desk.open('admin/entities/places')
+    await button(page, 'Change: name').click()
+    await dialog(page).getByLabel('Language').fill(tag)
+    await dialog(page).getByRole('button', { name: 'Save' }).click()
+    await page.waitForURL(/admin\/processes\/\d+$/)
+    await page.getByRole('main').getByText('completed', { exact: true }).first().waitFor()
+    assert.equal((await collation()) ?? '', tag)
+  }
+  desk.expectRefusals()
+  await desk.open('admin/entities/places')
+  await button(page, 'Change: name').click()
+  await dialog(page).getByLabel('Language').fill('no language')
+  await dialog(page).getByRole('button', { name: 'Save' }).click()
+  await dialog(page).getByRole('alert').waitFor()
+  await assertAccessible(page, 'a collation')
+  desk.assertQuiet()
+})
+
 testOn('sqlite', 'CO8 a change of an entity that somebody else was faster with is refused', async t => {
   const service = await startDeskService(t)
   await fillArchive(service)

@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import {
-  assertAccessible,
-  assertFits,
-  button,
-  openArchive,
-  openDesk,
-  said,
-  settled,
-  takePicture,
-} from '../support/clients/console.ts'
+import { assertAccessible, button, openArchive, said } from '../support/clients/console.ts'
 import { reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
@@ -121,43 +112,3 @@ testOn(
     desk.assertQuiet()
   },
 )
-
-testOn('sqlite', 'CO4 with forced colours and at 3840 px, every page is whole and can be read', async t => {
-  const { service, item } = await openArchive(t, { as: null })
-  const wide = await openDesk(t, service.front, { size: { width: 3840, height: 2160 } })
-  await wide.logIn(reader)
-  const forced = await openDesk(t, service.front)
-  await forced.page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
-  await forced.logIn(reader)
-  for (const [name, path] of [
-    ['home', ''],
-    ['table', 'entities/letters?sort=-year,pages'],
-    ['cells', 'entities/letters/draw?by=place&and=sender&as=cells'],
-    ['bars', 'entities/letters/draw?by=place&and=sender'],
-    ['item', `items/${item.uuid}`],
-    ['account', 'account'],
-  ] as const)
-    for (const [how, desk] of [
-      ['3840', wide],
-      ['forced', forced],
-    ] as const) {
-      await desk.open(path)
-      await settled(desk.page)
-      await takePicture(desk.page, `${name}-${how}`)
-      await assertFits(desk.page, `${name}, ${how}`)
-      await assertAccessible(desk.page, `${name}, ${how}`)
-    }
-  await wide.open('entities/letters/draw?by=place&and=sender')
-  const scale = await wide.page.locator('svg.plot').evaluate(plot => {
-    const { width } = plot.getBoundingClientRect()
-    return width / (plot as SVGSVGElement).viewBox.baseVal.width
-  })
-  assert.equal(scale, 1, 'letters are as large as elsewhere')
-  // Where one is, and what is chosen, is more than a colour.
-  await forced.open('entities/letters?sort=-year')
-  await forced.page.getByRole('button', { name: 'Filter' }).focus()
-  const outline = await forced.page.evaluate(() => getComputedStyle(document.activeElement as Element))
-  assert.notEqual(outline.outlineStyle, 'none')
-  wide.assertQuiet()
-  forced.assertQuiet()
-})

@@ -37,6 +37,22 @@ export const changeDeclared = (name: string, change: Change, tag: string | null)
     headers: { 'content-type': 'application/merge-patch+json', ...(tag ? { 'if-match': tag } : {}) },
   })
 
+/**
+ * @param collation a language tag; null: by code points
+ * @returns the process that writes the records again; undefined: nothing was to do
+ */
+export async function changeCollation(
+  name: string,
+  field: string,
+  collation: string | null,
+): Promise<string | undefined> {
+  const response = await service.value.patch<{ readonly processId?: string } | undefined>(addressOf(name), {
+    body: JSON.stringify({ collations: { [field]: collation } }),
+    headers: { 'content-type': 'application/merge-patch+json' },
+  })
+  return response?.processId
+}
+
 export const dropEntity = (name: string): Promise<unknown> => service.value.delete(addressOf(name))
 
 /** The member that the service found wrong, such as `/relations/0`. */
