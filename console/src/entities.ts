@@ -24,6 +24,9 @@ export async function loadEntities(signal?: AbortSignal): Promise<readonly Entit
   return list
 }
 
+/** JSON has no order, and some types of a database have none. */
+export const isSortable = ({ sortable, type }: EntityField): boolean => sortable !== false && type !== 'json'
+
 export const keyOf = ({ key }: Entity): readonly string[] => [key].flat() as readonly string[]
 
 /** The values of the key, as the client takes them. */

@@ -3,10 +3,7 @@ import type { ComponentType, JSX } from 'preact'
 import type { Key } from './i18n/i18n.ts'
 import { Database, HeartPulse, ListChecks, PackageOpen, ScrollText, Users, UsersRound } from './icons.ts'
 import { Lazy, type Load } from './parts/Lazy.tsx'
-import { path } from './router.ts'
-
-/** Parts of the address that the page is about. */
-export type Parameters = Readonly<Record<string, string>>
+import { type Parameters, path } from './router.ts'
 
 interface Route {
   readonly pattern: readonly string[]
@@ -25,7 +22,7 @@ const route = (
 const administration: typeof route = (pattern, load) =>
   route(pattern, async () => {
     const [{ beginAdminTexts }, { administratorsOnly }] = await Promise.all([
-      import('./i18n/admin/admin.ts'),
+      import('./i18n/admin.ts'),
       import('./pages/AdministratorsOnly.tsx'),
     ])
     const [page] = await Promise.all([load(), beginAdminTexts()])
@@ -60,6 +57,7 @@ const routes: readonly Route[] = [
   administration('admin/audit/:id', () => import('./pages/audit/Event.tsx')),
   administration('admin/system', () => import('./pages/system/Doctor.tsx')),
   administration('admin/system/sign-on', () => import('./pages/system/SignOn.tsx')),
+  administration('admin/system/logins', () => import('./pages/system/Logins.tsx')),
   administration('admin/system/figures', () => import('./pages/system/Figures.tsx')),
   administration('admin/system/backups', () => import('./pages/system/Backups.tsx')),
   administration('admin/system/alert', () => import('./pages/system/Alert.tsx')),

@@ -6,6 +6,9 @@ import { batch, computed, signal } from '@preact/signals'
  */
 const base = new URL(document.baseURI).pathname
 
+/** Parts of the address that a page is about. */
+export type Parameters = Readonly<Record<string, string>>
+
 /** The address of the service itself shows the first page, too. */
 const home = base.replace(/console\/$/, '')
 

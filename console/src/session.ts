@@ -1,3 +1,4 @@
+import type { Schemas } from '@carrel/client'
 import { computed, effect, signal } from '@preact/signals'
 import { actAs, acting, CarrelProblem, client, service } from './api.ts'
 import { loadEntities } from './entities.ts'
@@ -27,18 +28,6 @@ export const ends = signal<number | undefined>(client.session?.expires?.getTime(
 export const eperson = computed(() => (who.value.kind === 'eperson' ? who.value.eperson : undefined))
 export const isAdministrator = computed(() => who.value.kind === 'eperson' && who.value.administrator)
 
-interface Status {
-  readonly authenticated: boolean
-  readonly authenticationMethod: string | null
-  readonly _embedded?: {
-    readonly eperson?: {
-      readonly uuid: string
-      readonly email: string
-      readonly metadata: Readonly<Record<string, readonly { readonly value: string }[]>>
-    }
-  }
-}
-
 /** Asks the service who that is, and what is open to them. */
 export async function findOut(): Promise<void> {
   const known = client.session ? await readEperson() : undefined
@@ -49,8 +38,8 @@ export async function findOut(): Promise<void> {
 }
 
 async function readEperson(): Promise<Eperson | undefined> {
-  const status = await service.value.get<Status>('/api/authn/status')
-  const found = status._embedded?.eperson
+  const status = await service.value.get<Schemas['Status']>('/api/authn/status')
+  const found = status._embedded.eperson
   if (!status.authenticated || !found) return undefined
   const part = (name: string) => found.metadata[`eperson.${name}`]?.[0]?.value ?? ''
   const [firstName, lastName] = [part('firstname'), part('lastname')]

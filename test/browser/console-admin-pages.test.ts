@@ -99,6 +99,7 @@ const pages: readonly Shown[] = [
   { name: 'doctor', path: () => 'admin/system' },
   { name: 'figures', path: () => 'admin/system/figures', act: ({ page }) => page.waitForTimeout(7_000) },
   { name: 'sign-on-off', path: () => 'admin/system/sign-on', refused: true },
+  { name: 'logins', path: () => 'admin/system/logins' },
   { name: 'backups', path: () => 'admin/system/backups' },
   { name: 'alert', path: () => 'admin/system/alert' },
 ]

@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict'
 import {
+  administrator,
   assertAccessible,
   assertFits,
   type Desk,
+  openArchive,
   openDesk,
   phone,
   screen,
@@ -116,4 +119,63 @@ testOn('sqlite', 'CO4 the pictures of docs/console.md are as the console is', as
     await takePicture(desk.page, `docs-${name}`)
   }
   desk.assertQuiet()
+  const root = await openDesk(t, service.front, { size: { width: 1024, height: 560 } })
+  await root.logIn(administrator)
+  await root.open('admin/people?q=ruth')
+  await root.page.getByRole('link', { name: 'Test Person' }).click()
+  await root.page.getByRole('heading', { name: 'What this person sees' }).waitFor()
+  await settled(root.page)
+  await root.page.getByRole('heading', { name: 'What this person sees' }).scrollIntoViewIfNeeded()
+  await takePicture(root.page, 'docs-person')
+  await root.open('admin/import?entity=places')
+  await root.page.locator('input[type=file]').setInputFiles({
+    name: 'places.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from('name,country,visits\nOslo,NO,3\nAarhus,DK,twelve\n'),
+  })
+  await root.page.getByRole('heading', { name: 'What is in the file' }).waitFor()
+  await root.page.getByRole('heading', { name: 'What is in the file' }).scrollIntoViewIfNeeded()
+  await settled(root.page)
+  await takePicture(root.page, 'docs-import')
+  root.assertQuiet()
+})
+
+testOn('sqlite', 'CO4 with forced colours and at 3840 px, every page is whole and can be read', async t => {
+  const { service, item } = await openArchive(t, { as: null })
+  const wide = await openDesk(t, service.front, { size: { width: 3840, height: 2160 } })
+  await wide.logIn(reader)
+  const forced = await openDesk(t, service.front)
+  await forced.page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
+  await forced.logIn(reader)
+  for (const [name, path] of [
+    ['home', ''],
+    ['table', 'entities/letters?sort=-year,pages'],
+    ['cells', 'entities/letters/draw?by=place&and=sender&as=cells'],
+    ['bars', 'entities/letters/draw?by=place&and=sender'],
+    ['item', `items/${item.uuid}`],
+    ['account', 'account'],
+  ] as const)
+    for (const [how, desk] of [
+      ['3840', wide],
+      ['forced', forced],
+    ] as const) {
+      await desk.open(path)
+      await settled(desk.page)
+      await takePicture(desk.page, `${name}-${how}`)
+      await assertFits(desk.page, `${name}, ${how}`)
+      await assertAccessible(desk.page, `${name}, ${how}`)
+    }
+  await wide.open('entities/letters/draw?by=place&and=sender')
+  const scale = await wide.page.locator('svg.plot').evaluate(plot => {
+    const { width } = plot.getBoundingClientRect()
+    return width / (plot as SVGSVGElement).viewBox.baseVal.width
+  })
+  assert.equal(scale, 1, 'letters are as large as elsewhere')
+  // Where one is, and what is chosen, is more than a colour.
+  await forced.open('entities/letters?sort=-year')
+  await forced.page.getByRole('button', { name: 'Filter' }).focus()
+  const outline = await forced.page.evaluate(() => getComputedStyle(document.activeElement as Element))
+  assert.notEqual(outline.outlineStyle, 'none')
+  wide.assertQuiet()
+  forced.assertQuiet()
 })

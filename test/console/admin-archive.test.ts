@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import {
+  administrator,
   assertAccessible,
   assertFits,
+  button,
+  choose,
+  dialog,
+  openArchive,
   openDesk,
   phone,
+  said,
   settled,
   startDeskService,
   takePicture,
@@ -13,12 +19,6 @@ import { fillArchive } from '../support/data/archive.ts'
 import { itemFiles, zipOf } from '../support/data/packed.ts'
 import { testOn } from '../support/service/engines.ts'
 
-const root = 'ada@example.org'
-
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
-const dialog = (page: Page) => page.getByRole('dialog')
-const said = (page: Page, text: string | RegExp) => page.locator('.toasts').getByText(text).first().waitFor()
-
 const give = (page: Page, name: string, content: string | Buffer, mimeType = 'text/csv') =>
   page.locator('input[type=file]').setInputFiles({ name, mimeType, buffer: Buffer.from(content) })
 
@@ -26,11 +26,7 @@ testOn(
   'sqlite',
   'CO8 a file becomes an entity: faults by line, types changed, changes counted, then dropped by its name',
   async t => {
-    const service = await startDeskService(t)
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(root)
+    const { service, desk, page } = await openArchive(t)
     await desk.open('admin/entities')
     await page.getByRole('main').getByRole('link', { name: 'Import a file' }).click()
     await give(page, 'Ships 1900.csv', 'id,name,built\n1,Argo,1790\n2,Ariel\n')
@@ -90,6 +86,7 @@ testOn(
     await settled(page)
 
     await button(page, 'Drop').click()
+    await dialog(page).waitFor()
     await page.keyboard.type('ships')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Entities' }).waitFor()
@@ -98,12 +95,36 @@ testOn(
   },
 )
 
+testOn('sqlite', 'CO8 the text of a field is sorted by a language, and again by code points', async t => {
+  const { service, desk, page } = await openArchive(t)
+  const collation = async () =>
+    (await service.storage.entities.all()).get('places')?.fields.find(({ name }) => name === 'name')
+      ?.collation
+  for (const tag of ['sv', '']) {
+    await desk.open('admin/entities/places')
+    await button(page, 'Change: name').click()
+    await dialog(page).getByLabel('Language').fill(tag)
+    await dialog(page).getByRole('button', { name: 'Save' }).click()
+    await page.waitForURL(/admin\/processes\/\d+$/)
+    await page.getByRole('main').getByText('completed', { exact: true }).first().waitFor()
+    assert.equal((await collation()) ?? '', tag)
+  }
+  desk.expectRefusals()
+  await desk.open('admin/entities/places')
+  await button(page, 'Change: name').click()
+  await dialog(page).getByLabel('Language').fill('no language')
+  await dialog(page).getByRole('button', { name: 'Save' }).click()
+  await dialog(page).getByRole('alert').waitFor()
+  await assertAccessible(page, 'a collation')
+  desk.assertQuiet()
+})
+
 testOn('sqlite', 'CO8 a change of an entity that somebody else was faster with is refused', async t => {
   const service = await startDeskService(t)
   await fillArchive(service)
   const [one, other] = [await openDesk(t, service.front), await openDesk(t, service.front)]
   for (const desk of [one, other]) {
-    await desk.logIn(root)
+    await desk.logIn(administrator)
     await desk.open('admin/entities/letters')
   }
   const describe = async ({ page }: typeof one, text: string) => {
@@ -126,13 +147,10 @@ testOn(
   'sqlite',
   'CO8 an item is added, described, given files and readers, withdrawn and deleted, at 360 px',
   async t => {
-    const service = await startDeskService(t)
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front, { size: phone })
-    const { page } = desk
-    await desk.logIn(root)
+    const { service, desk, page } = await openArchive(t, { size: phone })
     await desk.open('admin/items')
     await button(page, 'Add an item').click()
+    await dialog(page).waitFor()
     const title = '<script>alert(1)</script> \u202Eשלום'
     await page.keyboard.type(title)
     await page.keyboard.press('Enter')
@@ -171,18 +189,14 @@ testOn(
     assert.deepEqual((await item())?.readers, [{ reader: 'group:Readers', from: '2030-01-02' }])
     await assertAccessible(page, 'an item')
 
-    const choose = async (name: string) => {
-      await button(page, 'Actions').click()
-      await button(page, name).click()
-    }
-    await choose('Withdraw')
+    await choose(page, 'Withdraw')
     await dialog(page).getByRole('button', { name: 'Withdraw' }).click()
     await page.getByText('withdrawn', { exact: true }).waitFor()
     assert.equal((await item())?.withdrawn, true)
-    await choose('Reinstate')
+    await choose(page, 'Reinstate')
     await dialog(page).getByRole('button', { name: 'Reinstate' }).click()
     await page.getByText('withdrawn', { exact: true }).waitFor({ state: 'detached' })
-    await choose('Delete')
+    await choose(page, 'Delete')
     await page.keyboard.type(uuid)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Items and files' }).waitFor()
@@ -192,11 +206,7 @@ testOn(
 )
 
 testOn('sqlite', 'CO8 an archive is tried first and then ingested, from the same upload', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(root)
+  const { service, desk, page } = await openArchive(t)
   await desk.open('admin/ingest')
   const archive = zipOf([...itemFiles('one', 'The first'), ...itemFiles('two', 'The second')])
   await give(page, 'harvest.zip', archive, 'application/zip')

@@ -1,34 +1,29 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Run } from '../../src/model/processes.ts'
+import { createProcesses } from '../../src/processes/processes.ts'
 import {
   assertAccessible,
+  button,
+  dialog,
+  openArchive,
   openDesk,
+  said,
   settled,
-  startDeskService,
   takePicture,
 } from '../support/clients/console.ts'
-import { fillArchive, reader } from '../support/data/archive.ts'
-import { names, ruth, withProxy } from '../support/providers/proxy-flow.ts'
+import { reader } from '../support/data/archive.ts'
+import { names, ruth, secret, withProxy } from '../support/providers/proxy-flow.ts'
 import { testOn } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
-
-const root = 'ada@example.org'
-
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
-const dialog = (page: Page) => page.getByRole('dialog')
 
 testOn(
   'sqlite',
   'CO8 scripts are started and followed to their end; backups are made, listed and checked',
   async t => {
     const backups = join(temporaryFolder(t, 'sqlite'), 'backups')
-    const service = await startDeskService(t, { env: { CARREL_BACKUPS: backups } })
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(root)
+    const { desk, page } = await openArchive(t, { env: { CARREL_BACKUPS: backups } })
     await desk.open('admin/processes')
     await page.getByRole('heading', { name: 'No processes' }).waitFor()
     await button(page, 'Start').click()
@@ -67,13 +62,35 @@ testOn(
   },
 )
 
+testOn('sqlite', 'CO8 a process that runs is cancelled, and one that was interrupted is resumed', async t => {
+  const { service, desk, page } = await openArchive(t)
+  const asked = { kind: 'verify', eperson: null, parameters: {} } as const
+  const endless = ({ signal }: Run) =>
+    new Promise<null>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const runner = createProcesses(service.storage)
+  const one = await runner.start(asked, endless)
+  await desk.open(`admin/processes/${one.id}`)
+  await page.getByRole('main').getByText('runs').first().waitFor()
+  await button(page, 'Cancel it').click()
+  await said(page, 'It stops as soon as it can.')
+  await page.getByRole('main').getByText('cancelled', { exact: true }).first().waitFor()
+  await button(page, 'Cancel it').waitFor({ state: 'detached' })
+
+  const other = await runner.start(asked, endless)
+  await desk.open(`admin/processes/${other.id}`)
+  await page.getByRole('main').getByText('runs').first().waitFor()
+  await runner.close()
+  await page.getByRole('main').getByText('interrupted', { exact: true }).first().waitFor()
+  await button(page, 'Resume').click()
+  await page.getByRole('heading', { level: 1, name: `Check of files ${other.id + 1}` }).waitFor()
+  await page.getByRole('main').getByText('completed', { exact: true }).first().waitFor()
+  await page.getByText('Resumes process').waitFor()
+  desk.assertQuiet()
+})
+
 testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and verified', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
+  const { service, desk, page } = await openArchive(t)
   await service.client().tryLogin(reader, 'a wrong password')
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(root)
   await desk.open('admin/audit')
   await page.getByLabel('Event').selectOption('login')
   await page.getByLabel('Outcome').selectOption('failure')
@@ -115,11 +132,7 @@ testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and v
 })
 
 testOn('sqlite', 'CO8 figures are drawn as they come, and are there as tables', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(root)
+  const { desk, page } = await openArchive(t)
   await desk.open('admin/system/figures')
   const plot = page.locator('.plot').filter({ hasText: 'Requests' }).first()
   // Between the first two looks at the counters, there was at least the second look.
@@ -137,11 +150,7 @@ testOn(
   'CO8 single sign-on is checked, and pasted attributes say whom they would log in',
   async t => {
     const { CARREL_CONFIG = '', PROXY_SECRET = '' } = withProxy(t) as Record<string, string>
-    const service = await startDeskService(t, { env: { CARREL_CONFIG, PROXY_SECRET } })
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(root)
+    const { desk, page } = await openArchive(t, { env: { CARREL_CONFIG, PROXY_SECRET } })
     await desk.open('admin/system/sign-on')
     const pasted = page.getByLabel('Assertion or attributes')
     await pasted.fill(JSON.stringify(ruth))
@@ -169,13 +178,61 @@ testOn(
 
 testOn(
   'sqlite',
+  'CO6 CO8 a login at a provider comes back to its page; its link, tokens and all sessions end',
+  async t => {
+    const env = (front: { readonly loginPage: string }) =>
+      withProxy(t, {
+        provider: { loginUrl: `${front.loginPage}?target={target}` },
+        env: { CARREL_TRUSTED_PROXIES: '127.0.0.1' },
+      })
+    const { service, desk, page } = await openArchive(t, { env, proxy: { users: { ruth }, secret } })
+    const somebody = await openDesk(t, service.front)
+    await somebody.open('entities/letters?sort=year')
+    await somebody.page.getByRole('link', { name: 'Log in' }).first().click()
+    await somebody.page.getByRole('link', { name: 'Continue with Shibboleth' }).click()
+    await somebody.page.getByLabel('User').fill('ruth')
+    await somebody.page.getByLabel('Password').fill('ruth')
+    await somebody.page.getByRole('button', { name: 'Log in at the proxy' }).click()
+    await somebody.page.getByRole('columnheader', { name: 'shelfmark' }).waitFor()
+    assert.match(somebody.page.url(), /entities\/letters\?sort=year$/, 'no token, and nothing else')
+    const client = service.client()
+    await client.login(reader)
+    const token = { name: 'nightly', entities: ['letters'] }
+    await client.post('/api/authn/tokens', JSON.stringify(token), { 'content-type': 'application/json' })
+
+    await desk.open('admin/system/logins')
+    await page.getByRole('row', { name: /nightly ruth@example.org GET never/ }).waitFor()
+    await page.getByRole('row', { name: /ruth@example.edu apache/ }).waitFor()
+    await assertAccessible(page, 'logins')
+    await takePicture(page, 'logins-1440-light')
+    await button(page, 'Revoke nightly').click()
+    await dialog(page).getByRole('button', { name: 'Revoke' }).click()
+    await said(page, 'The token is revoked.')
+    await page.getByRole('row', { name: /nightly/ }).waitFor({ state: 'detached' })
+    await button(page, 'Remove ruth@example.edu').click()
+    await dialog(page).getByRole('button', { name: 'Remove' }).click()
+    await said(page, 'The link is removed.')
+    await page.getByRole('row', { name: /ruth@example.edu/ }).waitFor({ state: 'detached' })
+
+    await button(page, 'Rotate the secret').click()
+    await dialog(page).getByRole('button', { name: 'Rotate the secret' }).click()
+    await said(page, /A new secret signs from now on/)
+    assert.equal(await client.isLoggedIn(), true, 'nobody is logged out')
+    await button(page, 'End all sessions').click()
+    desk.expectRefusals()
+    await dialog(page).getByRole('button', { name: 'End all sessions' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+    assert.equal(await client.isLoggedIn(), false)
+    desk.assertQuiet()
+    somebody.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
   'CO8 an alert stands over every page of everybody, until it is hidden; in German, too',
   async t => {
-    const service = await startDeskService(t)
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(root)
+    const { service, desk, page } = await openArchive(t)
     await desk.open('admin/system/alert')
     await page.getByLabel('Message').fill('Away <b>on Sunday</b>')
     await button(page, 'Save').click()

@@ -1,41 +1,25 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
 import {
   assertAccessible,
   assertFits,
-  type Desk,
-  openDesk,
+  button,
+  choose,
+  dialog,
+  openArchive,
   phone,
+  said,
   settled,
-  startDeskService,
   takePicture,
 } from '../support/clients/console.ts'
-import { fillArchive, reader } from '../support/data/archive.ts'
+import { reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
-
-const root = 'ada@example.org'
-
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
-const dialog = (page: Page) => page.getByRole('dialog')
-const said = (page: Page, text: string | RegExp) => page.locator('.toasts').getByText(text).first().waitFor()
-
-/** Opens the menu of a person's page, and chooses. */
-async function choose({ page }: Desk, name: string): Promise<void> {
-  await button(page, 'Actions').click()
-  await button(page, name).click()
-  await dialog(page).waitFor()
-}
 
 testOn(
   'sqlite',
   'CO8 a person is added, changed, joined, disabled and deleted, from the keyboard where it counts',
   async t => {
-    const service = await startDeskService(t)
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(root)
+    const { service, desk, page } = await openArchive(t)
     await desk.open('admin/groups')
     await button(page, 'Add a group').click()
     await dialog(page).waitFor()
@@ -92,12 +76,12 @@ testOn(
 
     const eva = service.client()
     await eva.login('eva@example.org')
-    await choose(desk, 'Log out everywhere')
+    await choose(page, 'Log out everywhere')
     await dialog(page).getByRole('button', { name: 'Log out everywhere' }).click()
     await said(page, 'Eva Ortiz is logged out everywhere.')
     assert.equal(await eva.isLoggedIn(), false)
 
-    await choose(desk, 'Set a password')
+    await choose(page, 'Set a password')
     desk.expectRefusals()
     await dialog(page).getByLabel('New password').fill('password')
     await dialog(page).getByRole('button', { name: 'Set a password' }).click()
@@ -107,12 +91,12 @@ testOn(
     await said(page, 'Eva Ortiz has a new password.')
     assert.equal((await eva.tryLogin('eva@example.org', 'another password of hers')).status, 200)
 
-    await choose(desk, 'Disable the account')
+    await choose(page, 'Disable the account')
     await dialog(page).getByRole('button', { name: 'Disable the account' }).click()
     await page.getByRole('main').getByText('disabled', { exact: true }).waitFor()
     assert.equal((await eva.tryLogin('eva@example.org', 'another password of hers')).status, 401)
 
-    await choose(desk, 'Delete the account')
+    await choose(page, 'Delete the account')
     const last = dialog(page).getByRole('button', { name: 'Delete the account' })
     await dialog(page).getByLabel('Type “eva@example.org” to confirm').fill('eva')
     await last.click({ force: true })
@@ -130,11 +114,10 @@ testOn(
   'sqlite',
   'CO9 acting on behalf asks for the reason, is told on every page, and ends where it began',
   async t => {
-    const service = await startDeskService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
-    await fillArchive(service)
-    const desk = await openDesk(t, service.front, { size: phone })
-    const { page } = desk
-    await desk.logIn(root)
+    const { desk, page } = await openArchive(t, {
+      env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' },
+      size: phone,
+    })
     await desk.open(`admin/people?q=${reader}`)
     await page.getByRole('main').getByRole('link').first().click()
     await button(page, 'Act on behalf').click()
@@ -172,11 +155,7 @@ testOn(
   'sqlite',
   'CO8 who is no administrator sees none of these pages, and gets nothing from them',
   async t => {
-    const service = await startDeskService(t)
-    const { item } = await fillArchive(service)
-    const desk = await openDesk(t, service.front)
-    const { page } = desk
-    await desk.logIn(reader)
+    const { item, desk, page } = await openArchive(t, { as: reader })
     assert.equal(await page.getByRole('link', { name: 'Audit trail' }).count(), 0)
     desk.expectRefusals()
     for (const path of [

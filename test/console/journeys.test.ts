@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Download, Page } from 'playwright-core'
-import { assertAccessible, openDesk, settled, startDeskService } from '../support/clients/console.ts'
+import {
+  assertAccessible,
+  assertFits,
+  openArchive,
+  openDesk,
+  phone,
+  settled,
+  startDeskService,
+  takePicture,
+} from '../support/clients/console.ts'
 import { fillArchive, reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
@@ -82,11 +91,7 @@ testOn(
 )
 
 testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address is the query', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(reader)
+  const { service, desk, page } = await openArchive(t, { as: reader })
   await desk.open('entities/letters')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByLabel('Field of condition 1').selectOption('year')
@@ -137,13 +142,52 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   desk.assertQuiet()
 })
 
+testOn(
+  'sqlite',
+  'CO4 a table is sorted by several columns without Shift, by pointer and by keyboard',
+  async t => {
+    const { desk, page } = await openArchive(t, { as: reader, size: phone })
+    await desk.open('entities/letters')
+    const sorting = page.getByRole('button', { name: /^Sort( \d)?$/ })
+    const sorted = (value: string) => page.waitForURL(url => url.searchParams.get('sort') === value)
+    const add = async (name: string) => {
+      await page.getByLabel('Another column').selectOption(name)
+      await page.getByRole('button', { name: 'Add', exact: true }).click()
+    }
+    await sorting.click()
+    await add('place')
+    await add('year')
+    await add('pages')
+    await sorted('place,year,pages')
+    await page.getByRole('button', { name: 'year: ascending' }).click()
+    await sorted('place,-year,pages')
+    await page.getByRole('button', { name: 'Don’t sort by place' }).click()
+    await sorted('-year,pages')
+    await settled(page)
+    await takePicture(page, 'sorting-360-light')
+    await assertAccessible(page, 'the panel of orders')
+    await assertFits(page, 'the panel of orders')
+    // The button keeps the focus where it goes, so that it can be pressed again.
+    await page.getByRole('button', { name: 'Sort by pages earlier' }).focus()
+    await page.keyboard.press('Enter')
+    await sorted('pages,-year')
+    await page.keyboard.press('Enter')
+    await settled(page)
+    assert.equal(
+      await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
+      'Sort by pages earlier',
+    )
+    await page.keyboard.press('Escape')
+    await page.locator('th[aria-sort=descending]', { hasText: 'year' }).waitFor()
+    await page.locator('th[aria-sort=ascending]', { hasText: 'pages' }).waitFor()
+    assert.equal(await sorting.evaluate(one => one === document.activeElement), true)
+    desk.assertQuiet()
+  },
+)
+
 testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perhaps meant', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
+  const { desk, page } = await openArchive(t, { as: reader })
   desk.expectRefusals()
-  const { page } = desk
-  await desk.logIn(reader)
   await desk.open('entities/letters')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByRole('button', { name: 'PQL' }).click()
@@ -157,11 +201,7 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
 })
 
 testOn('sqlite', 'CO4 drawings are saved as SVG and PNG, and are there as a table', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(reader)
+  const { desk, page } = await openArchive(t, { as: reader })
   await desk.open('entities/letters/draw')
   await page.getByLabel('Group by').selectOption('place')
   await page.getByLabel('And by').selectOption('sender')
@@ -230,12 +270,8 @@ testOn('sqlite', 'CO5 files are shown in place, except for what could run, and d
 })
 
 testOn('sqlite', 'CO6 when a session ends, what was typed is still there after the next login', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
+  const { service, desk, page } = await openArchive(t, { as: reader })
   desk.expectRefusals()
-  const { page } = desk
-  await desk.logIn(reader)
   await desk.open('account')
   await page.getByLabel('First name').fill('Ruth Elisabeth')
   // A logout on another device ends it here, too.
@@ -254,11 +290,7 @@ testOn('sqlite', 'CO6 when a session ends, what was typed is still there after t
 })
 
 testOn('sqlite', 'CO6 before a session ends, it warns, and it can be prolonged', async t => {
-  const service = await startDeskService(t, { env: { CARREL_TOKEN_LIFETIME: '90' } })
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(reader)
+  const { desk, page } = await openArchive(t, { as: reader, env: { CARREL_TOKEN_LIFETIME: '90' } })
   const warning = page.getByRole('alertdialog', { name: 'Your session ends soon.' })
   await warning.waitFor()
   await assertAccessible(page, 'the warning')
@@ -287,11 +319,7 @@ testOn('sqlite', 'CO6 a logout in one tab is one in all, and nothing of the sess
 })
 
 testOn('sqlite', 'CO6 access tokens are made, shown once and revoked', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front)
-  const { page } = desk
-  await desk.logIn(reader)
+  const { service, desk, page } = await openArchive(t, { as: reader })
   await desk.open('tokens')
   await page.getByRole('button', { name: 'New access token' }).click()
   await page.getByLabel('Name').fill('nightly')

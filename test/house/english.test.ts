@@ -17,8 +17,8 @@ test('documents, messages and comments are in plain English', () => {
   const files = globSync(
     [
       '*.md',
-      '{docs,examples,packages}/**/*.md',
-      '{src,test,bench,scripts,tools,packages,examples}/**/*.{ts,tsx,js}',
+      '{docs,examples,packages,console}/**/*.md',
+      '{src,test,bench,scripts,tools,packages,examples,console}/**/*.{ts,tsx,js,css,html}',
     ],
     {
       cwd: repository,

@@ -1,45 +1,26 @@
 import { computed, effect, signal } from '@preact/signals'
 import { recall, remember } from '../settings.ts'
-import { en } from './en.ts'
+import type { Everybody, Key } from './dictionary.ts'
+import { english, languages, textsOf } from './languages.ts'
+import type { Text } from './text.ts'
 
-/** A text, or one for each plural form of the language. `{name}` is replaced by the value of that name. */
-export type Text =
-  | string
-  | (Partial<Readonly<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string })
-
-export type Key = keyof typeof en
-/** What a language has to say: a key that is missing, or one too many, is an error of the compiler. */
-export type Dictionary = Readonly<Record<Key, Text>>
-
-/** Each language is one file. All but English are loaded when they are wanted. */
-const languages = {
-  en: { name: 'English', load: async () => en as Dictionary },
-  de: { name: 'Deutsch', load: async () => (await import('./de.ts')).de },
-} as const satisfies Record<string, { readonly name: string; readonly load: () => Promise<Dictionary> }>
-
-export type Language = keyof typeof languages
-
-export const languageNames: readonly (readonly [Language, string])[] = (
-  Object.keys(languages) as Language[]
-).map(code => [code, languages[code].name])
-
-const isLanguage = (code: string): code is Language => Object.hasOwn(languages, code)
+export type { Key }
 
 /** As chosen here, or the first of the browser's languages that there is. */
-function wanted(): Language {
+function wanted(): string {
   const codes = [recall('language') ?? '', ...navigator.languages.map(one => one.split('-', 1)[0] ?? '')]
-  return codes.find(isLanguage) ?? 'en'
+  return codes.find(code => languages.includes(code)) ?? 'en'
 }
 
-const current = signal<{ readonly code: Language; readonly texts: Dictionary }>({ code: 'en', texts: en })
+const current = signal<{ readonly code: string; readonly texts: Everybody }>({ code: 'en', texts: english })
 export const language = computed(() => current.value.code)
 
-export async function speak(code: Language): Promise<void> {
-  const texts = await languages[code].load()
+export async function speak(code: string): Promise<void> {
+  const texts = await textsOf(code)
   current.value = { code, texts }
 }
 
-export function chooseLanguage(code: Language): Promise<void> {
+export function chooseLanguage(code: string): Promise<void> {
   remember('language', code)
   return speak(code)
 }

@@ -3,10 +3,15 @@ import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { RotateCw } from '../icons.ts'
 import { Icon } from './Icon.tsx'
-import { Loading, State } from './states.tsx'
+import { Loading, Offline, State } from './states.tsx'
 
 /** A page or a part that is loaded when it is shown for the first time. */
 export type Load<Properties> = () => Promise<ComponentType<Properties>>
+
+/** In ms. */
+const pause = 1_000
+
+const reload = () => location.reload()
 
 const loaded = new Map<Load<never>, ComponentType<never>>()
 
@@ -26,13 +31,17 @@ export function Lazy<Properties extends object>({
   useEffect(() => {
     if (Known) return
     let gone = false
-    load().then(
-      component => {
-        loaded.set(load as Load<never>, component as ComponentType<never>)
-        if (!gone) show(one => one + 1)
-      },
-      () => gone || setFailed(true),
-    )
+    // The line may have been away for a moment.
+    const again = () => new Promise(resolve => setTimeout(resolve, pause)).then(load)
+    load()
+      .catch(again)
+      .then(
+        component => {
+          loaded.set(load as Load<never>, component as ComponentType<never>)
+          if (!gone) show(one => one + 1)
+        },
+        () => gone || setFailed(true),
+      )
     return () => {
       gone = true
     }
@@ -40,9 +49,10 @@ export function Lazy<Properties extends object>({
   if (Known) return <Known {...properties} />
   if (!failed) return <Loading />
   // The files of an older version are gone, or there is no connection: a new page helps in both cases.
+  if (!navigator.onLine) return <Offline retry={reload} />
   return (
     <State icon={RotateCw} tone="warn" title={t('reload')} help={t('reload.help')}>
-      <button type="button" class="button primary" onClick={() => location.reload()}>
+      <button type="button" class="button primary" onClick={reload}>
         <Icon of={RotateCw} />
         {t('reload.do')}
       </button>

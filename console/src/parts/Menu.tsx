@@ -44,6 +44,8 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
       opener.current?.focus()
       return
     }
+    // Where the arrows choose a value, they do.
+    if (event.target instanceof HTMLSelectElement) return
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const isText = event.target instanceof HTMLInputElement && event.target.type !== 'checkbox'
     if (step === undefined || (isText && event.target.value !== '' && step < 0)) return

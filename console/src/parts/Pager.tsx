@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { formatNumber, t } from '../i18n/i18n.ts'
 import { ChevronLeft, ChevronRight, ChevronsLeft, ChevronsRight } from '../icons.ts'
 import { Icon } from './Icon.tsx'
+import { useTyped } from './typed.ts'
 import './table.css'
 
 interface Parts {
@@ -18,8 +18,7 @@ interface Parts {
 /** Where one is in a long list, and how to get elsewhere in it. */
 export function Pager({ page, size, total, onPage, sizes = [25, 50, 100, 500], onSize }: Parts): JSX.Element {
   const pages = Math.max(1, Math.ceil(total / size))
-  const [typed, setTyped] = useState(String(page))
-  useEffect(() => setTyped(String(page)), [page])
+  const [typed, setTyped] = useTyped(String(page))
   const jump = () => {
     const wanted = Math.min(pages, Math.max(1, Math.trunc(Number(typed)) || page))
     setTyped(String(wanted))

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Search } from '../icons.ts'
 import { query, setQuery } from '../router.ts'
 import { Icon } from './Icon.tsx'
+import { useTyped } from './typed.ts'
 import './search-box.css'
 
 interface Parts {
@@ -16,11 +17,19 @@ const pause = 250
 
 /** A text to look for. It is asked for when somebody stops typing. */
 export function SearchBox({ label, value, onSearch }: Parts): JSX.Element {
-  const [typed, setTyped] = useState(value)
-  useEffect(() => setTyped(value), [value])
+  const asked = useRef<string | undefined>(undefined)
+  const [typed, setTyped] = useTyped(value, text => {
+    const isExpected = text === asked.current
+    asked.current = undefined
+    return isExpected
+  })
+  const ask = () => {
+    asked.current = typed
+    onSearch(typed)
+  }
   useEffect(() => {
     if (typed === value) return
-    const timer = setTimeout(() => onSearch(typed), pause)
+    const timer = setTimeout(ask, pause)
     return () => clearTimeout(timer)
   }, [typed])
   return (
@@ -32,7 +41,7 @@ export function SearchBox({ label, value, onSearch }: Parts): JSX.Element {
         placeholder={label}
         value={typed}
         onInput={event => setTyped(event.currentTarget.value)}
-        onKeyDown={event => event.key === 'Enter' && onSearch(typed)}
+        onKeyDown={event => event.key === 'Enter' && ask()}
       />
     </search>
   )

@@ -1,5 +1,6 @@
 import type { IconNode } from 'lucide'
 import type { ComponentChildren, JSX } from 'preact'
+import { useLayoutEffect } from 'preact/hooks'
 import { CarrelNetworkError, CarrelProblem } from '../api.ts'
 import { t } from '../i18n/i18n.ts'
 import { CircleAlert, CircleCheck, CloudOff, Info, Lock, RotateCw, Search, TriangleAlert } from '../icons.ts'
@@ -83,6 +84,26 @@ export const Forbidden = (): JSX.Element => (
   </State>
 )
 
+/** There is no line. When the device says that it is back, the page goes on by itself. */
+export function Offline({
+  retry,
+  children,
+}: {
+  readonly retry: (() => void) | undefined
+  readonly children?: ComponentChildren
+}): JSX.Element {
+  useLayoutEffect(() => {
+    if (!retry) return
+    addEventListener('online', retry)
+    return () => removeEventListener('online', retry)
+  }, [retry])
+  return (
+    <State icon={CloudOff} tone="warn" title={t('offline')} help={t('offline.help')}>
+      {children}
+    </State>
+  )
+}
+
 /** Instead of a page: what went wrong, and what to do about it. */
 export function ProblemView({
   problem,
@@ -97,12 +118,7 @@ export function ProblemView({
       {t('retry')}
     </button>
   )
-  if (problem instanceof CarrelNetworkError)
-    return (
-      <State icon={CloudOff} tone="warn" title={t('offline')} help={t('offline.help')}>
-        {again}
-      </State>
-    )
+  if (problem instanceof CarrelNetworkError) return <Offline retry={retry}>{again}</Offline>
   if (problem instanceof CarrelProblem && (problem.status === 401 || problem.status === 403))
     return <Forbidden />
   if (problem instanceof CarrelProblem)

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { chooseLanguage, language, languageNames, t } from '../i18n/i18n.ts'
+import { chooseLanguage, language, t } from '../i18n/i18n.ts'
+import { languages, nameOf } from '../i18n/languages.ts'
 import { Check, Moon, Sun, SunMoon } from '../icons.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { Menu } from '../parts/Menu.tsx'
@@ -37,7 +38,7 @@ export const Appearance = (): JSX.Element => (
       </button>
     ))}
     <p class="menu-title">{t('language')}</p>
-    {languageNames.map(([code, name]) => (
+    {languages.map(code => (
       <button
         key={code}
         type="button"
@@ -46,7 +47,7 @@ export const Appearance = (): JSX.Element => (
         aria-pressed={language.value === code}
         onClick={() => chooseLanguage(code).catch(() => toast(t('offline'), 'bad'))}
       >
-        {name}
+        {nameOf(code)}
         {language.value === code && <Icon of={Check} />}
       </button>
     ))}

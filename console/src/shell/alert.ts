@@ -1,11 +1,9 @@
+import type { Schemas } from '@carrel/client'
 import { signal } from '@preact/signals'
 import { client } from '../api.ts'
 
 /** A message for everybody, such as that the service will be away for a while. */
-export interface Alert {
-  readonly message: string
-  readonly countdownTo: string | null
-}
+export type Alert = Schemas['Alert']
 
 export const alert = signal<Alert | undefined>(undefined)
 

@@ -3,8 +3,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import axe, { type AxeResults } from 'axe-core'
-import type { BrowserContext, Page } from 'playwright-core'
-import { startReverseProxy } from '../providers/reverse-proxy.ts'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
+import { type Archive, fillArchive } from '../data/archive.ts'
+import { type ReverseProxy, startReverseProxy } from '../providers/reverse-proxy.ts'
 import { repository } from '../service/process.ts'
 import { passwordOf, type Service, startService } from '../service/service.ts'
 import { openBrowser } from './browser.ts'
@@ -26,10 +27,22 @@ export interface Desk {
 /** A service whose base URL is the address that the browser opens. */
 export async function startDeskService(
   t: TestContext,
-  { below = '', env = {} }: { readonly below?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  {
+    below = '',
+    env = {},
+    proxy = {},
+  }: {
+    readonly below?: string
+    readonly env?:
+      | Readonly<Record<string, string>>
+      | ((front: ReverseProxy) => Readonly<Record<string, string>>)
+    /** Who can log in at the proxy in front of it. */
+    readonly proxy?: Parameters<typeof startReverseProxy>[1]
+  } = {},
 ): Promise<Service & { readonly address: string; readonly front: string }> {
-  const front = await startReverseProxy(t)
-  const service = await startService(t, { env: { CARREL_BASE_URL: front.address + below, ...env } })
+  const front = await startReverseProxy(t, proxy)
+  const more = typeof env === 'function' ? env(front) : env
+  const service = await startService(t, { env: { CARREL_BASE_URL: front.address + below, ...more } })
   front.forwardTo(service.address)
   return { ...service, front: front.address + below }
 }
@@ -37,16 +50,15 @@ export async function startDeskService(
 export const phone = { width: 360, height: 740 }
 export const screen = { width: 1440, height: 900 }
 
+interface Look {
+  readonly size?: { readonly width: number; readonly height: number }
+  readonly theme?: 'light' | 'dark'
+}
+
 export async function openDesk(
   t: TestContext,
   address: string,
-  {
-    size = screen,
-    theme = 'light',
-  }: {
-    readonly size?: { readonly width: number; readonly height: number }
-    readonly theme?: 'light' | 'dark'
-  } = {},
+  { size = screen, theme = 'light' }: Look = {},
 ): Promise<Desk> {
   const context = await openBrowser(t, size)
   const page = await context.newPage()
@@ -84,6 +96,45 @@ export async function openDesk(
     },
     assertQuiet: () => assert.deepEqual(complaints, []),
   }
+}
+
+export const administrator = 'ada@example.org'
+
+type DeskService = Awaited<ReturnType<typeof startDeskService>>
+
+/** The small archive, and somebody at a desk in front of it: an administrator, unless told otherwise. */
+export async function openArchive(
+  t: TestContext,
+  {
+    as = administrator,
+    below = '',
+    env = {},
+    proxy = {},
+    ...look
+  }: Look & Parameters<typeof startDeskService>[1] & { readonly as?: string | null } = {},
+): Promise<Archive & { readonly service: DeskService; readonly desk: Desk; readonly page: Page }> {
+  const service = await startDeskService(t, { below, env, proxy })
+  const archive = await fillArchive(service)
+  const desk = await openDesk(t, service.front, look)
+  if (as !== null) await desk.logIn(as)
+  return { ...archive, service, desk, page: desk.page }
+}
+
+/** Its whole name is meant: “Delete” is not “Delete: letter.txt”. */
+export const button = (page: Page | Locator, name: string | RegExp): Locator =>
+  page.getByRole('button', { name, exact: true })
+
+export const dialog = (page: Page): Locator => page.getByRole('dialog')
+
+/** The console says that something was done, for some seconds. */
+export const said = (page: Page, text: string | RegExp): Promise<void> =>
+  page.locator('.toasts').getByText(text).first().waitFor()
+
+/** Opens the menu of a page, and chooses. */
+export async function choose(page: Page, name: string): Promise<void> {
+  await button(page, 'Actions').click()
+  await button(page, name).click()
+  await dialog(page).waitFor()
 }
 
 /** Nothing is loading any more. */

@@ -1,3 +1,4 @@
+import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { service } from '../../api.ts'
 import { formatAgo, formatDuration, t } from '../../i18n/i18n.ts'
@@ -38,15 +39,13 @@ const Account = (): JSX.Element => (
   </Page>
 )
 
-interface Group {
-  readonly uuid: string
-  readonly name: string
-}
-
 function Facts({ person }: { readonly person: Eperson }): JSX.Element {
   const left = useTimeLeft()
   const { value: groups } = useLoad(
-    signal => service.value.list<Group>(`/api/eperson/epersons/${person.uuid}/groups`).page(0, 100, signal),
+    signal =>
+      service.value
+        .list<Schemas['Group']>(`/api/eperson/epersons/${person.uuid}/groups`)
+        .page(0, 100, signal),
     [person.uuid],
   )
   return (

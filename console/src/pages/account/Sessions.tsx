@@ -1,3 +1,4 @@
+import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
@@ -16,16 +17,7 @@ import { query, setQuery } from '../../router.ts'
 import type { Eperson } from '../../session.ts'
 import './account.css'
 
-interface Session {
-  readonly id: string
-  readonly current: boolean
-  readonly method: string
-  readonly begun: string
-  readonly network: string | null
-  readonly lastUsed: string
-  readonly lastNetwork: string | null
-  readonly expires: string
-}
+type Session = Schemas['Session']
 
 const path = '/api/authn/sessions'
 

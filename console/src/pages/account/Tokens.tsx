@@ -1,3 +1,4 @@
+import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
@@ -14,17 +15,7 @@ import { cut } from '../../parts/Value.tsx'
 import { NewToken } from './NewToken.tsx'
 import './account.css'
 
-interface Token {
-  readonly id: string
-  readonly name: string
-  readonly methods: readonly string[]
-  readonly parts: readonly string[] | null
-  readonly entities: readonly string[] | null
-  readonly networks: readonly string[] | null
-  readonly created: string
-  readonly expires: string
-  readonly lastUsed: string | null
-}
+type Token = Schemas['AccessToken']
 
 /** Access tokens: for programs that read the repository in one's name. */
 function Tokens(): JSX.Element {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { Json } from '../../entities.ts'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { useLoad } from '../../parts/load.ts'

@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
-import { a } from '../../i18n/admin/admin.ts'
+import { eventNames } from '../../../../src/model/audit-events.ts'
+import { a } from '../../i18n/admin.ts'
 import { Field } from '../../parts/Field.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { query, setQuery } from '../../router.ts'
-import { eventNames, type Filter } from './trail.ts'
+import type { Filter } from './trail.ts'
 import './audit.css'
 
 /** The address says what is looked for. */
@@ -19,6 +20,7 @@ export const filterHere = (): Filter => {
   }
 }
 
+/** What events are about; `login.` and the like stand for all that begin so. */
 const kinds = [
   ...new Set(eventNames.filter(name => name.includes('.')).map(name => `${name.split('.', 1)[0]}.`)),
 ]

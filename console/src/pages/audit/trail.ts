@@ -1,6 +1,6 @@
 import { service } from '../../api.ts'
 import { type DataRecord, type Json, loadPage, parametersOf, pathOf } from '../../entities.ts'
-import { type Person, people } from '../people/people.ts'
+import { emailsOf, type Person, people } from '../people/people.ts'
 
 /** The audit trail: the calls of these pages. */
 export const trail = 'audit-events'
@@ -86,15 +86,11 @@ export async function loadEvents(
 /** Addresses of people by their UUID: the trail has the UUID of whom an event is about. */
 export type Names = ReadonlyMap<string, string>
 
-export async function namesOf(events: readonly TrailEvent[], signal: AbortSignal): Promise<Names> {
-  const uuids = [...new Set(events.flatMap(({ eperson, actor }) => [eperson, actor]))].filter(
-    one => one !== null,
+export const namesOf = (events: readonly TrailEvent[], signal: AbortSignal): Promise<Names> =>
+  emailsOf(
+    events.flatMap(({ eperson, actor }) => [eperson, actor]).filter(one => one !== null),
+    signal,
   )
-  if (uuids.length === 0) return new Map()
-  const query = JSON.stringify(['in', 'uuid', ['array', uuids]])
-  const { records } = await loadPage('epersons', { query, limit: uuids.length }, signal)
-  return new Map(records.map(({ uuid, email }) => [String(uuid), String(email)]))
-}
 
 export async function loadEvent(
   id: string,
@@ -113,65 +109,3 @@ export async function exportOf(
   // Nobody is meant: an export of nothing.
   return parametersOf({ query: query ?? '["=","id",0]', order: newestFirst })
 }
-
-/** Events, by what they are about; `login.` and the like stand for all that begin so. */
-export const eventNames = [
-  'login',
-  'logout',
-  'refresh',
-  'short-lived-token',
-  'session.end',
-  'token.add',
-  'token.revoke',
-  'on-behalf-of',
-  'registration',
-  'eperson.add',
-  'eperson.change',
-  'eperson.enable',
-  'eperson.disable',
-  'eperson.delete',
-  'eperson.password',
-  'eperson.link',
-  'eperson.unlink',
-  'group.add',
-  'group.change',
-  'group.delete',
-  'group.join',
-  'group.leave',
-  'group.include',
-  'group.exclude',
-  'entity.import',
-  'entity.update',
-  'entity.drop',
-  'entity.expose',
-  'entity.access',
-  'entity.change',
-  'entity.relate',
-  'entity.unrelate',
-  'entity.default',
-  'entity.writers',
-  'record.put',
-  'record.change',
-  'record.delete',
-  'item.add',
-  'item.change',
-  'item.access',
-  'item.delete',
-  'bundle.add',
-  'bundle.change',
-  'bundle.delete',
-  'bitstream.add',
-  'bitstream.change',
-  'bitstream.delete',
-  'download',
-  'process.start',
-  'process.cancel',
-  'process.resume',
-  'process.delete',
-  'alert.change',
-  'secret.rotate',
-  'store.backup',
-  'store.copy',
-  'store.restore',
-  'events.prune',
-] as const

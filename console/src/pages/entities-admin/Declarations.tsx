@@ -1,13 +1,14 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { useTyped } from '../../parts/typed.ts'
 import { type Change, changeDeclared, type Relation, type Tagged, wrongMember } from './declared.ts'
 import { Relations } from './Relations.tsx'
 import { RuleField, readChoices } from './RuleField.tsx'
@@ -38,10 +39,8 @@ export function Declarations({
   readonly onChange: () => void
 }): JSX.Element {
   const start = valuesOf(tagged)
-  const [values, setValues] = useState(start)
+  const [values, setValues] = useTyped(start)
   const [unread, setUnread] = useState<string>()
-  // What was typed stays when the same is loaded again.
-  useEffect(() => setValues(start), [JSON.stringify(start)])
   const set = (change: Partial<Values>) => setValues({ ...values, ...change })
   const { entity, tag } = tagged
   const isSame = JSON.stringify(values) === JSON.stringify(start)

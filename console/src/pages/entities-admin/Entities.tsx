@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
 import { Database, Upload } from '../../icons.ts'
 import { HalTable } from '../../parts/HalTable.tsx'

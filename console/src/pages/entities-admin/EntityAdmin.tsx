@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { loadEntities } from '../../entities.ts'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
 import { Table2, Trash2, Upload } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Facts } from '../../parts/Facts.tsx'
+import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
@@ -14,8 +15,16 @@ import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
+import { processPath } from '../processes/processes.ts'
 import { Declarations } from './Declarations.tsx'
-import { type Declared, type DeclaredField, dropEntity, importPath, loadDeclared } from './declared.ts'
+import {
+  changeCollation,
+  type Declared,
+  type DeclaredField,
+  dropEntity,
+  importPath,
+  loadDeclared,
+} from './declared.ts'
 import { readersInWords } from './rules.ts'
 
 /** What is declared of one entity. */
@@ -111,7 +120,8 @@ function About({ entity }: { readonly entity: Declared }): JSX.Element {
   )
 }
 
-function Fields({ entity: { fields } }: { readonly entity: Declared }): JSX.Element {
+function Fields({ entity: { name, source, fields } }: { readonly entity: Declared }): JSX.Element {
+  const [changing, setChanging] = useState<DeclaredField>()
   const columns: readonly Column<DeclaredField>[] = [
     { id: 'name', label: a('field.name'), cell: ({ name }) => <bdi>{name}</bdi> },
     { id: 'type', label: a('field.type'), cell: ({ type }) => aOf('type', type) },
@@ -119,10 +129,64 @@ function Fields({ entity: { fields } }: { readonly entity: Declared }): JSX.Elem
     {
       id: 'collation',
       label: a('field.collation'),
-      cell: ({ collation }) => collation ?? a('field.code-point'),
+      cell: field => (
+        <>
+          <bdi>{field.collation ?? a('field.code-point')}</bdi>{' '}
+          {source === 'imported' && field.type === 'text' && (
+            <button
+              type="button"
+              class="link-button"
+              aria-label={`${a('change')}: ${field.name}`}
+              onClick={() => setChanging(field)}
+            >
+              {a('change')}
+            </button>
+          )}
+        </>
+      ),
     },
   ]
-  return <Table label={a('entity.fields')} columns={columns} rows={fields} idOf={({ name }) => name} />
+  return (
+    <>
+      <Table label={a('entity.fields')} columns={columns} rows={fields} idOf={one => one.name} />
+      {changing && <Collation entity={name} field={changing} onClose={() => setChanging(undefined)} />}
+    </>
+  )
+}
+
+/** How the text of a field is sorted: a process writes the records again. */
+function Collation({
+  entity,
+  field: { name, collation = '' },
+  onClose,
+}: {
+  readonly entity: string
+  readonly field: DeclaredField
+  readonly onClose: () => void
+}): JSX.Element {
+  const [tag, setTag] = useState(collation)
+  return (
+    <Confirm
+      tone="primary"
+      title={a('field.collation.title', { name })}
+      act={t('save')}
+      onClose={onClose}
+      work={async () => {
+        const process = await changeCollation(entity, name, tag.trim() || null)
+        if (process !== undefined) go(processPath(process))
+      }}
+    >
+      <p>{a('field.collation.help')}</p>
+      <Field label={a('field.collation.tag')} hint={a('field.collation.tag.hint')}>
+        <input
+          autoComplete="off"
+          spellcheck={false}
+          value={tag}
+          onInput={event => setTag(event.currentTarget.value)}
+        />
+      </Field>
+    </Confirm>
+  )
 }
 
 export default EntityAdmin

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { Field } from '../../parts/Field.tsx'
 import type { Group } from '../groups/groups.ts'
 import { groups } from '../groups/groups.ts'

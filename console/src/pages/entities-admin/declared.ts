@@ -1,35 +1,12 @@
+import type { Schemas } from '@carrel/client'
 import { CarrelProblem, service } from '../../api.ts'
 
 /** An entity with everything that an administrator may declare of it. */
-export interface Declared {
-  readonly name: string
-  readonly source: 'imported' | 'exposed' | 'built-in'
-  readonly description: string | null
-  readonly read: string
-  readonly write: string | null
-  readonly key: string | readonly string[]
-  readonly fields: readonly DeclaredField[]
-  readonly records: number | null
-  readonly bytes: number | null
-  readonly imported: string | null
-  readonly table: { readonly schema: string; readonly name: string } | null
-  readonly relations: readonly Relation[]
-  readonly related: readonly Relation[]
-  readonly suggested?: readonly Relation[]
-  readonly defaultCondition: unknown
-}
+export type Declared = Schemas['ListedEntity'] & Partial<Pick<Schemas['Entity'], 'suggested'>>
 
-export interface DeclaredField {
-  readonly name: string
-  readonly type: string
-  readonly nullable: boolean
-  readonly collation?: string
-}
+export type DeclaredField = Declared['fields'][number]
 
-export interface Relation {
-  readonly fields: readonly string[]
-  readonly to: { readonly entity: string; readonly fields: readonly string[] }
-}
+export type Relation = Schemas['Relation']
 
 const all = '/api/admin/entities'
 export const entitiesAddress = all
@@ -59,6 +36,22 @@ export const changeDeclared = (name: string, change: Change, tag: string | null)
     body: JSON.stringify(change),
     headers: { 'content-type': 'application/merge-patch+json', ...(tag ? { 'if-match': tag } : {}) },
   })
+
+/**
+ * @param collation a language tag; null: by code points
+ * @returns the process that writes the records again; undefined: nothing was to do
+ */
+export async function changeCollation(
+  name: string,
+  field: string,
+  collation: string | null,
+): Promise<string | undefined> {
+  const response = await service.value.patch<{ readonly processId?: string } | undefined>(addressOf(name), {
+    body: JSON.stringify({ collations: { [field]: collation } }),
+    headers: { 'content-type': 'application/merge-patch+json' },
+  })
+  return response?.processId
+}
 
 export const dropEntity = (name: string): Promise<unknown> => service.value.delete(addressOf(name))
 

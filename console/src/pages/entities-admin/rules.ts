@@ -1,4 +1,4 @@
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { formatTime } from '../../i18n/i18n.ts'
 
 /** A rule for readers, such as `group:Curators from:2030-01-01`, in the words of people. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type DataRecord, type Entity, keyOf, keyPath, recordPath } from '../../entities.ts'
+import { type DataRecord, type Entity, isSortable, keyOf, keyPath, recordPath } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { ListFilter, X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -14,6 +14,7 @@ import { who } from '../../session.ts'
 import { Columns } from './Columns.tsx'
 import { FilterPanel } from './FilterPanel.tsx'
 import { faultOf, QueryFault } from './QueryFault.tsx'
+import { Sorting } from './Sorting.tsx'
 import { loadRecords, prefixOf, showCondition, showOrder, usualSize, type View, viewOf } from './view.ts'
 
 export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
@@ -37,6 +38,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
           {t('filter')}
         </button>
         <Columns entity={entity} shown={view.columns} />
+        <Sorting entity={entity} order={view.order} />
         {condition !== '' && !open && (
           <span class="applied">
             <code>{condition}</code>
@@ -117,7 +119,7 @@ function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecor
     id: field.name,
     label: <bdi title={field.type}>{field.name}</bdi>,
     numeric: field.type === 'integer' || field.type === 'number',
-    sortable: field.sortable !== false && field.type !== 'json',
+    sortable: isSortable(field),
     cell: record => {
       const shown = <Value value={record[field.name]} type={field.type} />
       return field === linked ? <a href={href(recordPath(entity, record))}>{shown}</a> : shown

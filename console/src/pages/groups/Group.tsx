@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { a } from '../../i18n/admin/admin.ts'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
@@ -10,6 +10,7 @@ import { useLoad, useWork } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, Notice, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { useTyped } from '../../parts/typed.ts'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { nameOf, type Person, people, personPath, textOf } from '../people/people.ts'
@@ -113,12 +114,8 @@ function GroupPage({
 
 function About({ group, onChange }: { readonly group: Group; readonly onChange: () => void }): JSX.Element {
   const known = textOf(group.metadata, 'dc.description')
-  const [name, setName] = useState(group.name)
-  const [description, setDescription] = useState(known)
-  useEffect(() => {
-    setName(group.name)
-    setDescription(known)
-  }, [group.name, known])
+  const [name, setName] = useTyped(group.name)
+  const [description, setDescription] = useTyped(known)
   const isSame = name === group.name && description === known
   const work = useWork(async () => {
     await changeGroup(group.uuid, name === group.name ? undefined : name.trim(), description.trim())

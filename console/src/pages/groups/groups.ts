@@ -1,13 +1,8 @@
+import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
-import { type Metadata, people } from '../people/people.ts'
+import { people } from '../people/people.ts'
 
-export interface Group {
-  readonly uuid: string
-  readonly name: string
-  /** It can't be renamed or deleted. */
-  readonly permanent: boolean
-  readonly metadata: Metadata
-}
+export type Group = Schemas['Group']
 
 export const groups = '/api/eperson/groups'
 export const groupPath = (uuid: string): string => `admin/groups/${uuid}`

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { Json } from '../../entities.ts'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatNumber } from '../../i18n/i18n.ts'
 import { Notice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'

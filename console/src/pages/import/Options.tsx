@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { Field } from '../../parts/Field.tsx'
 import type { Declared } from '../entities-admin/declared.ts'
 import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'

@@ -1,3 +1,4 @@
+import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
 import { service } from '../../api.ts'
 import { addressOf } from '../entities-admin/declared.ts'
@@ -7,23 +8,9 @@ export type Mode = (typeof modes)[number]
 export const types = ['text', 'integer', 'number', 'boolean', 'date-time', 'json'] as const
 
 /** What an import of a file would do, or what keeps it from being done. */
-export interface Preview {
-  readonly format: string | null
-  readonly key: string | readonly string[]
-  readonly records: number
-  readonly fields: readonly PreviewField[]
-  readonly sample: readonly Readonly<Record<string, unknown>>[]
-  readonly changes?: Readonly<Record<string, number>>
-  readonly faults: readonly { readonly line: number | null; readonly message: string }[]
-}
+export type Preview = Schemas['ImportPreview']
 
-export interface PreviewField {
-  readonly name: string
-  readonly type: string
-  readonly nullable: boolean
-  readonly nulls?: number
-  readonly mix?: unknown
-}
+export type PreviewField = Preview['fields'][number]
 
 export interface Wanted {
   readonly entity: string

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
 import { Archive, ArchiveRestore, ChevronDown, Eye, EyeOff, Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'

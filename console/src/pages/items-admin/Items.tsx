@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DataRecord } from '../../entities.ts'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { formatTime } from '../../i18n/i18n.ts'
 import { Library, Plus, Upload } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'

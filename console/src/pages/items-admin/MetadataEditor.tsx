@@ -1,13 +1,14 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { CarrelProblem, service } from '../../api.ts'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { useTyped } from '../../parts/typed.ts'
 import { type Metadata, type Tagged, writeItem } from './items.ts'
 import './items-admin.css'
 
@@ -54,9 +55,8 @@ export function MetadataEditor({
   readonly onChange: () => void
 }): JSX.Element {
   const { item, tag } = tagged
-  const [lines, setLines] = useState(() => linesOf(item.metadata))
-  // What was typed stays when the same is loaded again.
-  useEffect(() => setLines(linesOf(item.metadata)), [plain(item.metadata)])
+  const start = useMemo(() => linesOf(item.metadata), [plain(item.metadata)])
+  const [lines, setLines] = useTyped(start)
   const known = useLoad(async signal => {
     const list = service.value.list<{ readonly name?: string; readonly id?: string }>(
       '/api/core/metadatafields',
@@ -141,7 +141,7 @@ export function MetadataEditor({
           {t('save')}
         </button>
         {!isSame && (
-          <button type="button" class="button quiet" onClick={() => setLines(linesOf(item.metadata))}>
+          <button type="button" class="button quiet" onClick={() => setLines(start)}>
             {t('cancel')}
           </button>
         )}

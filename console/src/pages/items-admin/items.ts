@@ -1,42 +1,21 @@
+import type { Schemas } from '@carrel/client'
 import { type HalPage, service } from '../../api.ts'
 import { type DataRecord, loadPage } from '../../entities.ts'
 import { literally } from '../entity/conditions.ts'
-import type { Group } from '../groups/groups.ts'
 
 /** Items with their files, as they are changed: the calls of these pages. */
-export interface Item {
-  readonly uuid: string
-  readonly name: string | null
-  readonly handle: string
-  readonly metadata: Metadata
-  readonly withdrawn: boolean
-  readonly discoverable: boolean
-  readonly lastModified: string
-}
+export type Item = Schemas['Item']
 
+/** As it is written: what else the service says of a value is its own. */
 export type Metadata = Readonly<
-  Record<string, readonly { readonly value: string; readonly language: string | null }[]>
+  Record<string, readonly Pick<Schemas['MetadataValue'], 'value' | 'language'>[]>
 >
 
-export interface Bundle {
-  readonly uuid: string
-  readonly name: string
-}
+export type Bundle = Schemas['Bundle']
 
-export interface Bitstream {
-  readonly uuid: string
-  readonly name: string
-  readonly sizeBytes: number
-  readonly bundleName: string
-}
+export type Bitstream = Schemas['Bitstream']
 
-export interface Policy {
-  readonly id: string
-  readonly action: 'READ' | 'WRITE'
-  readonly startDate: string | null
-  readonly endDate: string | null
-  readonly _embedded: { readonly group: Group | null }
-}
+export type Policy = Schemas['ResourcePolicy']
 
 const core = '/api/core'
 const itemAddress = (uuid: string) => `${core}/items/${encodeURIComponent(uuid)}`
@@ -92,7 +71,7 @@ export async function loadItem(uuid: string, signal: AbortSignal): Promise<Tagge
 export const addItem = (title: string): Promise<Item> =>
   service.value.post<Item>(`${core}/items`, { json: { metadata: { 'dc.title': [{ value: title }] } } })
 
-export type Values = Pick<Item, 'metadata' | 'withdrawn' | 'discoverable'>
+export type Values = Pick<Item, 'withdrawn' | 'discoverable'> & { readonly metadata: Metadata }
 
 /** Replaces them. @throws CarrelProblem 412 if somebody else was faster */
 export const writeItem = (uuid: string, values: Values, tag: string | null): Promise<unknown> =>

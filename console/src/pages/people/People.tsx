@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { Plus, Users } from '../../icons.ts'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { Icon } from '../../parts/Icon.tsx'

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { useTyped } from '../../parts/typed.ts'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { AccessView } from './AccessView.tsx'
@@ -68,9 +68,7 @@ function Profile({
     firstName: textOf(person.metadata, 'eperson.firstname'),
     lastName: textOf(person.metadata, 'eperson.lastname'),
   }
-  const [values, setValues] = useState(start)
-  // What was typed stays when the same is loaded again.
-  useEffect(() => setValues(start), [JSON.stringify(start)])
+  const [values, setValues] = useTyped(start)
   const isSame = JSON.stringify(values) === JSON.stringify(start)
   const work = useWork(async () => {
     await changePerson(person, { ...values, email: values.email.trim() })

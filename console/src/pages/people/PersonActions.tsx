@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { Ban, ChevronDown, CircleCheck, KeyRound, LogOut, Trash2, UserRoundCog } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Icon } from '../../parts/Icon.tsx'

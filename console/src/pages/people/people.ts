@@ -1,14 +1,11 @@
+import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
+import { loadPage } from '../../entities.ts'
 
 /** People and what is done about them: the calls of these pages. */
-export interface Person {
-  readonly uuid: string
-  readonly email: string
-  readonly canLogIn: boolean
-  readonly metadata: Metadata
-}
+export type Person = Schemas['Eperson']
 
-export type Metadata = Readonly<Record<string, readonly { readonly value: string }[]>>
+export type Metadata = Schemas['Metadata']
 
 export const textOf = (metadata: Metadata, field: string): string => metadata[field]?.[0]?.value ?? ''
 
@@ -72,49 +69,28 @@ export const logOutEverywhere = (uuid: string): Promise<unknown> =>
 
 export const deletePerson = (uuid: string): Promise<unknown> => service.value.delete(addressOf(uuid))
 
-export interface AccessToken {
-  readonly id: string
-  readonly name: string
-  readonly expires: string
-  readonly lastUsed: string | null
+export type AccessToken = Schemas['AccessToken']
+
+/** Addresses of people by their UUID, of those who are still there. */
+export async function emailsOf(
+  uuids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = [...new Set(uuids)]
+  if (wanted.length === 0) return new Map()
+  const query = JSON.stringify(['in', 'uuid', ['array', wanted]])
+  const { records } = await loadPage('epersons', { query, limit: wanted.length }, signal)
+  return new Map(records.map(({ uuid, email }) => [String(uuid), String(email)]))
 }
 
 export const tokensOf = (uuid: string): string => `${addressOf(uuid)}/tokens`
 export const revoke = (uuid: string, id: string): Promise<unknown> =>
   service.value.delete(`${tokensOf(uuid)}/${encodeURIComponent(id)}`)
 
+export type Access = Schemas['Access']
 /** Why somebody is in a group. */
-export type Reason =
-  | { readonly how: 'member' }
-  | { readonly how: 'group'; readonly group: string }
-  | { readonly how: 'address'; readonly ranges: readonly string[] }
-  | { readonly how: 'method'; readonly method: string }
-
-export interface May {
-  readonly may: boolean
-  readonly because: string | null
-}
-
-export interface Access {
-  readonly administrator: boolean
-  readonly groups: readonly {
-    readonly uuid: string
-    readonly name: string
-    readonly because: readonly Reason[]
-  }[]
-  readonly groupsTotal: number
-  readonly entities: readonly { readonly name: string; readonly read: May; readonly write: May }[]
-  readonly entitiesTotal: number
-  readonly items: number
-  readonly files: number
-  readonly object?: { readonly uuid: string; readonly type: string; readonly read: May; readonly write: May }
-  readonly record?: {
-    readonly entity: string
-    readonly key?: string
-    readonly read: May
-    readonly write: May
-  }
-}
+export type Reason = Access['groups'][number]['because'][number]
+export type May = Schemas['Right']
 
 /** What somebody would see who comes this way. Empty texts ask nothing. */
 export interface Asked {

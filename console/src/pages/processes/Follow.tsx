@@ -2,7 +2,7 @@ import { followProcess, getProcess, type Process } from '@carrel/client/processe
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { Loading, Notice, ProblemView } from '../../parts/states.tsx'

@@ -2,7 +2,7 @@ import { cancelProcess, getProcess, type Process } from '@carrel/client/processe
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
 import { Ban, Play, Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'

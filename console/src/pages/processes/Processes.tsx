@@ -1,7 +1,7 @@
 import type { Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatDuration, formatTime } from '../../i18n/i18n.ts'
 import { ListChecks, Play, RotateCw } from '../../icons.ts'
 import { HalTable } from '../../parts/HalTable.tsx'

@@ -1,3 +1,4 @@
+import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
 import { service } from '../../api.ts'
 
@@ -6,16 +7,7 @@ export const processes = '/api/system/processes'
 export const addressOf = (id: string): string => `${processes}/${encodeURIComponent(id)}`
 export const processPath = (id: string): string => `admin/processes/${encodeURIComponent(id)}`
 
-export interface Script {
-  readonly name: string
-  readonly description: string
-  readonly parameters: readonly {
-    readonly name: string
-    readonly nameLong: string
-    readonly description: string
-    readonly type: 'integer' | 'string' | 'boolean'
-  }[]
-}
+export type Script = Schemas['Script']
 
 export async function loadScripts(signal: AbortSignal): Promise<readonly Script[]> {
   const { items } = await service.value.list<Script>('/api/system/scripts').page(0, 100, signal)

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { useTyped } from '../../parts/typed.ts'
 import { who } from '../../session.ts'
 import { lookForAlert } from '../../shell/alert.ts'
 import { SystemPage } from './SystemPage.tsx'
@@ -46,9 +46,7 @@ function AlertForm({
     active: alert?.active ?? true,
     until: localTime(alert?.countdownTo ?? null),
   }
-  const [values, setValues] = useState(start)
-  // What was typed stays when the same is loaded again.
-  useEffect(() => setValues(start), [JSON.stringify(start)])
+  const [values, setValues] = useTyped(start)
   const isSame = alert !== null && JSON.stringify(values) === JSON.stringify(start)
   const work = useWork(async () => {
     await writeAlert(alert?.alertId, {

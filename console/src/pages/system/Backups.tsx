@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime } from '../../i18n/i18n.ts'
 import { Archive, Play, ShieldCheck } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'

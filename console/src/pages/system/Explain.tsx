@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { Field } from '../../parts/Field.tsx'

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { a, aOf } from '../../i18n/admin/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatAgo, formatBytes, formatNumber, formatTime } from '../../i18n/i18n.ts'
 import { Pause, Play } from '../../icons.ts'
 import { Facts } from '../../parts/Facts.tsx'

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import type { Finding, Report } from './system.ts'

@@ -1,7 +1,7 @@
 import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { JSX } from 'preact'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { formatClock, formatNumber } from '../../i18n/i18n.ts'
 
 export interface Series {

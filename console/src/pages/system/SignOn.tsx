@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { CarrelProblem } from '../../api.ts'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { KeyRound, RotateCw } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'

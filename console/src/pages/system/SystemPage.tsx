@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { a } from '../../i18n/admin/admin.ts'
+import { a } from '../../i18n/admin.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Tabs } from '../../parts/Tabs.tsx'
 import './system.css'
@@ -23,6 +23,7 @@ export const SystemPage = ({
         ['admin/system', a('doctor.tab')],
         ['admin/system/figures', a('figures.tab')],
         ['admin/system/sign-on', a('sign-on.tab')],
+        ['admin/system/logins', a('logins.tab')],
         ['admin/system/backups', a('backups.tab')],
         ['admin/system/alert', a('alert.tab')],
       ]}

@@ -2,7 +2,7 @@ import type { Duration, FiguresNow } from './system.ts'
 
 type Taken = readonly FiguresNow[]
 
-/** How fast a counter rises, between each two looks at it. A service that began anew counts from zero. */
+/** How fast a counter rises, between each two looks at it. A service that was restarted counts from zero. */
 const rates = (taken: Taken, count: (figures: FiguresNow) => number, per = 1): readonly (number | null)[] =>
   taken.map((now, at) => {
     const before = taken[at - 1]

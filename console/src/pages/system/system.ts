@@ -1,17 +1,10 @@
+import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
 
 /** How the service is: the calls of these pages. */
-export interface Finding {
-  readonly level: 'ok' | 'note' | 'warning' | 'error'
-  readonly about: string
-  readonly what: string
-  readonly advice?: string | null
-}
+export type Finding = Schemas['Finding']
 
-export interface Report {
-  readonly counts: Readonly<Record<string, number>>
-  readonly findings: readonly Finding[]
-}
+export type Report = Schemas['Report']
 
 const admin = '/api/admin'
 export const loadDoctor = (signal: AbortSignal): Promise<Report> =>
@@ -19,64 +12,17 @@ export const loadDoctor = (signal: AbortSignal): Promise<Report> =>
 export const loadSignOn = (signal: AbortSignal): Promise<Report> =>
   service.value.get<Report>(`${admin}/sso/check`, { signal })
 
-export interface Explained {
-  readonly provider: string
-  readonly signature: string | null
-  readonly subject: string | null
-  readonly email: string | null
-  readonly emailIgnored: string | null
-  readonly outcome: string
-  readonly why: string | null
-  readonly eperson: { readonly uuid: string; readonly email: string } | null
-  readonly specialGroups: readonly string[]
-}
+export type Explained = Schemas['ExplainedSignOn']
 
 export const explain = (asked: Readonly<Record<string, unknown>>): Promise<Explained> =>
   service.value.post<Explained>(`${admin}/sso/explain`, { json: asked })
 
-export interface Duration {
-  readonly count: number
-  readonly sum: number
-}
+export type Duration = Pick<Schemas['Duration'], 'count' | 'sum'>
 
-export interface FiguresNow {
-  readonly time: string
-  readonly started: string
+export type FiguresNow = Schemas['Figures'] & {
   readonly version?: string
   readonly node?: string
   readonly store?: string
-  readonly workers: {
-    readonly running: number
-    readonly wanted: number
-    readonly loops: readonly {
-      readonly worker: number
-      readonly heapBytes: number
-      readonly delay: Duration
-    }[]
-  }
-  readonly processor: { readonly seconds: number }
-  readonly memory: { readonly residentBytes: number; readonly cacheBytes: number }
-  readonly openFiles: number
-  readonly storeBytes: Readonly<Record<string, number>>
-  readonly logins: readonly {
-    readonly method?: string
-    readonly success?: number
-    readonly failure?: number
-    readonly throttled: number
-  }[]
-  readonly requests: {
-    readonly open: number
-    readonly answered: Readonly<Record<string, number>>
-    readonly duration: Duration
-  }
-  readonly downloadsOpen: number
-  readonly listingsOpen: number
-  readonly queues: readonly {
-    readonly queue?: string
-    readonly running: number
-    readonly waiting: number
-    readonly refused: number
-  }[]
 }
 
 export const loadFigures = (signal: AbortSignal): Promise<FiguresNow> =>
@@ -88,27 +34,15 @@ export interface BackupList {
   readonly backups: readonly Backup[]
 }
 
-export interface Backup {
-  readonly name: string
-  readonly complete: boolean
-  readonly fault: string | null
-  readonly made: string | null
-  readonly carrel: string | null
-  readonly bytes: number | null
-  readonly contents: number | null
-  readonly lost: number | null
-}
+export type Backup = Schemas['Backup']
 
 export const loadBackups = (signal: AbortSignal): Promise<BackupList> =>
   service.value.get<BackupList>(`${admin}/backups`, { signal })
 
-export interface AlertBody {
-  readonly alertId: number
-  readonly message: string
-  readonly active: boolean
-  readonly countdownTo: string | null
-  readonly allowSessions: 'all' | 'current' | 'admin'
-}
+export type AlertBody = Pick<
+  Schemas['Alert'],
+  'alertId' | 'message' | 'active' | 'countdownTo' | 'allowSessions'
+>
 
 const alerts = '/api/system/systemwidealerts'
 

@@ -1,0 +1,36 @@
+import type { Administration, Everybody } from './dictionary.ts'
+import { everybody } from './languages/en.ts'
+
+/**
+ * Each language is a file of `languages/`, and nothing else names it. A file has two parts: what is asked for with
+ * `?administration` comes with the first page for administrators (vite.config.ts). English is always there.
+ */
+const forEverybody = import.meta.glob<Everybody>(['./languages/*.ts', '!./languages/en.ts'], {
+  query: '?everybody',
+  import: 'everybody',
+})
+const forAdministrators = import.meta.glob<Administration>('./languages/*.ts', {
+  query: '?administration',
+  import: 'administration',
+})
+
+const fileOf = (code: string) => `./languages/${code}.ts`
+
+/** Their codes. */
+export const languages: readonly string[] = Object.keys(forAdministrators).map(file =>
+  file.replace(/^.*\/|\.ts$/g, ''),
+)
+
+export const english: Everybody = everybody
+
+export const textsOf = async (code: string): Promise<Everybody> =>
+  (await forEverybody[fileOf(code)]?.()) ?? english
+
+export const adminTextsOf = async (code: string): Promise<Administration | undefined> =>
+  forAdministrators[fileOf(code)]?.()
+
+/** As those call it who speak it. */
+export function nameOf(code: string): string {
+  const name = new Intl.DisplayNames([code], { type: 'language' }).of(code) ?? code
+  return name.slice(0, 1).toLocaleUpperCase(code) + name.slice(1)
+}

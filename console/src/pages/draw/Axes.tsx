@@ -1,0 +1,62 @@
+import { type ScaleLinear, scaleLinear } from 'd3-scale'
+import type { JSX } from 'preact'
+import { formatNumber } from '../../i18n/i18n.ts'
+import { letterSize, Text } from './Frame.tsx'
+import { every } from './series.ts'
+
+/** Where a drawing with two axes has its values and names. */
+export const plotHeight = 380
+export const margin = { top: 16, right: 16, bottom: 52, left: 64 }
+
+/** Values from the bottom up, to a round number above the highest. */
+export const upwards = (highest: number): ScaleLinear<number, number> =>
+  scaleLinear()
+    .domain([0, highest || 1])
+    .nice()
+    .range([plotHeight - margin.bottom, margin.top])
+
+/** The lines of the values, and the names below. */
+export function Axes({
+  names,
+  width,
+  y,
+  at,
+}: {
+  readonly names: readonly string[]
+  readonly width: number
+  readonly y: ScaleLinear<number, number>
+  readonly at: (name: string) => number
+}): JSX.Element {
+  const longest = Math.min(12, Math.max(...names.map(name => name.length)))
+  const skip = every(names.length, width - margin.left - margin.right, longest * letterSize * 0.62 + 14)
+  return (
+    <g>
+      {y.ticks(5).map(tick => (
+        <g key={tick}>
+          <line x1={margin.left} x2={width - margin.right} y1={y(tick)} y2={y(tick)} stroke="var(--line)" />
+          <text
+            x={margin.left - 10}
+            y={y(tick)}
+            text-anchor="end"
+            dominant-baseline="middle"
+            fill="var(--ink-soft)"
+          >
+            {formatNumber(tick)}
+          </text>
+        </g>
+      ))}
+      {names.map((name, index) =>
+        index % skip === 0 ? (
+          <Text
+            key={name}
+            text={name}
+            of={12}
+            x={at(name)}
+            y={plotHeight - margin.bottom + 22}
+            text-anchor="middle"
+          />
+        ) : null,
+      )}
+    </g>
+  )
+}

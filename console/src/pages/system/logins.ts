@@ -1,0 +1,40 @@
+import type { Schemas } from '@carrel/client'
+import { service } from '../../api.ts'
+import { emailsOf } from '../people/people.ts'
+
+/** Everybody's logins: the calls of this page. */
+export type Identity = Schemas['LinkedIdentity']
+export type TokenOf = Schemas['AccessTokenOf']
+
+const admin = '/api/admin'
+export const identities = `${admin}/sso/identities`
+
+export async function loadTokens(
+  page: number,
+  size: number,
+  signal: AbortSignal,
+): Promise<{
+  readonly tokens: readonly TokenOf[]
+  readonly total: number
+  readonly emails: ReadonlyMap<string, string>
+}> {
+  const { items, total } = await service.value.list<TokenOf>(`${admin}/tokens`).page(page - 1, size, signal)
+  return {
+    tokens: items,
+    total,
+    emails: await emailsOf(
+      items.map(({ eperson }) => eperson),
+      signal,
+    ),
+  }
+}
+
+export const unlink = ({ provider, eperson }: Identity): Promise<unknown> =>
+  service.value.delete(`${identities}/${encodeURIComponent(provider)}/${encodeURIComponent(eperson)}`)
+
+/** Of everybody, one's own as well. */
+export const endAllSessions = (): Promise<unknown> => service.value.delete(`${admin}/sessions`)
+
+/** @returns how many secrets are accepted from now on */
+export const rotateSecret = async (): Promise<number> =>
+  (await service.value.post<{ readonly accepted: number }>(`${admin}/secret/rotate`)).accepted

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { repository } from '../support/service/process.ts'
+
+type Texts = Readonly<Record<string, string | Readonly<Record<string, string>>>>
+type Language = Readonly<Record<'everybody' | 'administration', Texts>>
+const parts = ['everybody', 'administration'] as const
+
+const files = globSync('console/src/i18n/languages/*.ts', { cwd: repository }).toSorted()
+const languages = new Map(
+  await Promise.all(
+    files.map(
+      async file =>
+        [
+          basename(file, '.ts'),
+          (await import(pathToFileURL(join(repository, file)).href)) as Language,
+        ] as const,
+    ),
+  ),
+)
+
+const forms = (text: Texts[string] = '') => (typeof text === 'string' ? { other: text } : text)
+const places = (text = '') => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place)
+
+test('CO4 every language has every text, with the same values in it, in the plural forms that it has', () => {
+  const english = languages.get('en')
+  assert.ok(english && languages.size >= 2)
+  for (const [code, language] of languages)
+    for (const part of parts) {
+      assert.deepEqual(Object.keys(language[part]).toSorted(), Object.keys(english[part]).toSorted(), code)
+      const { pluralCategories } = new Intl.PluralRules(code).resolvedOptions()
+      for (const [key, text] of Object.entries(language[part])) {
+        const wanted = places(forms(english[part][key]).other)
+        const { other, ...rest } = forms(text)
+        assert.deepEqual(new Set(places(other)), new Set(wanted), `${code} ${key}`)
+        for (const [form, one] of Object.entries(rest)) {
+          assert.ok(
+            pluralCategories.some(category => category === form),
+            `${code} ${key}: ${form}`,
+          )
+          assert.ok(
+            places(one).every(place => wanted.includes(place)),
+            `${code} ${key}: ${form}`,
+          )
+        }
+      }
+    }
+})
+
+test('CO7 nobody but administrators loads the texts of their pages', () => {
+  const dist = join(repository, 'console/dist')
+  const page = readFileSync(join(dist, 'index.html'), 'utf8')
+  const scripts = [...page.matchAll(/"\.\/(assets\/[^"]+\.js)"/g)].map(([, name = '']) =>
+    readFileSync(join(dist, name), 'utf8'),
+  )
+  const has = (text: string) => scripts.some(script => script.includes(text))
+  assert.ok(has(String(languages.get('en')?.everybody['home.title'])))
+  assert.ok(!has(String(languages.get('en')?.administration['people.lead'])))
+})

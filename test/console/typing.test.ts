@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { button, openArchive } from '../support/clients/console.ts'
+import { testOn } from '../support/service/engines.ts'
+
+/** In ms. A page on a machine with much to do has its first frame as late as this. */
+const late = 250
+
+testOn('sqlite', 'CO6 what is typed before the next frame, and while a search is asked, stays', async t => {
+  const { desk, page, item } = await openArchive(t)
+  // Preact does what may wait in a frame, or after 35 ms.
+  await page.addInitScript(delay => {
+    const wait = setTimeout
+    globalThis.requestAnimationFrame = run => Number(wait(() => run(performance.now()), delay))
+    globalThis.setTimeout = ((run: () => void, time?: number, ...more: unknown[]) =>
+      wait(run, time === 35 ? delay : time, ...more)) as typeof setTimeout
+  }, late)
+
+  await desk.open(`admin/items/${item.uuid}`)
+  await button(page, 'Let somebody else').click()
+  await page.getByLabel('Who', { exact: true }).selectOption('group')
+  // The field has come just now.
+  await page.getByRole('searchbox', { name: 'Name or UUID of a group' }).fill('Readers')
+  await button(page, 'Choose: Readers').waitFor()
+
+  for (const [path, label] of [
+    [`admin/items/${item.uuid}`, 'Value of line 1'],
+    ['admin/entities/letters', 'What these records are, for readers'],
+    ['admin/people?q=ruth', ''],
+    ['admin/system/alert', 'Message'],
+  ] as const) {
+    await desk.open(path)
+    if (label === '') {
+      await page.getByRole('link', { name: 'Test Person' }).click()
+      await page.getByLabel('First name').fill('typed')
+    } else await page.getByLabel(label).fill('typed')
+    await page.waitForTimeout(2 * late)
+    const field = page.getByLabel(label || 'First name')
+    assert.equal(await field.inputValue(), 'typed', path)
+  }
+
+  // A search is asked after a pause; who goes on typing loses no letter.
+  await desk.open('admin/people')
+  const search = page.getByRole('searchbox')
+  await search.pressSequentially('ru')
+  await page.waitForURL(/q=ru$/)
+  await search.pressSequentially('th@ex')
+  await page.waitForURL(/q=ruth/)
+  await page.waitForTimeout(2 * late)
+  assert.equal(await search.inputValue(), 'ruth@ex')
+  await page.goBack()
+  desk.assertQuiet()
+})
