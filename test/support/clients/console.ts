@@ -72,12 +72,18 @@ export async function openDesk(
       complaints.push(`${message.text()} ${message.location().url}`)
     })
     tab.on('pageerror', error => complaints.push(String(error)))
+    tab.on('crash', () => complaints.push('the page crashed'))
   }
   context.on('page', watch)
   watch(page)
   const open = async (path: string) => {
     await page.goto(`${address}${path === '' ? '/' : `/console/${path}`}`)
-    await settled(page)
+    try {
+      await settled(page)
+    } catch (error) {
+      const shown = await page.locator('html').innerText({ timeout: 1_000 })
+      throw new Error(`${path} shows ${JSON.stringify(shown)}; ${complaints.join('; ')}`, { cause: error })
+    }
   }
   return {
     page,
