@@ -15,6 +15,7 @@ export interface Preview {
   readonly sample: readonly Readonly<Record<string, unknown>>[]
   readonly changes?: Readonly<Record<string, number>>
   readonly faults: readonly { readonly line: number | null; readonly message: string }[]
+  readonly moreFaults: number
 }
 
 export interface PreviewField {
