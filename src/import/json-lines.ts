@@ -41,10 +41,12 @@ export function* recordsOf(piece: Piece, refuse: (error: ImportError) => void): 
     }
     const text = textFrom(line, bytes)
     // An element may take several lines.
-    if (piece.kind === 'elements') yield* recordOf(text, line, refuse)
-    else
-      for (const [at, json] of text.split('\n').entries())
-        if (json.trim() !== '') yield* recordOf(json, line + at, refuse)
+    const lines = piece.kind === 'elements' ? [text] : text.split('\n')
+    for (const [at, json] of lines.entries()) {
+      if (json.trim() === '') continue
+      const record = recordOf(json, line + at, refuse)
+      if (record) yield { line: line + at, record }
+    }
   }
 }
 
@@ -63,15 +65,18 @@ function* partsOf(piece: Piece): Iterable<{ readonly line: number; readonly byte
       yield { line: piece.lines[at] as number, bytes: bytes.subarray(piece.ends[at - 1] ?? 0, end) }
 }
 
-function* recordOf(json: string, line: number, refuse: (error: ImportError) => void): Iterable<ReadRecord> {
-  let record: Record<string, unknown>
+/** @returns undefined if it is no record */
+function recordOf(
+  json: string,
+  line: number,
+  refuse: (error: ImportError) => void,
+): Record<string, unknown> | undefined {
   try {
-    record = parseRecord(json, line)
+    return parseRecord(json, line)
   } catch (error) {
     refuse(asImportError(error))
-    return
+    return undefined
   }
-  yield { line, record }
 }
 
 /** @throws ImportError naming the line */
