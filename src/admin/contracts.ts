@@ -94,7 +94,8 @@ const Preview = named('ImportPreview', {
   fields: Type.Array(closed({ ...FieldDescription, nulls: Type.Optional(count), mix: Type.Optional(Mix) })),
   sample: Type.Array(Type.Record(text, Type.Unknown())),
   changes: Type.Optional(closed(counts)),
-  faults: Type.Array(closed({ line: orNull(count), message: text })),
+  faults: Type.Array(closed({ line: orNull(count), field: orNull(text), message: text })),
+  moreFaults: count,
 })
 
 const etag = { ETag: text }

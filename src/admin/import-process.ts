@@ -1,4 +1,3 @@
-import { ImportError } from '../import/import-error.ts'
 import { Refusal, type Report, type Running, runInChild } from '../threads/child.ts'
 import type { Job } from './import-job.ts'
 
@@ -6,7 +5,7 @@ import type { Job } from './import-job.ts'
  * Does the work in a process of its own (docs/decisions/0044).
  * @param descriptor of the file to read; null: there is none
  * @returns its report
- * @throws ImportError for what somebody can put right
+ * @throws Refusal for what somebody can put right
  */
 export async function runImport(job: Job, descriptor: number | null, running: Running): Promise<Report> {
   try {
@@ -21,7 +20,9 @@ export async function runImport(job: Job, descriptor: number | null, running: Ru
       running,
     )
   } catch (error) {
-    throw error instanceof Refusal ? new ImportError(inParameters(error.message)) : error
+    throw error instanceof Refusal
+      ? new Refusal(inParameters(error.message), error.details.map(inParameters))
+      : error
   }
 }
 

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import type { FastifyRequest } from 'fastify'
+import { bodyPieces, brokenBody } from '../http/body-pieces.ts'
 import { Problem } from '../http/problems.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
+import { gather } from '../lib/gather.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
 /** A body on disk, in a file without a name: it disappears with the process, however that ends. */
@@ -27,8 +29,6 @@ export interface ReceiveParts {
 
 /** Bytes that stay free on the disk: whatever else the service writes has to fit. */
 const reserve = 256 * 1024 * 1024
-/** Bytes that are written at once. */
-const pieceSize = 256 * 1024
 /** Bytes after which the free space is looked at again. */
 const lookAgain = 64 * 1024 * 1024
 /** In ms: so long the rest of a body that is refused is read, so that its client gets to see why. */
@@ -60,69 +60,43 @@ export async function receive(
   }
 }
 
+/** @throws Problem 408 when nothing comes for too long, 400 when the connection breaks */
 async function copy(
   { raw }: FastifyRequest,
   body: Readable,
   descriptor: number,
   { folder, maxBytes, patience }: ReceiveParts,
 ): Promise<number> {
-  let pieces: Buffer[] = []
-  let waiting = 0
   let bytes = 0
   let looked = 0
-  const flush = async () => {
-    const some = Buffer.concat(pieces)
-    pieces = []
-    waiting = 0
-    await writeAll(descriptor, some, bytes - some.length)
-  }
-  for await (const chunk of piecesOf(body, patience)) {
-    bytes += chunk.length
-    if (bytes > maxBytes) throw tooLarge(maxBytes)
-    pieces.push(chunk)
-    waiting += chunk.length
-    if (waiting >= pieceSize) await flush()
-    if (bytes - looked > lookAgain) {
-      looked = bytes
-      await requireRoom(folder, 0)
-    }
-  }
-  if (!raw.complete) throw broken()
-  await flush()
-  return bytes
-}
-
-/** @throws Problem 408 when nothing comes for too long, 400 when the connection breaks */
-async function* piecesOf(body: Readable, patience: number): AsyncGenerator<Buffer> {
-  // It isn't destroyed when somebody stops reading: its connection is still to carry the answer.
-  const iterator = body.iterator({ destroyOnReturn: false })
-  let tooLate = (_: Problem) => {}
-  const late = new Promise<never>((_, reject) => {
-    tooLate = reject
-  })
-  late.catch(() => {})
+  let wrote = 0
+  const stop = new AbortController()
   const timer = setTimeout(
-    () => tooLate(new Problem('request-timeout', `Nothing of the body came for ${patience / 1000} s.`)),
+    () => stop.abort(new Problem('request-timeout', `Nothing of the body came for ${patience / 1000} s.`)),
     patience,
   )
-  let isWaiting = false
-  try {
-    for (;;) {
-      isWaiting = true
-      const next = iterator.next().catch(() => {
-        throw broken()
-      })
-      const { done, value } = await Promise.race([next, late])
-      isWaiting = false
-      if (done === true) return
-      yield value as Buffer
+  async function* checked(): AsyncGenerator<Buffer> {
+    for await (const piece of bodyPieces(body, stop.signal)) {
+      bytes += piece.length
+      if (bytes > maxBytes) throw tooLarge(maxBytes)
+      if (bytes - looked > lookAgain) {
+        looked = bytes
+        await requireRoom(folder, 0)
+      }
+      yield piece
       // Writing may have taken a while.
       timer.refresh()
     }
+    if (!raw.complete) throw brokenBody()
+  }
+  try {
+    await gather(checked(), async some => {
+      await writeAll(descriptor, some, wrote)
+      wrote += some.length
+    })
+    return bytes
   } finally {
     clearTimeout(timer)
-    // Until it has let go of the body, nobody else can read the rest.
-    if (!isWaiting) await iterator.return?.()
   }
 }
 
@@ -140,8 +114,6 @@ async function writeAll(descriptor: number, bytes: Buffer, position: number): Pr
 }
 
 const write = promisify(writeDescriptor)
-
-const broken = () => new Problem('bad-request', 'The connection broke before the whole body had come.')
 
 /** Reads on for a moment, so that a client that sends first and reads then gets the answer. */
 export function discard({ raw }: FastifyRequest, body: Readable): void {

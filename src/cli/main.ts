@@ -88,10 +88,10 @@ function report(error: unknown): number {
   return error instanceof Misuse || error instanceof ConfigError ? 2 : 1
 }
 
-/** One line for what an operator can put right; a stack for what only we can. */
+/** A line for each thing that an operator can put right; a stack for what only we can. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof OperatorError) return error.message
+  if (error instanceof OperatorError) return [error.message, ...error.details].join('\n')
   const reason = systemReason(error)
   const { path } = error as NodeJS.ErrnoException
   if (reason !== undefined) return path === undefined ? reason : `${path} can't be used: ${reason}`

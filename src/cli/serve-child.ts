@@ -36,7 +36,8 @@ export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Re
     } catch (error) {
       if (interruption.signal.aborted) return { kind: 'cancelled' }
       if (error instanceof StoreUnavailable) return { kind: 'unavailable', message: error.message }
-      if (error instanceof OperatorError) return { kind: 'refused', message: error.message }
+      if (error instanceof OperatorError)
+        return { kind: 'refused', message: error.message, details: error.details }
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
       return { kind: 'failed', message }
     }

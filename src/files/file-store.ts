@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { chmod, type FileHandle, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
-import { countPassed } from '../lib/shared-memory.ts'
+import { gather } from '../lib/gather.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
 import { createFolders } from './folders.ts'
@@ -18,7 +18,7 @@ export interface FileStore {
    * and who owns its old name removes that.
    */
   adopt(path: string): Promise<Content>
-  /** Stores what arrives in pieces. A piece must not be changed any more. Nothing stays of what breaks off. */
+  /** Stores what arrives in pieces. A piece is read before the next one is asked for. Nothing stays of what breaks off. */
   receive(pieces: AsyncIterable<Buffer>): Promise<Content>
   /**
    * Whether the content is here, with the right size. It then counts as new for an hour, so that a bitstream can refer to
@@ -196,35 +196,16 @@ export async function readThrough(
 
 /** In bytes. */
 const readAtOnce = 256 * 1024
-/** In bytes. Pieces off a network are small, and each write takes a turn of a thread. */
-const writtenAtOnce = 128 * 1024
 
-/**
- * Hashes what arrives while it is being written. It is copied: pieces that wait to be written would grow old, and V8 would
- * look through its whole heap to free them, which costs more than hashing and writing.
- */
+/** Hashes what arrives while it is being written. */
 async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Promise<Content> {
   const sum = createHash('sha256')
-  const waiting = Buffer.allocUnsafeSlow(writtenAtOnce)
-  let filled = 0
   let size = 0
-  async function write(): Promise<void> {
-    const some = waiting.subarray(0, filled)
-    const writing = file.writeFile(some)
-    sum.update(some)
+  await gather(pieces, async bytes => {
+    const writing = file.writeFile(bytes)
+    sum.update(bytes)
     await writing
-    filled = 0
-  }
-  for await (const piece of pieces) {
-    size += piece.length
-    countPassed(piece.length)
-    for (let at = 0; at < piece.length; ) {
-      const copied = piece.copy(waiting, filled, at)
-      at += copied
-      filled += copied
-      if (filled === writtenAtOnce) await write()
-    }
-  }
-  if (filled > 0) await write()
+    size += bytes.length
+  })
   return { sha256: sum.digest('hex'), size }
 }

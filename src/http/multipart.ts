@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
+import { arriving } from './body-pieces.ts'
 import { Problem } from './problems.ts'
+import { free } from './send-pieces.ts'
 
 /** A file in a form (RFC 7578), as it arrives. */
 export interface SentFile {
@@ -53,6 +55,8 @@ export async function readMultipart<T>(
   let fault: unknown
   const broken = new AbortController()
   const parser = parserOf(body, size)
+  /** The memory of what has arrived, where each piece has its own. */
+  const ofBody = new WeakSet<ArrayBufferLike>()
 
   /** Ends everything: the first fault is the one that counts. */
   function fail(error: unknown): void {
@@ -63,8 +67,12 @@ export async function readMultipart<T>(
   }
 
   async function* piecesOf(file: BusboyFileStream): AsyncIterable<Buffer> {
-    for await (const piece of file as AsyncIterable<Buffer>) {
+    let last: Buffer | undefined
+    for await (const piece of arriving(file)) {
       if (file.truncated) break
+      // Pieces come in order, so nothing of another buffer waits any more. The parser's own ones are not among the body's.
+      if (last && last.buffer !== piece.buffer && ofBody.has(last.buffer)) free(Buffer.from(last.buffer))
+      last = piece
       yield piece
     }
     if (fault !== undefined) throw fault
@@ -102,7 +110,10 @@ export async function readMultipart<T>(
   body.once('aborted', gone).once('error', gone)
   if (body.destroyed) gone()
   try {
-    await feed(body, parser, broken.signal, () => idle.refresh())
+    await feed(body, parser, broken.signal, piece => {
+      idle.refresh()
+      if (piece.length === piece.buffer.byteLength) ofBody.add(piece.buffer)
+    })
     if (fault === undefined) {
       parser.end()
       await finished
@@ -153,13 +164,13 @@ function feed(
   body: IncomingMessage,
   parser: BusboyInstance,
   signal: AbortSignal,
-  arrived: () => void,
+  arrived: (piece: Buffer) => void,
 ): Promise<void> {
   // Unlike a pipe or an iterator, this leaves the connection open for the answer.
   return new Promise(resolve => {
     const resume = () => body.resume()
     const take = (piece: Buffer) => {
-      arrived()
+      arrived(piece)
       if (parser.write(piece)) return
       body.pause()
       parser.once('drain', resume)

@@ -3,6 +3,7 @@ import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
 import { missingKey } from './check-key.ts'
 import { csvColumns, readCsv } from './csv.ts'
+import { asImportError, type Faults } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
 import { type GivenFile, openSource, type Source } from './source.ts'
@@ -19,12 +20,21 @@ const maxBytes = 64 * 1024 * 1024
 
 /**
  * Reads a file of changes.
- * @throws ImportError naming the line that is wrong
+ * @param faults receives what is no record
+ * @throws ImportError naming what ends the reading, behind these
  */
 export async function readChanges(
   input: string | GivenFile,
   entity: RecordEntity,
-  { scratchFolder, signal }: { readonly scratchFolder: string; readonly signal: AbortSignal | undefined },
+  {
+    scratchFolder,
+    signal,
+    faults,
+  }: {
+    readonly scratchFolder: string
+    readonly signal: AbortSignal | undefined
+    readonly faults: Faults
+  },
   progress: (share: number) => void,
 ): Promise<ReadRecord[]> {
   const tooMany = () =>
@@ -45,11 +55,14 @@ export async function readChanges(
       await csvColumns(source, [entity.key].flat())
       // Cells of known fields become what the entity has in them.
       const types = new Map(entity.fields.map(({ name, type }) => [name, type]))
-      for await (const records of readCsv(source, types, progress)) add(records)
+      for await (const records of readCsv(source, types, faults, progress)) add(records)
     } else {
       const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
-      for await (const piece of pieces(source.open(progress))) add(recordsOf(piece))
+      for await (const piece of pieces(source.open(progress)))
+        add(recordsOf(piece, error => faults.add(error)))
     }
+  } catch (error) {
+    throw faults.endedBy(asImportError(error))
   } finally {
     await source.close()
   }
@@ -71,46 +84,64 @@ const shortSource = (source: Source, tooLong: () => ImportError): Source => ({
 
 /**
  * @param onlyKeys whether the other fields don't count
+ * @param faults of the file, so far
  * @returns the changes in the order of the key
- * @throws ImportError naming the line of a record that the entity can't have
+ * @throws ImportError naming all that is wrong with the file: records, too, that the entity can't have
  */
 export function checkChanges(
   records: readonly ReadRecord[],
   entity: RecordEntity,
   onlyKeys: boolean,
+  faults: Faults,
 ): readonly Change[] {
   const keyOf = keysOf(entity)
   const compare = compareKeys(entity)
-  const changes = records.map(one => {
-    checkTypes(one, entity, onlyKeys)
-    return { ...one, key: keyOf(one.record, one.line) }
-  })
+  const changes: Change[] = []
+  for (const one of records) {
+    if (!hasTypes(one, entity, onlyKeys, faults)) continue
+    try {
+      changes.push({ ...one, key: keyOf(one.record, one.line) })
+    } catch (error) {
+      faults.add(asImportError(error))
+    }
+  }
   changes.sort((one, other) => compare(one.key, other.key) || one.line - other.line)
   for (const [at, { key, line, record }] of changes.entries()) {
     const before = changes[at - 1]
     if (!before || compare(before.key, key) !== 0) continue
     const values = [entity.key].flat().map(name => JSON.stringify(record[name]))
-    throw new ImportError(
-      `line ${line}: the key ${values.join(', ')} is there again, as on line ${before.line}; each record needs a key of its own`,
+    faults.add(
+      new ImportError(
+        `line ${line}: the key ${values.join(', ')} is there again, as on line ${before.line}; each record needs a key of its own`,
+      ),
     )
   }
+  faults.throwIfAny()
   return changes
 }
 
-function checkTypes(
+/** @returns whether the values have the types of their fields */
+function hasTypes(
   { line, record }: ReadRecord,
   { name: entity, fields, key }: RecordEntity,
   onlyKeys: boolean,
+  faults: Faults,
 ) {
   const keys = [key].flat()
+  let isRight = true
   for (const { name, type } of fields) {
     if (onlyKeys && !keys.includes(name)) continue
     const kind = kindOf(fieldValue(record, name))
     if (kind === undefined || fits(kind, type)) continue
-    throw new ImportError(
-      `line ${line}: the field ${JSON.stringify(name)} of ${entity} is ${type}, and this record has ${JSON.stringify(record[name]).slice(0, 60)}; correct the value, or import all records again with another --type`,
+    isRight = false
+    faults.add(
+      new ImportError(
+        `line ${line}: the field ${JSON.stringify(name)} of ${entity} is ${type}, and this record has ${JSON.stringify(record[name]).slice(0, 60)}; correct the value, or import all records again with another --type`,
+        { field: name },
+      ),
     )
   }
+  return isRight
 }
 
 /** @returns null for a field that is missing, whatever it is called */

@@ -1,6 +1,7 @@
 import type { Field } from '../model/entities.ts'
 import { sortRecords } from '../storage/shared/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
+import { faultOf, maxCounted, maxNamed, RefusedImport } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { readAt } from './spool.ts'
 
@@ -22,10 +23,9 @@ export interface Records {
 
 /**
  * @returns the places of the records in the file, in the order of the key
- * @throws ImportError naming the line of a key that is null or not unique, or a field that can't be part of a key
+ * @throws ImportError naming the lines of keys that are not unique, or a field that can't be part of a key
  */
 export function orderByKey(key: readonly KeyField[], count: number, records: Records): Uint32Array {
-  refuseMissing(key, records)
   for (const { field } of key)
     if (field.type === 'json' || field.type === 'boolean')
       throw new ImportError(
@@ -48,55 +48,76 @@ function inverse(numbers: Uint32Array): Uint32Array {
   return order
 }
 
-function refuseMissing(key: readonly KeyField[], records: Records): void {
-  const places = key.map(({ field, ranks, distinct }) => (field.nullable ? ranks.indexOf(distinct) : -1))
-  const found = places.filter(at => at >= 0)
-  if (found.length === 0) return
-  const first = Math.min(...found)
-  throw missingKey(records.line(first), key[places.indexOf(first)]?.field.name)
-}
-
 export const missingKey = (line: number, field: string | undefined): ImportError =>
   new ImportError(
     `line ${line}: the key field ${JSON.stringify(field)} is missing or null; every record needs its key`,
+    ...(field === undefined ? [] : [{ field }]),
   )
+
+/** A record whose key an earlier one has, by their places in the file. */
+interface Double {
+  readonly first: number
+  readonly again: number
+}
+
+/** So many are held before all but the first in the file are forgotten. */
+const maxDoubles = 10_000
 
 function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Records): void {
   const isSame = (one: number, other: number) => key.every(({ ranks }) => ranks[one] === ranks[other])
-  let first = -1
-  let second = -1
-  for (let n = 0; n < order.length; ) {
-    let end = n + 1
-    while (end < order.length && isSame(order[n] as number, order[end] as number)) end++
-    const last = order[end - 1] as number
-    // Equal keys are in the order of the file. Of several, the one that the file shows first is named.
-    if (end > n + 1 && (second < 0 || last < second)) [first, second] = [order[n] as number, last]
-    n = end
+  let doubles: Double[] = []
+  let count = 0
+  const firstOnes = () => doubles.toSorted((one, other) => one.again - other.again).slice(0, maxNamed)
+  // Equal keys are in the order of the file.
+  for (let n = 1, first = order[0] as number; n < order.length; n++) {
+    const again = order[n] as number
+    if (!isSame(first, again)) {
+      first = again
+      continue
+    }
+    count++
+    if (doubles.push({ first, again }) === maxDoubles) doubles = firstOnes()
   }
-  if (second < 0) return
-  const record = records.read(second)
-  const names = key.map(({ field }) => JSON.stringify(field.name)).join(', ')
-  const values = key.map(({ field }) => JSON.stringify(record[field.name])).join(', ')
-  const [line, again] = [records.line(first), records.line(second)]
-  const where = line === again ? 'earlier on this line' : `as on line ${line}`
-  throw new ImportError(
-    key.length === 1
-      ? `line ${again}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own`
-      : `line ${again}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own`,
-  )
+  if (count === 0) return
+  const faults = firstOnes().map(double => faultOf(doubleKey(key, double, records)))
+  throw new RefusedImport({ faults, more: count - faults.length, isCut: false })
 }
 
-/** @throws ImportError naming the first record of the batch that lacks a part of its key */
-export function refuseKeyless(batch: Batch, key: readonly string[]): void {
-  const lacking = key.flatMap(name => {
+function doubleKey(key: readonly KeyField[], { first, again }: Double, records: Records): ImportError {
+  const record = records.read(again)
+  const names = key.map(({ field }) => JSON.stringify(field.name)).join(', ')
+  const values = key.map(({ field }) => JSON.stringify(record[field.name])).join(', ')
+  const [line, lineAgain] = [records.line(first), records.line(again)]
+  const where = line === lineAgain ? 'earlier on this line' : `as on line ${line}`
+  const [only] = key
+  return only && key.length === 1
+    ? new ImportError(
+        `line ${lineAgain}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own`,
+        { field: only.field.name },
+      )
+    : new ImportError(
+        `line ${lineAgain}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own`,
+      )
+}
+
+/** @param refuse is told of each record of the batch that lacks a part of its key */
+export function refuseKeyless(
+  batch: Batch,
+  key: readonly string[],
+  refuse: (error: ImportError) => void,
+): void {
+  const lacking: { readonly at: number; readonly name: string }[] = []
+  for (const name of key) {
     const field = batch.fields.findIndex(one => one.name === name)
-    if (batch.fields[field]?.filled === batch.count) return []
+    if (batch.fields[field]?.filled === batch.count) continue
     const codes = new Uint16Array(batch.count).fill(noCode)
     if (field >= 0) readAt(batch.descriptor, codes, readRun(batch, field).codes)
-    return [{ name, at: codes.indexOf(noCode) }]
-  })
-  const [first] = lacking.toSorted((one, other) => one.at - other.at)
-  if (first) throw missingKey(lineOf(batch, first.at), first.name)
+    let at = codes.indexOf(noCode)
+    for (let n = 0; at >= 0 && n < maxCounted; n++, at = codes.indexOf(noCode, at + 1))
+      lacking.push({ at, name })
+  }
+  for (const { at, name } of lacking.toSorted((one, other) => one.at - other.at))
+    refuse(missingKey(lineOf(batch, at), name))
 }
 
 /** @param n the number of the record in the batch */

@@ -14,6 +14,7 @@ export class Column {
   readonly kinds = new Map<FieldType, number>()
   filled = 0
   readonly #declared: FieldType | undefined
+  readonly #refuse: (error: ImportError) => void
   /** For each record, the number of its value. */
   #codes = new Uint16Array(256).fill(noCode)
   #met = 0
@@ -22,26 +23,35 @@ export class Column {
   /** The sort keys of values that are neither plain numbers nor texts. */
   readonly #odd = new Met<string>()
 
-  constructor(name: string, line: number, declared: FieldType | undefined) {
+  /** @param refuse is told of values whose field is declared to be of another type */
+  constructor(
+    name: string,
+    line: number,
+    declared: FieldType | undefined,
+    refuse: (error: ImportError) => void,
+  ) {
     this.name = name
     this.line = line
     this.#declared = declared
+    this.#refuse = refuse
   }
 
   /**
    * @param n the number of the record in the batch
    * @param value not null
-   * @throws ImportError if the field is declared to be of another type
    */
   add(n: number, value: unknown, line: number): void {
     const kind = kindOf(value) as FieldType
     const declared = this.#declared
     if (!this.kinds.has(kind)) {
-      if (declared !== undefined && !fits(kind, declared))
-        throw new ImportError(
-          `line ${line}: the field ${JSON.stringify(this.name)} is declared as ${declared} and has the value ${JSON.stringify(value).slice(0, 60)}; correct the value, or declare the field as text`,
+      if (declared === undefined || fits(kind, declared)) this.kinds.set(kind, line)
+      else
+        this.#refuse(
+          new ImportError(
+            `line ${line}: the field ${JSON.stringify(this.name)} is declared as ${declared} and has the value ${JSON.stringify(value).slice(0, 60)}; correct the value, or declare the field as text`,
+            { field: this.name },
+          ),
         )
-      this.kinds.set(kind, line)
     }
     if (n >= this.#codes.length) this.#grow(n)
     this.#codes[n] =

@@ -14,23 +14,39 @@ const maxCells = 100_000
 /** Rows of fewer bytes have their cells counted by nobody. */
 const longRow = 1024 * 1024
 
+interface Leniency {
+  /** Rows may have more or fewer cells than the first, and blanks around quoted cells are ignored. */
+  readonly lenient?: boolean
+  /** Is told of each row that differs from the first in length, which is left out. */
+  readonly refuse?: (error: ImportError) => void
+}
+
 /**
  * @param lines whole lines in UTF-8, without a byte-order mark
- * @param lenient rows may have more or fewer cells than the first, and blanks around quoted cells are ignored
  * @throws ImportError naming the line, after the rows before it
  */
-export async function* csvRows(lines: AsyncIterable<Buffer>, lenient = false): AsyncIterable<Row[]> {
+export async function* csvRows(
+  lines: AsyncIterable<Buffer>,
+  { lenient = false, refuse }: Leniency = {},
+): AsyncIterable<Row[]> {
+  let uneven: ImportError | undefined
   let rows: Row[] = []
   let columns: number | undefined
   const place = new RowPlace(lenient)
   const parser = parse({
     skip_empty_lines: true,
-    relax_column_count: lenient,
+    // They are compared below, where the parser goes on after a row of another length.
+    relax_column_count: true,
     trim: lenient,
     // Collected here and not read from the stream: a stream that fails drops what it has buffered.
     on_record: (cells: string[], { bytes }) => {
       columns ??= cells.length
-      rows.push({ line: place.line, cells })
+      const { line } = place
+      if (!lenient && cells.length !== columns) {
+        const error = unevenRow(line, cells.length, columns)
+        if (refuse) refuse(error)
+        else uneven ??= error
+      } else if (!uneven) rows.push({ line, cells })
       place.next(bytes)
       return null
     },
@@ -54,15 +70,17 @@ export async function* csvRows(lines: AsyncIterable<Buffer>, lenient = false): A
         )
       await done(callback => parser.write(part, callback))
       yield take()
+      if (uneven) throw uneven
       if (place.row.length > maxLineBytes) throw new LongLine(`line ${place.line}: a row longer than 16 MB`)
     }
     await done(callback => parser.end(callback))
     yield take()
+    if (uneven) throw uneven
   } catch (error) {
     if (!(error instanceof CsvError || error instanceof LongLine)) throw error
     // The rows before the bad line are good.
     yield take()
-    throw new ImportError(explain(error, place, lenient, columns), { cause: error })
+    throw new ImportError(explain(error, place, lenient), { cause: error })
   } finally {
     parser.destroy()
   }
@@ -124,12 +142,7 @@ class RowPlace {
 }
 
 /** What is wrong with a row, where that begins, and what would be right. */
-function explain(
-  error: CsvError | LongLine,
-  place: RowPlace,
-  lenient: boolean,
-  columns: number | undefined,
-): string {
+function explain(error: CsvError | LongLine, place: RowPlace, lenient: boolean): string {
   const fault = quoteFault(place.row, lenient)
   const line = place.lineAt(fault?.from ?? 0)
   if (fault?.kind === 'open')
@@ -145,10 +158,12 @@ function explain(
   }
   if (fault?.kind === 'inside')
     return `line ${line}: a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside`
-  const { code, record } = error as CsvError & { readonly record?: unknown }
-  if (code === 'CSV_INVALID_CLOSING_QUOTE')
+  if (error.code === 'CSV_INVALID_CLOSING_QUOTE')
     return `line ${line}: the row ends in another line break than the first one does; use the same ones (LF or CRLF) in the whole file`
-  if (code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH' && Array.isArray(record))
-    return `line ${line}: the row and the header differ in length: ${record.length} and ${columns} cells; write a cell that has a comma in double quotes`
   return `line ${line}: ${error.message}`
 }
+
+const unevenRow = (line: number, cells: number, columns: number): ImportError =>
+  new ImportError(
+    `line ${line}: the row and the header differ in length: ${cells} and ${columns} cells; write a cell that has a comma in double quotes`,
+  )

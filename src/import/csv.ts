@@ -1,6 +1,7 @@
 import { parseExact } from '../lib/json.ts'
 import type { FieldType } from '../model/entities.ts'
 import { csvRows } from './csv-rows.ts'
+import type { Faults } from './faults.ts'
 import { maxFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
@@ -11,28 +12,39 @@ import type { Source } from './source.ts'
  * CSV (RFC 4180; a byte-order mark and any line ending are accepted). Cells have no types, so the file is read twice: first
  * to find the type of each column, then to make the records. An empty cell is null.
  * @param types columns whose type is given
+ * @param faults receives each row of another length than the header, and each cell that is not what its column is declared as
  * @param progress called with the share that is done of both readings together
  */
 export async function* readCsv(
   source: Source,
   types: ReadonlyMap<string, FieldType>,
+  faults: Faults,
   progress: (share: number) => void,
 ): AsyncIterable<ReadRecord[]> {
   const columns: Column[] = []
-  for await (const rows of readRows(source, share => progress(share / 2)))
+  const refuse = (error: ImportError) => faults.add(error)
+  let read = 0
+  for await (const rows of readRows(source, { refuse, progress: share => progress(share / 2) })) {
     for (const { line, cells } of rows)
       if (columns.length === 0) columns.push(...readHeader(cells, line, types))
       else for (const [at, cell] of cells.entries()) narrow(columns[at], cell)
+    read += rows.length
+    faults.throwIfEnough(read)
+  }
 
   let isHeader = true
-  for await (const rows of readRows(source, share => progress(0.5 + share / 2))) {
+  // Uneven rows are known by now.
+  for await (const rows of readRows(source, {
+    refuse: () => {},
+    progress: share => progress(0.5 + share / 2),
+  })) {
     const records: ReadRecord[] = []
     for (const { line, cells } of rows) {
       if (!isHeader)
         records.push({
           line,
           record: Object.fromEntries(
-            columns.map((column, at) => [column.name, toValue(column, cells[at] ?? '', line)]),
+            columns.map((column, at) => [column.name, toValue(column, cells[at] ?? '', line, refuse)]),
           ),
         })
       isHeader = false
@@ -103,9 +115,14 @@ function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
 }
 
 /** A cell that doesn't fit the declared type of its column stays text, and is refused when the record is staged. */
-function toValue({ name, kind, declared }: Column, cell: string, line: number): unknown {
+function toValue(
+  { name, kind, declared }: Column,
+  cell: string,
+  line: number,
+  refuse: (error: ImportError) => void,
+): unknown {
   if (cell === '') return null
-  if (declared && kind === 'json') return parseCell(name, cell, line)
+  if (declared && kind === 'json') return parseCell(name, cell, line, refuse)
   if (kind === 'integer' || kind === 'number')
     return !declared || isNumber.test(cell) ? parseExact(cell) : cell
   if (kind === 'boolean') return /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
@@ -115,16 +132,24 @@ function toValue({ name, kind, declared }: Column, cell: string, line: number): 
 /** A number as JSON writes it (RFC 8259 §6). */
 const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/
 
-function parseCell(name: string, cell: string, line: number): unknown {
+function parseCell(name: string, cell: string, line: number, refuse: (error: ImportError) => void): unknown {
   try {
     return parseExact(cell)
   } catch (error) {
-    throw new ImportError(
-      `line ${line}: the column ${JSON.stringify(name)} is declared as json and has the value ${JSON.stringify(cell).slice(0, 60)}, which is not valid JSON`,
-      { cause: error },
+    refuse(
+      new ImportError(
+        `line ${line}: the column ${JSON.stringify(name)} is declared as json and has the value ${JSON.stringify(cell).slice(0, 60)}, which is not valid JSON`,
+        { cause: error, field: name },
+      ),
     )
+    return cell
   }
 }
 
-const readRows = (source: Source, progress?: (share: number) => void) =>
-  csvRows(readLines(source.open(progress)))
+interface Reading {
+  readonly progress?: (share: number) => void
+  readonly refuse?: (error: ImportError) => void
+}
+
+const readRows = (source: Source, { progress, refuse }: Reading = {}) =>
+  csvRows(readLines(source.open(progress)), { ...(refuse && { refuse }) })

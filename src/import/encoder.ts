@@ -2,6 +2,7 @@ import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { Column } from './column.ts'
 import { maxFields, tooManyFields } from './field-list.ts'
+import type { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import type { Appender } from './spool.ts'
 
@@ -20,6 +21,7 @@ const leastRoom = 64 * 1024
 export class Encoder {
   readonly #spool: Appender
   readonly #types: ReadonlyMap<string, FieldType>
+  readonly #refuse: (error: ImportError) => void
   #columns: Column[] = []
   #places = new Map<string, number>()
   /** The records, each with a line break behind it: as strings they would have to survive several collections. */
@@ -27,14 +29,16 @@ export class Encoder {
   #end = 0
   #lines: number[] = []
 
-  constructor(spool: Appender, types: ReadonlyMap<string, FieldType>) {
+  /** @param refuse is told of each value that its field may not hold */
+  constructor(spool: Appender, types: ReadonlyMap<string, FieldType>, refuse: (error: ImportError) => void) {
     this.#spool = spool
     this.#types = types
+    this.#refuse = refuse
   }
 
   /**
    * @returns a batch, when there are enough records for one
-   * @throws ImportError naming the line of a value that its field may not hold
+   * @throws ImportError if there are too many fields
    */
   add({ line, record }: ReadRecord): Batch | undefined {
     const n = this.#lines.length
@@ -92,7 +96,7 @@ export class Encoder {
     if (known !== undefined) return this.#columns[known] as Column
     // Before a record of very many fields has taken the memory for all of them.
     if (this.#columns.length === maxFields) throw tooManyFields(line)
-    const column = new Column(name, line, this.#types.get(name))
+    const column = new Column(name, line, this.#types.get(name), this.#refuse)
     this.#places.set(name, this.#columns.length)
     this.#columns.push(column)
     return column

@@ -87,6 +87,10 @@ export class FieldList {
     return indexes
   }
 
+  has(name: string): boolean {
+    return this.#places.has(name)
+  }
+
   /**
    * @param what such as `the key field`
    * @throws ImportError if no record has it

@@ -5,6 +5,7 @@ import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
 import type { Entities, NewEntity } from '../storage/entities.ts'
 import { csvColumns, readCsv } from './csv.ts'
+import { asImportError } from './faults.ts'
 import type { Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord } from './json-lines.ts'
@@ -182,7 +183,7 @@ const ranksWith =
     return found
   }
 
-/** Adds the records of a file. @throws ImportError naming the line that is wrong */
+/** Adds the records of a file. @throws ImportError naming what ends the reading, behind all that is wrong before it */
 export async function readInto(
   staging: Staging,
   source: Source,
@@ -192,7 +193,10 @@ export async function readInto(
   if (source.format === 'csv') staging.declare(await csvColumns(source, [options.key].flat()))
   const { signal, types = new Map() } = options
   const read = (share: number) => progress('reading', share)
-  if (source.format === 'csv') await addAll(staging, readCsv(source, types, read), options)
+  if (source.format === 'csv')
+    await addAll(staging, readCsv(source, types, staging.faults, read), options).catch(error => {
+      throw staging.faults.endedBy(asImportError(error))
+    })
   else if (source.format === 'json') await staging.read(arrayPieces(source.open(read)), signal)
   else await staging.read(ndjsonPieces(source.open(read)), signal)
   signal?.throwIfAborted()

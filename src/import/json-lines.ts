@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { parseExact } from '../lib/json.ts'
+import { asImportError } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { badEncoding, maxLineBytes, textFrom, wholeLines } from './lines.ts'
 
@@ -31,22 +32,50 @@ export async function* ndjsonPieces(chunks: AsyncIterable<Buffer>): AsyncIterabl
   for await (const lines of wholeLines(chunks, pieceBytes)) yield { kind: 'lines', ...lines }
 }
 
-/** @throws ImportError naming the line that is wrong */
-export function* recordsOf(piece: Piece): Iterable<ReadRecord> {
-  const { bytes } = piece
-  if (piece.kind === 'lines') {
-    if (!isUtf8(bytes)) throw badEncoding(bytes, piece.first)
-    for (const [at, json] of textFrom(piece.first, bytes).split('\n').entries())
-      if (json.trim() !== '') yield { line: piece.first + at, record: parseRecord(json, piece.first + at) }
-    return
+/** @param refuse is told of each line or element that is no record */
+export function* recordsOf(piece: Piece, refuse: (error: ImportError) => void): Iterable<ReadRecord> {
+  for (const { line, bytes } of partsOf(piece)) {
+    if (!isUtf8(bytes)) {
+      refuse(badEncoding(bytes, line))
+      continue
+    }
+    const text = textFrom(line, bytes)
+    // An element may take several lines.
+    const lines = piece.kind === 'elements' ? [text] : text.split('\n')
+    for (const [at, json] of lines.entries()) {
+      if (json.trim() === '') continue
+      const record = recordOf(json, line + at, refuse)
+      if (record) yield { line: line + at, record }
+    }
   }
-  let from = 0
-  for (const [at, end] of piece.ends.entries()) {
-    const line = piece.lines[at] as number
-    const element = bytes.subarray(from, end)
-    if (!isUtf8(element)) throw badEncoding(element, line)
-    yield { line, record: parseRecord(element.toString(), line) }
-    from = end
+}
+
+/** The elements, or the lines: all together, unless some are not UTF-8. */
+function* partsOf(piece: Piece): Iterable<{ readonly line: number; readonly bytes: Buffer }> {
+  const { bytes } = piece
+  if (piece.kind === 'lines' && isUtf8(bytes)) yield { line: piece.first, bytes }
+  else if (piece.kind === 'lines')
+    for (let from = 0, line = piece.first; from < bytes.length; line++) {
+      const end = bytes.indexOf(0x0a, from) + 1 || bytes.length
+      yield { line, bytes: bytes.subarray(from, end) }
+      from = end
+    }
+  else
+    for (const [at, end] of piece.ends.entries())
+      yield { line: piece.lines[at] as number, bytes: bytes.subarray(piece.ends[at - 1] ?? 0, end) }
+}
+
+/** @returns undefined if it is no record */
+function recordOf(
+  json: string,
+  line: number,
+  refuse: (error: ImportError) => void,
+): Record<string, unknown> | undefined {
+  try {
+    return parseRecord(json, line)
+  } catch (error) {
+    refuse(asImportError(error))
+    return undefined
   }
 }
 

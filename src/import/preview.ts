@@ -4,6 +4,7 @@ import type { Entities } from '../storage/entities.ts'
 import { type ChangeKind, type Counts, planOf } from './change-plan.ts'
 import { checkChanges, readChanges } from './changes.ts'
 import { csvRows } from './csv-rows.ts'
+import { type Fault, Faults, foundIn } from './faults.ts'
 import type { Findings } from './field-list.ts'
 import { type ImportOptions, type Progress, readInto, temporaryName } from './import-entity.ts'
 import { arrayPieces, ndjsonPieces, recordsOf } from './json-lines.ts'
@@ -18,7 +19,7 @@ export interface Preview {
   /** null: nothing of the file can be read. */
   readonly format: Format | null
   readonly key: Entity['key']
-  /** How many were read: all of them, unless there is a fault. */
+  /** How many were read: all of them, unless a fault ended the reading. */
   readonly records: number
   /** As far as the file was read. */
   readonly fields: readonly (Field & Partial<Findings>)[]
@@ -26,14 +27,10 @@ export interface Preview {
   readonly sample: readonly Readonly<Record<string, unknown>>[]
   /** What an update or deletion would do. */
   readonly changes?: Counts
-  /** The first thing that is wrong ends the reading. */
+  /** What is wrong: the first ones, in the order of the file. */
   readonly faults: readonly Fault[]
-}
-
-interface Fault {
-  /** Of the unpacked file, from 1; null: the fault isn't in a line. */
-  readonly line: number | null
-  readonly message: string
+  /** How many more were found. */
+  readonly moreFaults: number
 }
 
 export interface PreviewOptions
@@ -69,11 +66,11 @@ export async function preview(
   } catch (error) {
     signal?.throwIfAborted()
     // It can't be unpacked, for example.
-    return { entity, key, format: null, sample: [], records: 0, fields: [], faults: [faultOf(error)] }
+    return { entity, key, format: null, sample: [], records: 0, fields: [], ...faultsIn(error) }
   }
 }
 
-type Found = Pick<Preview, 'records' | 'fields' | 'changes' | 'faults'>
+type Found = Pick<Preview, 'records' | 'fields' | 'changes' | 'faults' | 'moreFaults'>
 
 async function ofAll(
   source: Source,
@@ -95,7 +92,7 @@ async function ofAll(
     return {
       records: count,
       fields: fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
-      faults,
+      ...faults,
     }
   } finally {
     await staging.close()
@@ -113,11 +110,12 @@ async function ofChanges(
   let changes: Counts | undefined
   const faults = await faultsOf(signal, async () => {
     const { scratchFolder } = entities
-    const read = await readChanges(input, entity, { scratchFolder, signal }, share =>
+    const faults = new Faults()
+    const read = await readChanges(input, entity, { scratchFolder, signal, faults }, share =>
       progress('reading', share),
     )
     records = read.length
-    const checked = checkChanges(read, entity, kind === 'delete')
+    const checked = checkChanges(read, entity, kind === 'delete', faults)
     const version = await entities.openVersion(entity)
     try {
       changes = (await planOf(entity, version, checked, kind)).counts
@@ -125,29 +123,29 @@ async function ofChanges(
       await version.close()
     }
   })
-  return { records, fields: entity.fields, faults, ...(changes && { changes }) }
+  return { records, fields: entity.fields, ...faults, ...(changes && { changes }) }
 }
 
-async function faultsOf(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<Fault[]> {
+type WhatIsWrong = Pick<Preview, 'faults' | 'moreFaults'>
+
+async function faultsOf(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<WhatIsWrong> {
   try {
     await work()
-    return []
+    return { faults: [], moreFaults: 0 }
   } catch (error) {
     signal?.throwIfAborted()
-    return [faultOf(error)]
+    return faultsIn(error)
   }
 }
 
 /** @throws the error, if nothing is wrong with the file */
-function faultOf(error: unknown): Fault {
+function faultsIn(error: unknown): WhatIsWrong {
   if (!(error instanceof OperatorError) || error instanceof StoreUnavailable) throw error
-  const [, line, rest] = /^line (\d+): (.*)$/s.exec(error.message) ?? []
-  return line === undefined || rest === undefined
-    ? { line: null, message: error.message }
-    : { line: Number(line), message: rest }
+  const { faults, more } = foundIn(error)
+  return { faults, moreFaults: more }
 }
 
-/** Nothing, if already the first records are wrong: the fault is told once. */
+/** Records that are right: a fault is told once. */
 async function sampleOf(source: Source): Promise<Preview['sample']> {
   const sample: Readonly<Record<string, unknown>>[] = []
   let shown = 0
@@ -166,12 +164,13 @@ async function sampleOf(source: Source): Promise<Preview['sample']> {
 
 async function* elementsOf(source: Source): AsyncIterable<Readonly<Record<string, unknown>>> {
   const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
-  for await (const piece of pieces(source.open())) for (const { record } of recordsOf(piece)) yield record
+  for await (const piece of pieces(source.open()))
+    for (const { record } of recordsOf(piece, () => {})) yield record
 }
 
 async function* rowsOf(source: Source): AsyncIterable<Readonly<Record<string, unknown>>> {
   let names: readonly string[] | undefined
-  for await (const rows of csvRows(readLines(source.open())))
+  for await (const rows of csvRows(readLines(source.open()), { refuse: () => {} }))
     for (const { cells } of rows) {
       if (names) yield Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']))
       names ??= cells

@@ -4,6 +4,7 @@ import type { Entity, ReadRule } from '../model/entities.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { type ChangeKind, type ChangePlan, type Counts, planOf } from './change-plan.ts'
 import { checkChanges, readChanges } from './changes.ts'
+import { Faults } from './faults.ts'
 import { type Progress, VersionReplaced } from './import-entity.ts'
 import { ImportError } from './import-error.ts'
 import { reviseFields } from './revised-fields.ts'
@@ -48,17 +49,18 @@ export async function reviseFile(
   const { scratchFolder } = entities
   const start = performance.now()
   const read = (share: number) => progress('reading', share)
+  const faults = new Faults()
   const records = await readChanges(
     input,
     await importedEntity(entities, options),
-    { scratchFolder, signal },
+    { scratchFolder, signal, faults },
     read,
   )
   signal?.throwIfAborted()
   progress('reading', 1)
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const entity = await importedEntity(entities, options)
-    const changes = checkChanges(records, entity, options.kind === 'delete')
+    const changes = checkChanges(records, entity, options.kind === 'delete', faults)
     const version = await entities.openVersion(entity)
     try {
       progress('sorting', 0)

@@ -5,6 +5,7 @@ import type { Batch } from './batches.ts'
 import { lineOf, orderByKey, type Records, refuseKeyless } from './check-key.ts'
 import { createCrew } from './crew.ts'
 import { Encoder } from './encoder.ts'
+import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
@@ -22,19 +23,22 @@ export interface Staging {
   /**
    * Reads pieces in several threads, and in order.
    * @param signal stops it with the signal's reason
-   * @throws ImportError naming the first line that is wrong
+   * @throws ImportError if something ends the reading, behind everything that is wrong before it
    */
   read(pieces: AsyncIterable<Piece>, signal: AbortSignal | undefined): Promise<void>
-  /** @throws ImportError naming the line of a value that its field may not hold */
+  /** @throws ImportError as `read` */
   add(records: readonly ReadRecord[]): void
   /** Adds fields that the entity has even if no record does. */
   declare(names: readonly string[]): void
   /**
    * Numbers the records in the order of the key, once all of them are added.
    * @param progress called with the share that is done; it may throw to stop
-   * @throws ImportError if the key is missing, null, of a wrong type or not unique, or if a declaration doesn't fit
+   * @throws ImportError naming all that is wrong with the records: also if the key is missing, null, of a wrong type or not
+   * unique, or if a declaration doesn't fit
    */
   finish(progress: (share: number) => void): Promise<Staged>
+  /** What is wrong with the records. */
+  readonly faults: Faults
   /** What is known of the records that were added so far. */
   found(): Pick<Staged, 'count' | 'fields' | 'findings'>
   close(): Promise<void>
@@ -61,7 +65,8 @@ const readAnyway = 100_000
 export function createStaging(file: string, declarations: Declarations, key: readonly string[]): Staging {
   const crew = createCrew(file, declarations.types)
   const list = new FieldList(declarations)
-  const encoder = new Encoder(crew.spool, declarations.types)
+  const faults = new Faults()
+  const encoder = new Encoder(crew.spool, declarations.types, error => faults.add(error))
   let batches: StagedBatch[] = []
   /** The batches whose records have their keys. */
   let checked = 0
@@ -69,12 +74,17 @@ export function createStaging(file: string, declarations: Declarations, key: rea
   function take(batch: Batch | undefined): void {
     if (batch) batches.push({ ...batch, start: list.count, indexes: list.add(batch.fields, batch.count) })
     // A whole file of records without a key would fill memory and disk before it is refused.
-    if (list.count > readAnyway)
-      for (; checked < batches.length; checked++) refuseKeyless(batches[checked] as StagedBatch, key)
+    if (list.count > readAnyway) checkKeys()
+    faults.throwIfEnough(list.count)
   }
-  function takeAll({ batches: read, refused }: Encoded): void {
+  function takeAll({ batches: read, found, isEnd }: Encoded): void {
     for (const batch of read) take(batch)
-    if (refused !== undefined) throw new ImportError(refused)
+    faults.merge(found)
+    if (isEnd) throw faults.refused(found.isCut)
+  }
+  function checkKeys(): void {
+    for (; checked < batches.length; checked++)
+      refuseKeyless(batches[checked] as StagedBatch, key, error => faults.add(error))
   }
 
   async function read(pieces: AsyncIterable<Piece>, signal: AbortSignal | undefined): Promise<void> {
@@ -113,15 +123,18 @@ export function createStaging(file: string, declarations: Declarations, key: rea
         if (running.length > crew.size + 1) await takeNext()
       }
     } catch (error) {
+      if (!(error instanceof ImportError) || signal?.aborted) throw error
       // What is wrong with an earlier line comes first.
-      if (!signal?.aborted) await settle()
-      throw error
+      await settle()
+      throw faults.endedBy(error)
     }
     await settle()
   }
 
   async function finish(progress: (share: number) => void): Promise<Staged> {
     take(encoder.flush())
+    if (key.every(name => list.has(name))) checkKeys()
+    faults.throwIfAny()
     const keyPlaces = key.map(name => list.place(name, 'the key field'))
     list.checkDeclarations()
     const { count, fields } = list
@@ -181,6 +194,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
       for (const name of names) list.declare(name, 1)
     },
     finish,
+    faults,
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
     close: crew.close,
   }

@@ -1,6 +1,7 @@
 import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { Encoder } from './encoder.ts'
+import { asImportError, Faults, type Found, type RefusedImport } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { type Piece, recordsOf } from './json-lines.ts'
 import { type RankTask, rankField } from './rank-field.ts'
@@ -10,26 +11,35 @@ import type { Appender } from './spool.ts'
 
 export interface Encoded {
   readonly batches: readonly Batch[]
-  /** Why the import is refused, after the records of these batches. */
-  readonly refused: string | undefined
+  /** What is wrong. */
+  readonly found: Found
+  /** Whether nothing more is to be read. */
+  readonly isEnd: boolean
 }
 
 export type Ranking = { readonly distinct: number } | { readonly refused: string }
 
 /** @param spool which no other thread writes */
 export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType>) {
-  const encoder = new Encoder(spool, types)
+  let faults = new Faults()
+  const refuse = (error: ImportError) => faults.add(error)
+  const encoder = new Encoder(spool, types, refuse)
   return {
     encode(piece: Piece): Encoded {
       const batches: Batch[] = []
       const take = (batch: Batch | undefined) => {
         if (batch) batches.push(batch)
       }
-      const refused = refusal(() => {
-        for (const record of recordsOf({ ...piece, bytes: asBuffer(piece.bytes) })) take(encoder.add(record))
-      })
+      faults = new Faults()
+      let end: RefusedImport | undefined
+      try {
+        const records = recordsOf({ ...piece, bytes: asBuffer(piece.bytes) }, refuse)
+        for (const record of records) take(encoder.add(record))
+      } catch (error) {
+        end = faults.endedBy(asImportError(error))
+      }
       take(encoder.flush())
-      return { batches, refused }
+      return { batches, found: end?.found ?? faults.found(), isEnd: end !== undefined }
     },
 
     rank(task: RankTask): Ranking {

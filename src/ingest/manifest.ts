@@ -28,7 +28,7 @@ export async function openManifest(folder: string, options: SourceOptions): Prom
   })
   const lines = await countLines(file)
   const input = file.createReadStream({ start: 0 })
-  const rows = flatten(csvRows(withoutMarks(input), true))
+  const rows = flatten(csvRows(withoutMarks(input), { lenient: true }))
   try {
     const header = await rows.next()
     if (header.done) throw new ImportError('it is empty; its first line names the columns')

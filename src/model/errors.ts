@@ -1,5 +1,8 @@
 /** Something that an operator can put right. The message says all of it in one line; a stack would only hide it. */
-export class OperatorError extends Error {}
+export class OperatorError extends Error {
+  /** More lines, where several things are to be put right. */
+  readonly details: readonly string[] = []
+}
 
 /** The store can't be reached, is locked, or is full. Nothing was partly done, and the request can be retried later. */
 export class StoreUnavailable extends OperatorError {}

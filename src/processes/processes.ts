@@ -11,7 +11,7 @@ import {
   type StartProcess,
 } from '../model/processes.ts'
 import type { Ending, Place, Processes } from '../storage/processes.ts'
-import { Ends, endingOf, isForReader } from './ending.ts'
+import { Ends, endingOf, isForReader, linesOf } from './ending.ts'
 import { createUnkept, type Unkept } from './log.ts'
 
 /** What takes long, as processes that anybody can follow (docs/decisions/0042). */
@@ -175,6 +175,7 @@ function createFollowed(
     } catch (fault) {
       outcome = { fault }
       how = endingOf(fault, signal)
+      for (const line of linesOf(fault)) unkept.log(line)
       if (how.state === 'failed' && !isForReader(fault)) report(id, fault)
     }
     // A change that is on its way would come after the end.

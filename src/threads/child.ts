@@ -21,7 +21,7 @@ export type FromChild =
   /** As JSON: numbers with more digits than a double holds are objects that can't be sent. */
   | { readonly kind: 'done'; readonly report: string }
   /** Somebody can put it right: the message says how. */
-  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'refused'; readonly message: string; readonly details: readonly string[] }
   | { readonly kind: 'unavailable'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'cancelled' }
@@ -38,7 +38,14 @@ interface Work<Job> {
 }
 
 /** What the process can't do as it was asked. */
-export class Refusal extends OperatorError {}
+export class Refusal extends OperatorError {
+  override readonly details: readonly string[]
+
+  constructor(message: string, details: readonly string[]) {
+    super(message)
+    this.details = details
+  }
+}
 
 /** The descriptor that the process finds its file at. */
 export const fileDescriptor = 3
@@ -71,7 +78,7 @@ export async function runInChild<Job>(work: Work<Job>, { signal, progress }: Run
       case 'done':
         return parseExact(outcome.report) as Report
       case 'refused':
-        throw new Refusal(outcome.message)
+        throw new Refusal(outcome.message, outcome.details)
       case 'unavailable':
         throw new StoreUnavailable(outcome.message)
       case 'cancelled':

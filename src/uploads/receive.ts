@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { countPassed } from '../lib/shared-memory.ts'
+import { bodyPieces } from '../http/body-pieces.ts'
+import { gather } from '../lib/gather.ts'
 import { openData, written } from './folder.ts'
 
-/** Bytes that are written at once. With 50 uploads at once, all of this is 7 MB. */
-const pieceSize = 128 * 1024
 /** In ms, without any byte: the client is gone. */
-const idle = 30_000
+const patience = 30_000
 
 interface Parts {
   readonly folder: string
@@ -27,35 +26,16 @@ export async function receive(
 ): Promise<number> {
   const file = await openData(folder, id)
   let end = offset
-  const waiting = Buffer.allocUnsafeSlow(pieceSize)
-  let filled = 0
-  const flush = async () => {
-    let at = 0
-    // Fewer bytes may be written than were asked for.
-    while (at < filled)
-      at += (await written(() => file.write(waiting, at, filled - at, end + at))).bytesWritten
-    end += filled
-    filled = 0
-  }
-  const stop = new AbortController()
-  const timer = setTimeout(() => stop.abort(), idle)
-  const ends = AbortSignal.any([signal, stop.signal])
+  const idle = new AbortController()
+  const timer = setTimeout(() => idle.abort(), patience)
   try {
-    for await (const chunk of piecesOf(body, ends)) {
-      timer.refresh()
-      const room = most - (end - offset) - filled
-      const taken = Math.min(chunk.length, room)
-      countPassed(taken)
-      // Copied, as a file in a form is: pieces that wait would grow old.
-      for (let at = 0; at < taken; ) {
-        const copied = chunk.copy(waiting, filled, at, taken)
-        at += copied
-        filled += copied
-        if (filled === pieceSize) await flush()
-      }
-      if (chunk.length > room) break
-    }
-    await flush()
+    const arriving = bodyPieces(body, AbortSignal.any([signal, idle.signal]))
+    await gather(upTo(most, arriving, timer), async bytes => {
+      // Fewer bytes may be written than were asked for.
+      for (let at = 0; at < bytes.length; )
+        at += (await written(() => file.write(bytes, at, bytes.length - at, end + at))).bytesWritten
+      end += bytes.length
+    })
     await written(() => file.datasync())
     return end
   } finally {
@@ -64,17 +44,19 @@ export async function receive(
   }
 }
 
-/** The body until it ends, breaks off or is not wanted any more. */
-async function* piecesOf(body: IncomingMessage, ends: AbortSignal): AsyncGenerator<Buffer> {
-  const iterator = body.iterator({ destroyOnReturn: false })
-  const ended = new Promise<undefined>(resolve => {
-    if (ends.aborted) resolve(undefined)
-    ends.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
-  for (;;) {
+/** The body until it ends, breaks off, has all that may arrive, or is not wanted any more. */
+async function* upTo(
+  most: number,
+  pieces: AsyncGenerator<Buffer>,
+  timer: NodeJS.Timeout,
+): AsyncGenerator<Buffer> {
+  for (let room = most; ; ) {
     // A connection that breaks rejects: the client will ask how far it got.
-    const next = await Promise.race([iterator.next().catch(() => undefined), ended])
-    if (next === undefined || next.done === true) return
-    yield next.value as Buffer
+    const { done, value } = await pieces.next().catch(() => ({ done: true, value: undefined }))
+    if (done || value === undefined) return
+    timer.refresh()
+    yield value.subarray(0, room)
+    room -= value.length
+    if (room < 0) return void (await pieces.return(undefined))
   }
 }

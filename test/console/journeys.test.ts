@@ -362,6 +362,7 @@ testOn(
     )
     await page.getByRole('navigation').getByRole('link', { name: 'Objekte' }).click()
     assert.equal(new URL(page.url()).pathname, '/archive/console/items')
+    await settled(page)
     await assertAccessible(page, 'German and dark')
     desk.assertQuiet()
   },

@@ -220,6 +220,7 @@ test('EA6 a preview reads the whole file, says what it found and what is wrong, 
       { name: 'year', type: 'text', nullable: false, nulls: 0 },
     ],
     faults: [],
+    moreFaults: 0,
   })
   const many = Array.from({ length: 500 }, (_, id) => JSON.stringify({ id, n: id / 2 })).join('\n')
   const bad = await root.post('/books/import?preview=true&key=id', `${many}\n{"id":3,`, ndjson)

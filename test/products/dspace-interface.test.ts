@@ -1,85 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
-import { openBrowser } from '../support/clients/browser.ts'
-import type { RecordedWalk } from '../support/clients/recorded.ts'
-import {
-  addInterfaceWorld,
-  administrator,
-  curator,
-  reader,
-  worldSettings,
-} from '../support/data/interface-world.ts'
-import { serve } from '../support/service/process.ts'
-import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
-import { builds, enabled, freePort, keepNotes, serveInterface, Walker } from './dspace-interface.ts'
-import { Recorder, writeWalks } from './dspace-recorder.ts'
-
-/** What people do at DSpace's interface, as they see it. The service is a process of its own. */
-
-/** A file for what the interface asked; not given: it is not written down. */
-const recording = process.env.DSPACE_RECORDING
-const walks: RecordedWalk[] = []
-const seen = new Set<string>()
-after(() => {
-  if (recording !== undefined) writeWalks(recording, walks)
-})
-
-interface Walk {
-  readonly walker: Walker
-  readonly page: Walker['page']
-  /** The UUID of what is in the world from the beginning. */
-  readonly uuidOf: (name: string) => string
-  /** Whether this build of the interface has the page. */
-  readonly has: (page: 'audit' | 'replace') => boolean
-  /** Of the item's page. */
-  readonly item: string
-}
-
-/** A walk by one person, which asserts at its end that nothing was refused. */
-function walk(name: string, what: string, folder: string, work: (walk: Walk) => Promise<void>): void {
-  const version = folder.split('/').at(-3) ?? folder
-  void test(`${name} (${version})`, async t => {
-    const { uuids, ui, service } = await start(t, folder)
-    const context = await openBrowser(t, { width: 1300, height: 1000 })
-    await context.addInitScript(keepNotes)
-    const page = await context.newPage()
-    const recorder = new Recorder(`${what}, ${version}`, service, ui, uuids)
-    recorder.watch(page)
-    const walker = new Walker(page, { name: `${version} ${what}`, origin: ui, service })
-    const uuidOf = (one: string) => uuids.get(one) ?? assert.fail(`there is no ${one}`)
-    const isNew = !version.includes('9')
-    try {
-      await work({ walker, page, uuidOf, has: () => isNew, item: `/items/${uuidOf('item')}` })
-      walker.assertNoFailures()
-    } catch (error) {
-      await walker.picture()
-      throw error
-    } finally {
-      walks.push(await recorder.finish(seen))
-    }
-  })
-}
-
-async function start(t: TestContext, folder: string) {
-  const dataFolder = temporaryFolder(t)
-  const own = await startService(t, { dataFolder })
-  const uuids = await addInterfaceWorld(own)
-  await own.stop()
-  const port = await freePort()
-  const ui = await serveInterface(t, folder, { host: 'localhost', port, nameSpace: '/server' })
-  const service = `http://localhost:${port}/server`
-  await serve(t, dataFolder, {
-    env: {
-      CARREL_PORT: String(port),
-      CARREL_BASE_URL: service,
-      CARREL_ALLOWED_ORIGINS: ui,
-      ...worldSettings,
-    },
-  })
-  return { uuids, ui, service }
-}
-
-const save = 'ds-form button[type=submit], ds-form button.submit'
+import { administrator, curator, reader } from '../support/data/interface-world.ts'
+import { passwordOf } from '../support/service/service.ts'
+import { builds, enabled, type Walker } from './dspace-interface.ts'
+import { save, walk } from './dspace-walk.ts'
 
 for (const folder of builds) {
   walk('Z1 F1 anybody reads what is open, and nothing else', 'anybody', folder, async one => {

@@ -558,8 +558,10 @@ export interface Schemas {
     }
     readonly faults: readonly ({
       readonly line: (number | null)
+      readonly field: (string | null)
       readonly message: string
     })[]
+    readonly moreFaults: number
   }
   readonly Item: {
     readonly id: string

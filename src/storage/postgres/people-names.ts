@@ -1,11 +1,4 @@
-import {
-  keptFor,
-  maxChanges,
-  maxNamed,
-  type Named,
-  type PeopleNames,
-  peopleNames,
-} from '../shared/people-names.ts'
+import { keptFor, maxChanges, maxNamed, type PeopleNames, peopleNames } from '../shared/people-names.ts'
 import type { Pool } from './driver.ts'
 
 /** The list of names that an event loop keeps, to search in (docs/decisions/0048). */
@@ -40,6 +33,8 @@ const state = `CAST(pg_current_snapshot() AS TEXT) AS snapshot, CAST(extract(epo
 export function keepNames(pool: Pool): KeptNames {
   let list: List | undefined
   let loading: Promise<List | undefined> | undefined
+  /** Everything was read, and was too large for a list. */
+  let noneUntil = 0
   const forget = setTimeout(() => {
     list = undefined
   }, keptFor).unref()
@@ -47,18 +42,22 @@ export function keepNames(pool: Pool): KeptNames {
   async function load(): Promise<List | undefined> {
     const [before] = await pool.rows<State>(`SELECT ${state}`)
     if (!before || before.people > maxNamed) return undefined
-    const named: Named[] = []
+    const names = peopleNames()
     for (let after = ''; ; ) {
       const rows = await pool.rows<{ email_key: string; name_key: string }>(
         'SELECT email_key, name_key FROM carrel.eperson WHERE email_key > $1 ORDER BY email_key LIMIT $2',
         after,
         atOnce,
       )
-      for (const { email_key, name_key } of rows) named.push([email_key, name_key])
+      for (const { email_key, name_key } of rows) names.append(email_key, name_key)
+      if (names.isTooLarge) {
+        noneUntil = performance.now() + keptFor
+        return undefined
+      }
       if (rows.length < atOnce) break
       after = rows.at(-1)?.email_key ?? ''
     }
-    return { names: peopleNames(named), snapshot: before.snapshot, now: before.now }
+    return { names, snapshot: before.snapshot, now: before.now }
   }
 
   async function loaded(): Promise<List | undefined> {
@@ -97,10 +96,12 @@ export function keepNames(pool: Pool): KeptNames {
 
   return {
     current: async uuid => {
+      if (performance.now() < noneUntil) return undefined
       forget.refresh()
       for (const known of [list, undefined]) {
         const current = known ?? (await loaded())
         const found = current && (await catchUp(current, uuid))
+        if (found && current.names.isTooLarge) return undefined
         if (found) return { names: current.names, ...(found.also !== null && { also: found.also }) }
       }
       return undefined

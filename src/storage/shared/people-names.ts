@@ -1,12 +1,17 @@
 import type { EpersonSearch } from '../accounts.ts'
 import type { Window } from '../window.ts'
+import { type NameChunk, nameChunk, wantedOf } from './name-chunk.ts'
 
 /**
- * The addresses and names of all epersons in memory, in the order of addresses, to search in (docs/decisions/0048). Looking
- * through 100,000 of them takes about 2 ms, whatever is searched for.
+ * The addresses and names of all epersons in memory, in the order of addresses, to search in (docs/decisions/0048). They lie
+ * in chunks of some hundred, each one text, which remembers how often it had what was searched for last.
  */
 export interface PeopleNames {
   readonly size: number
+  /** Whether this is more than a list may have. */
+  readonly isTooLarge: boolean
+  /** Adds somebody whose address comes behind all others. */
+  append(email: string, name: string): void
   /**
    * Those whose address or name has the text in it.
    * @param also the address of somebody who is found whatever their name is
@@ -17,87 +22,126 @@ export interface PeopleNames {
   set(email: string, name: string | null): void
 }
 
-/** Both are in lower case, as the store has them. */
-export type Named = readonly [email: string, name: string]
-
 export interface Found {
   /** Addresses of the epersons in the window. */
   readonly emails: readonly string[]
   readonly total: number
 }
 
-/** Where there are more epersons, the store is searched as before: this bounds memory to about 40 MB. */
+/** Where there are more epersons, the store is searched as before. */
 export const maxNamed = 250_000
+/** Characters of all addresses and names, of two bytes at most: together, this bounds memory to about 40 MB. */
+const maxLength = 16_000_000
 /** How many changes are caught up with; after more of them, everything is read again. */
 export const maxChanges = 10_000
 /** How many members of a group are left out of what was found; where there are more, the store is searched. */
 export const maxExcepted = 2_000
 /** A window that begins after more rows than this is looked up in the list. */
 const farAway = 2_000
-/** For how long the list is kept after the last search, in ms. */
+/** For how long the list is kept after the last search, in ms; and for how long there is none, if it would be too large. */
 export const keptFor = 10 * 60_000
+/** Epersons of a chunk; when it has twice as many, it becomes two. */
+const perChunk = 256
 
 /** Whether a page is of everybody, or of those outside of a group, and passes many to get there. */
 export const isByName = ({ text, membership }: EpersonSearch, { offset }: Window): boolean =>
   !membership?.is && (text !== '' || offset > farAway)
 
-const separator = '\0'
+/** Those of a chunk who are treated in another way, by their places in it. */
+interface Special {
+  also: number
+  readonly except: Set<number>
+}
 
-/** @param named in the order of the addresses' bytes */
-export function peopleNames(named: Iterable<Named>): PeopleNames {
-  const emails: string[] = []
-  /** The address and the name of each. */
-  const texts: string[] = []
-  for (const [email, name] of named) {
-    emails.push(email)
-    texts.push(email + separator + name)
-  }
+export function peopleNames(): PeopleNames {
+  let chunks: NameChunk[] = []
+  let size = 0
+  let length = 0
 
-  /** @returns the place of the first address that doesn't come before this one */
-  function placeOf(email: string): number {
-    const wanted = Buffer.from(email)
-    let [from, to] = [0, emails.length]
+  /** @returns the chunk that has the address, or would have it */
+  function chunkOf(email: string): number {
+    let [from, to] = [0, chunks.length]
     while (from < to) {
       const middle = (from + to) >>> 1
-      if (Buffer.compare(Buffer.from(emails[middle] ?? ''), wanted) < 0) from = middle + 1
+      if ((chunks[middle] as NameChunk).isBehind(email)) from = middle + 1
       else to = middle
     }
-    return from
+    return Math.min(from, chunks.length - 1)
   }
-  const isAt = (place: number, email: string) => emails[place] === email
+
+  function change(at: number, work: (chunk: NameChunk) => void): void {
+    const chunk = chunks[at] as NameChunk
+    size -= chunk.size
+    length -= chunk.length
+    work(chunk)
+    size += chunk.size
+    length += chunk.length
+    if (chunk.size === 0) chunks = chunks.toSpliced(at, 1)
+    else if (chunk.size >= 2 * perChunk) chunks = chunks.toSpliced(at + 1, 0, chunk.split())
+  }
+
+  function specialsOf(also: string | undefined, except: ReadonlySet<string>): ReadonlyMap<number, Special> {
+    const specials = new Map<number, Special>()
+    const of = (email: string, treat: (special: Special, place: number) => void) => {
+      const at = chunkOf(email)
+      const place = chunks[at]?.find(email) ?? -1
+      if (place < 0) return
+      const special = specials.get(at) ?? { also: -1, except: new Set() }
+      specials.set(at, special)
+      treat(special, place)
+    }
+    if (also !== undefined)
+      of(also, (special, place) => {
+        special.also = place
+      })
+    for (const email of except) of(email, (special, place) => special.except.add(place))
+    return specials
+  }
 
   return {
     get size() {
-      return emails.length
+      return size
+    },
+    get isTooLarge() {
+      return size > maxNamed || length > maxLength
+    },
+    append: (email, name) => {
+      const last = chunks.at(-1)
+      if (!last || last.size >= perChunk) chunks.push(nameChunk())
+      change(chunks.length - 1, chunk => chunk.insert(chunk.size, email, name))
     },
     set: (email, name) => {
-      const place = placeOf(email)
-      const known = isAt(place, email) ? 1 : 0
-      emails.splice(place, known, ...(name === null ? [] : [email]))
-      texts.splice(place, known, ...(name === null ? [] : [email + separator + name]))
+      if (chunks.length === 0) {
+        if (name === null) return
+        chunks.push(nameChunk())
+      }
+      change(chunkOf(email), chunk => {
+        const place = chunk.placeOf(email)
+        if (chunk.find(email) === place) chunk.remove(place)
+        if (name !== null) chunk.insert(place, email, name)
+      })
     },
     find: (text, { offset, limit }, also, except) => {
-      if (text === '' && except.size === 0)
-        return { emails: emails.slice(offset, offset + limit), total: emails.length }
-      const found: string[] = []
-      const first = also === undefined ? -1 : placeOf(also)
-      const extra = also !== undefined && isAt(first, also) ? first : -1
-      const isExcepted = except.size > 0
+      const emails: string[] = []
+      const wanted = wantedOf(text)
+      const specials = specialsOf(also, except)
       let total = 0
-      for (let at = 0; at < texts.length; at++) {
-        const one = texts[at] ?? ''
-        const place = one.indexOf(text)
-        if (place < 0 && at !== extra) continue
-        const email = emails[at] ?? ''
-        // Nothing is found across the end of the address.
-        if (at !== extra && place <= email.length && place + text.length > email.length) {
-          if (!email.includes(text) && !one.slice(email.length + 1).includes(text)) continue
+      for (const [at, chunk] of chunks.entries()) {
+        const special = specials.get(at)
+        if (!special) {
+          const count = chunk.count(wanted)
+          if (count === 0 || emails.length === limit || total + count <= offset) {
+            total += count
+            continue
+          }
         }
-        if (isExcepted && except.has(email)) continue
-        if (total >= offset && found.length < limit) found.push(email)
-        total++
+        for (const place of chunk.matches(wanted, special?.also)) {
+          if (special?.except.has(place)) continue
+          if (total >= offset && emails.length < limit) emails.push(chunk.email(place))
+          total++
+        }
       }
-      return { emails: found, total }
+      return { emails, total }
     },
   }
 }

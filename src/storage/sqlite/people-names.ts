@@ -4,7 +4,6 @@ import {
   maxChanges,
   maxExcepted,
   maxNamed,
-  type Named,
   type PeopleNames,
   peopleNames,
 } from '../shared/people-names.ts'
@@ -15,7 +14,8 @@ import { type EpersonRow, epersonColumns } from './rows.ts'
 /** Searches in the list of names that a reader thread keeps (docs/decisions/0048). */
 
 interface Kept {
-  readonly names: PeopleNames
+  /** undefined: they would be too large for a list. */
+  readonly names: PeopleNames | undefined
   /** The number of the last change that is in it. */
   last: number
   readonly forget: NodeJS.Timeout
@@ -55,7 +55,7 @@ function namesIn(db: Database): PeopleNames | undefined {
   const last = db.get<{ last: number }>('SELECT coalesce(max(id), 0) AS last FROM eperson_renamed')?.last ?? 0
   let kept = lists.get(db)
   if (!kept || last - kept.last > maxChanges || last < kept.last) kept = load(db, last)
-  else if (last > kept.last) {
+  else if (kept.names && last > kept.last) {
     const changed = db.all<{ email_key: string; name_key: string | null }>(
       `SELECT DISTINCT r.email_key, name_key FROM eperson_renamed r
        LEFT JOIN eperson e ON e.email_key = r.email_key WHERE r.id > ?`,
@@ -64,17 +64,23 @@ function namesIn(db: Database): PeopleNames | undefined {
     for (const { email_key, name_key } of changed) kept.names.set(email_key, name_key)
     kept.last = last
   }
-  kept?.forget.refresh()
-  return kept && kept.names.size <= maxNamed ? kept.names : undefined
+  if (!kept?.names || kept.names.isTooLarge) return undefined
+  kept.forget.refresh()
+  return kept.names
 }
 
 function load(db: Database, last: number): Kept | undefined {
   const many = db.get('SELECT 1 FROM eperson LIMIT 1 OFFSET ?', maxNamed)
   if (many) return undefined
   const rows = db.iterate('SELECT email_key, name_key FROM eperson ORDER BY email_key')
+  const names = peopleNames()
+  for (const [email, name] of rows as Iterable<readonly [email: string, name: string]>) {
+    names.append(email, name)
+    if (names.isTooLarge) break
+  }
   clearTimeout(lists.get(db)?.forget)
   const forget = setTimeout(() => lists.delete(db), keptFor).unref()
-  const kept = { names: peopleNames(rows as IterableIterator<Named>), last, forget }
+  const kept = { names: names.isTooLarge ? undefined : names, last, forget }
   lists.set(db, kept)
   return kept
 }

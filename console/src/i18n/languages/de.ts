@@ -566,6 +566,7 @@ export const administration: Administration = {
   'import.read.new': 'vorerst nur Administratoren',
   'import.seen': 'Was in der Datei steht',
   'import.faults': 'Die Datei kann so nicht importiert werden. Nichts hat sich geändert.',
+  'import.more': { one: 'Es gibt einen weiteren Fehler.', other: 'Es gibt {n} weitere Fehler.' },
   'import.line': 'Zeile {line}:',
   'import.records': { one: 'Ein Datensatz, keine Fehler', other: '{n} Datensätze, keine Fehler' },
   'import.nulls': 'Leer',

@@ -553,6 +553,7 @@ export const administration = {
   'import.read.new': 'administrators only, for now',
   'import.seen': 'What is in the file',
   'import.faults': 'The file can’t be imported as it is. Nothing has changed.',
+  'import.more': { one: 'There is one more fault.', other: 'There are {n} more faults.' },
   'import.line': 'Line {line}:',
   'import.records': { one: 'One record, no faults', other: '{n} records, no faults' },
   'import.nulls': 'Empty',

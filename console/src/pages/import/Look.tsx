@@ -15,7 +15,7 @@ interface Parts {
 
 /** What the service has seen in a file: what is wrong, the types, and the first records. */
 export function Look({ preview, wanted, onChange }: Parts): JSX.Element {
-  const { faults, fields, sample, records, format, changes } = preview
+  const { faults, moreFaults, fields, sample, records, format, changes } = preview
   return (
     <section class="section">
       <h2>{a('import.seen')}</h2>
@@ -30,6 +30,7 @@ export function Look({ preview, wanted, onChange }: Parts): JSX.Element {
               </li>
             ))}
           </ul>
+          {moreFaults > 0 && <p>{a('import.more', { n: moreFaults })}</p>}
         </Notice>
       ) : (
         <Notice tone="good">

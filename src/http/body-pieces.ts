@@ -1,0 +1,62 @@
+import type { Readable } from 'node:stream'
+import { Problem } from './problems.ts'
+import { free } from './send-pieces.ts'
+
+/**
+ * What arrives of a body, piece by piece. Unlike Node's own iterator, it doesn't join pieces that wait, and it leaves the
+ * connection open for the answer. A piece must not be read any more once the next one is asked for: its memory is freed.
+ * @param signal ends it with its reason
+ * @throws Problem 400 where the connection breaks
+ */
+export async function* bodyPieces(body: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for await (const piece of arriving(body, signal)) {
+    yield piece
+    free(piece)
+  }
+}
+
+/** The same without freeing anything. */
+export async function* arriving(stream: Readable, signal?: AbortSignal): AsyncGenerator<Buffer> {
+  const waiting: Buffer[] = []
+  let wake = () => {}
+  let hasEnded = stream.readableEnded
+  let fault: unknown
+  const take = (piece: Buffer) => {
+    waiting.push(piece)
+    stream.pause()
+    wake()
+  }
+  const end = () => {
+    hasEnded = true
+    wake()
+  }
+  const fail = (error: unknown) => {
+    fault ??= error
+    wake()
+  }
+  const broken = () => fail(brokenBody())
+  const stop = () => fail(signal?.reason)
+  stream.on('data', take).once('end', end).once('error', broken).once('close', broken)
+  signal?.addEventListener('abort', stop, { once: true })
+  if (signal?.aborted) stop()
+  else if (stream.destroyed) broken()
+  try {
+    for (;;) {
+      const piece = waiting.shift()
+      if (piece !== undefined) yield piece
+      else if (hasEnded) return
+      else if (fault !== undefined) throw fault
+      else
+        await new Promise<void>(resolve => {
+          wake = resolve
+          stream.resume()
+        })
+    }
+  } finally {
+    stream.pause().off('data', take).off('end', end).off('error', broken).off('close', broken)
+    signal?.removeEventListener('abort', stop)
+  }
+}
+
+export const brokenBody = () =>
+  new Problem('bad-request', 'The connection broke before the whole body had come.')

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { curator, reader } from '../support/data/interface-world.ts'
+import { builds, type Walker } from './dspace-interface.ts'
+import { save, walk } from './dspace-walk.ts'
+
+const rowOf = (name: string) => `tr.bitstream-row:has-text("${name}")`
+const isPrimary = 'input#primaryBitstream, #primaryBitstream input'
+const fresh = 'quite another one'
+
+for (const folder of builds) {
+  walk(
+    'I9 a curator says which file stands for all, what it is, and in which order files are',
+    'files',
+    folder,
+    async ({ walker, page, uuidOf, item }) => {
+      await walker.logIn(curator)
+      const edit = `/bitstreams/${uuidOf('open.txt')}/edit`
+      await walker.open(edit)
+      await page.locator(isPrimary).first().click()
+      await walker.fill({ 'textarea#description': 'The first letter' })
+      await walker.sends(`POST /api/core/bundles/${uuidOf('ORIGINAL')}/primaryBitstream`, () =>
+        walker.click(save),
+      )
+      await walker.sees('Your changes to this bitstream were saved.')
+      await walker.open(edit)
+      await chooseFormat(walker, 'Adobe PDF')
+      await walker.sends(`PUT /api/core/bitstreams/${uuidOf('open.txt')}/format`, () => walker.click(save))
+      await walker.open(`${item}/edit/bitstreams`)
+      await walker.sees('The first letter', 'Adobe PDF')
+      await walker.sends(`PATCH /api/core/bundles/${uuidOf('ORIGINAL')}`, () => moveDown(walker, 'open.txt'))
+      await walker.open(`${item}/edit/bitstreams`)
+      const rows = await page.locator('tr.bitstream-row .bitstream-name').allInnerTexts()
+      assert.deepEqual(
+        rows.map(row => row.trim()),
+        ['restricted.txt', 'open.txt', 'embargoed.txt'],
+      )
+      await walker.open(edit)
+      await page.locator(isPrimary).first().click()
+      await walker.sends(`DELETE /api/core/bundles/${uuidOf('ORIGINAL')}/primaryBitstream`, () =>
+        walker.click(save),
+      )
+    },
+  )
+
+  walk(
+    'V1 V2 somebody registers by mail, and somebody else sets a password that they have forgotten',
+    'mails',
+    folder,
+    async ({ walker, page, mails }) => {
+      const tokenPage = async (number: number) => new URL((await mails.mail(number)).links[0] ?? '').pathname
+      await walker.open('/register')
+      await walker.fill({ 'input#email': 'ada@example.org' })
+      await walker.press('Register')
+      await walker.sees('Verification email sent')
+      await walker.open(await tokenPage(1))
+      await page.locator('input#user-agreement-accept').check()
+      await walker.press('Save')
+      await walker.settle()
+      // It goes back to the address in its settings, and the test has it at another one.
+      await walker.open(await tokenPage(1))
+      await walker.sees('ada@example.org')
+      await walker.fill({ 'input#firstName': 'Ada', 'input#lastName': 'King' })
+      await walker.fill({ 'input#password': fresh, 'input#passwordrepeat': fresh })
+      await walker.press('Complete Registration')
+      await walker.sees('Registration completed')
+      await walker.settle()
+      await page.context().clearCookies()
+      await walker.open('/forgot')
+      await walker.fill({ 'input#email': reader })
+      await walker.press('Reset password')
+      await walker.sees('Password reset email sent')
+      await walker.open(await tokenPage(2))
+      await walker.sees(reader)
+      await walker.fill({ 'input#password': fresh, 'input#passwordrepeat': fresh })
+      await walker.press('Submit password')
+      await walker.sees('Password reset completed')
+      await walker.settle()
+      assert.equal(await walker.isLoggedIn(), true)
+    },
+    false,
+  )
+}
+
+async function chooseFormat({ page }: Walker, name: string): Promise<void> {
+  await page.locator('#selectedFormat').first().click()
+  await page.locator(`.dropdown-item:has-text("${name}"), [role=option]:has-text("${name}")`).first().click()
+  await page.waitForTimeout(500)
+}
+
+/** By keys: the row is picked up, moved and put down. */
+async function moveDown(walker: Walker, name: string): Promise<void> {
+  const { page } = walker
+  const handle = page.locator(`${rowOf(name)} .drag-handle`)
+  await handle.focus()
+  for (const key of ['Enter', 'ArrowDown', 'Enter']) {
+    await page.keyboard.press(key)
+    await page.waitForTimeout(500)
+  }
+  if ((await page.locator('button:visible:not(.disabled)', { hasText: 'Save' }).count()) > 0)
+    await walker.press('Save')
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { peopleNames } from '../../../src/storage/shared/people-names.ts'
+
+/** The order of addresses in the store: that of their bytes. */
+const inOrder = (emails: Iterable<string>) =>
+  [...emails].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
+
+/** The same without a list. */
+function plainly(
+  people: ReadonlyMap<string, string>,
+  text: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  also: string | undefined,
+  except: ReadonlySet<string>,
+) {
+  const found = inOrder(people.keys()).filter(
+    email =>
+      (email === also || email.includes(text) || people.get(email)?.includes(text)) && !except.has(email),
+  )
+  return { emails: found.slice(offset, offset + limit), total: found.length }
+}
+
+test('S4 the list of names finds what a look at everybody finds, whatever has changed before', () => {
+  let seed = 7
+  const below = (most: number) => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed % most
+  }
+  const parts = ['ann', 'bo', 'ß', '😀', '\ue000', 'ｆ', 'o', 'nn', '']
+  const part = () => parts[below(parts.length)] ?? ''
+  const emailOf = (n: number) => `${part()}${n % 700}@${part()}x.org`
+  const people = new Map<string, string>(
+    Array.from({ length: 900 }, (_, n) => [emailOf(n), `${part()} ${part()}`] as const),
+  )
+  const names = peopleNames()
+  for (const email of inOrder(people.keys())) names.append(email, people.get(email) ?? '')
+  for (let round = 0; round < 1_200; round++) {
+    const known = [...people.keys()]
+    const email = below(3) === 0 ? emailOf(below(5_000)) : (known[below(known.length)] ?? emailOf(round))
+    // First many go, then many come.
+    const name = below(4) < (round < 600 ? 3 : 0) ? null : `${part()} ${part()}${round % 10}`
+    names.set(email, name)
+    if (name === null) people.delete(email)
+    else people.set(email, name)
+    if (round % 10 > 0) continue
+    const window = { offset: below(3) === 0 ? 0 : below(people.size + 5), limit: 1 + below(40) }
+    const also = below(2) === 0 ? undefined : (known[below(known.length)] ?? '')
+    const except = new Set(below(2) === 0 ? [] : known.filter(() => below(50) === 0))
+    // Again: totals are remembered.
+    for (const text of [part(), part() + part(), 'nn@', '.org', ' ', 'g\0', 'n b', String(below(100)), ''])
+      for (const limit of [window.limit, window.limit + 1]) {
+        const asked = [text, { ...window, limit }, text.includes('\0') ? undefined : also, except] as const
+        assert.deepEqual(names.find(...asked), plainly(people, ...asked), JSON.stringify(asked))
+      }
+    assert.equal(names.size, people.size)
+  }
+})
+
+test('S4 a list of names is too large by their number or by their length', () => {
+  const many = peopleNames()
+  for (let n = 0; n <= 250_000; n++) {
+    assert.ok(!many.isTooLarge)
+    many.append(`${1_000_000 + n}@x`, 'a')
+  }
+  assert.ok(many.isTooLarge)
+  many.set('1000000@x', null)
+  assert.ok(!many.isTooLarge)
+  const long = peopleNames()
+  for (let n = 0; n < 1_000 && !long.isTooLarge; n++) long.append(`${1_000 + n}@x`, 'é'.repeat(100_000))
+  assert.ok(long.isTooLarge && long.size < 200, String(long.size))
+})
