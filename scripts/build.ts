@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { build } from 'rolldown'
 
 /**
- * What is published: `src/` as a few files in `dist/`. Loaded one by one, 800 modules took most of the time that a start
- * takes, and 12 MB of each event loop (docs/decisions/0051).
+ * What is published: `src/` as a few files in `dist/`. Loaded one by one, the modules made a start a quarter
+ * longer (docs/decisions/0051).
  */
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')

@@ -21,7 +21,7 @@ const maxBytes = 64 * 1024 * 1024
 /**
  * Reads a file of changes.
  * @param faults receives what is no record
- * @throws ImportError naming what ends the reading, behind these
+ * @throws ImportError naming what ends the reading, after these
  */
 export async function readChanges(
   input: string | GivenFile,

@@ -90,7 +90,7 @@ export class Faults {
     return new RefusedImport(this.found(isCut), options)
   }
 
-  /** @returns the error that has this one, which ends the reading, behind the others */
+  /** @returns the error that has this one, which ends the reading, after the others */
   endedBy(error: ImportError): RefusedImport {
     if (error instanceof RefusedImport) return error
     this.#take([faultOf(error)], 1)

@@ -50,13 +50,17 @@ async function* upTo(
   pieces: AsyncGenerator<Buffer>,
   timer: NodeJS.Timeout,
 ): AsyncGenerator<Buffer> {
-  for (let room = most; ; ) {
-    // A connection that breaks rejects: the client will ask how far it got.
-    const { done, value } = await pieces.next().catch(() => ({ done: true, value: undefined }))
-    if (done || value === undefined) return
-    timer.refresh()
-    yield value.subarray(0, room)
-    room -= value.length
-    if (room < 0) return void (await pieces.return(undefined))
+  try {
+    for (let room = most; room >= 0; ) {
+      // A connection that breaks rejects: the client will ask how far it got.
+      const { done, value } = await pieces.next().catch(() => ({ done: true, value: undefined }))
+      if (done || value === undefined) return
+      timer.refresh()
+      yield value.subarray(0, room)
+      room -= value.length
+    }
+  } finally {
+    // Also where writing fails: nothing listens to the body any more.
+    await pieces.return(undefined)
   }
 }

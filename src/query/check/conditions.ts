@@ -86,7 +86,7 @@ function unknown(node: ArrayNode, operator: string): Error {
   if (clauseOf(node) !== undefined)
     return wrong(
       at,
-      `${operator} is no condition, but a clause: it stands behind the query in ${operator === 'limit' || operator === 'offset' || operator === 'order_by' ? '["from", entity, query, …]' : '["extract", columns, condition, …]'}.`,
+      `${operator} is no condition, but a clause: it stands after the query in ${operator === 'limit' || operator === 'offset' || operator === 'order_by' ? '["from", entity, query, …]' : '["extract", columns, condition, …]'}.`,
       {
         legal: names,
       },

@@ -116,7 +116,7 @@ export function readList(scanner: PqlScanner, item: (scanner: PqlScanner) => Nod
 
 /** For what stands where a value should. */
 function quotesFor({ kind, text }: Token): string | undefined {
-  if (kind === 'word' && /^null$/i.test(text)) return 'Write "is null" or "is not null" behind the field.'
+  if (kind === 'word' && /^null$/i.test(text)) return 'Write "is null" or "is not null" after the field.'
   if (kind === 'word' && /^[“”„‘’]/.test(text)) return 'Quotes are straight: " or \'.'
   if (kind === 'word' && !/^(true|false)$/i.test(text)) return 'Texts need quotes.'
   return undefined

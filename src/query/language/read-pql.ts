@@ -87,7 +87,7 @@ function readClauses(scanner: PqlScanner, projection: Projection | null) {
     const isGrouping = word === 'group' || word === 'having'
     if (isGrouping && !projection) {
       const example = 'artworks[artist, count()] { group by artist }'
-      throw inPql(scanner.source, at, `"${name}" needs columns behind the entity, as in ${example}.`)
+      throw inPql(scanner.source, at, `"${name}" needs columns after the entity, as in ${example}.`)
     }
     const columns = projection?.columns ?? new Columns([])
     const node = scanner.call(name.replace(' ', '_'), at, read(scanner, columns))

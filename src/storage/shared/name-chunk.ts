@@ -3,8 +3,8 @@ export interface NameChunk {
   readonly size: number
   /** In characters. */
   readonly length: number
-  /** Whether the address comes behind all of these. */
-  isBehind(email: string): boolean
+  /** Whether the address comes after all of these. */
+  endsBefore(email: string): boolean
   /** @returns the place of the first address that doesn't come before this one */
   placeOf(email: string): number
   /** @returns the place of the address; -1 if it isn't here */
@@ -118,7 +118,7 @@ export function nameChunk(joined = '', starts: number[] = []): NameChunk {
     get length() {
       return texts.length
     },
-    isBehind: wanted => starts.length > 0 && isBefore(email(starts.length - 1), wanted),
+    endsBefore: wanted => starts.length > 0 && isBefore(email(starts.length - 1), wanted),
     placeOf,
     find: wanted => {
       const place = placeOf(wanted)

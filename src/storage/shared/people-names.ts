@@ -63,7 +63,7 @@ export function peopleNames(): PeopleNames {
     let [from, to] = [0, chunks.length]
     while (from < to) {
       const middle = (from + to) >>> 1
-      if ((chunks[middle] as NameChunk).isBehind(email)) from = middle + 1
+      if ((chunks[middle] as NameChunk).endsBefore(email)) from = middle + 1
       else to = middle
     }
     return Math.min(from, chunks.length - 1)

@@ -90,7 +90,7 @@ test('Q23 what others would write is understood, and named as PQL writes it', ()
     assert.equal(errorOf(pql).members.nearest, nearest, pql)
 
   for (const [pql, hint] of [
-    ['n { a = null }', /Write "is null" or "is not null" behind the field\.$/],
+    ['n { a = null }', /Write "is null" or "is not null" after the field\.$/],
     ['n { a = foo }', /Texts need quotes\.$/],
     ['n { a = “x” }', /Quotes are straight/],
     ['n { not a = 1 }', /Write ! instead of not\.$/],
@@ -106,7 +106,7 @@ test('Q23 functions and clauses where they mean nothing are refused with the way
     ['n[count()] { count() > 5 }', 14, /only compare functions behind "having"/],
     ['n[a, count()] { group by a having avg(b) > 5 }', 35, /avg\(b\) is none of the columns\. Add it/],
     ['n[a] { order by count() }', 17, /count\(\) is none of the columns/],
-    ['n { group by a }', 5, /"group by" needs columns behind the entity/],
+    ['n { group by a }', 5, /"group by" needs columns after the entity/],
     ['n { having a > 1 }', 5, /"having" needs columns/],
     ['n { limit 1 limit 2 }', 13, /a second "limit"/],
     ['n { order by a limit 1 order by b }', 24, /a second "order by"/],

@@ -2,10 +2,9 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
-import { Confirm } from '../../parts/Confirm.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
-import { toast } from '../../parts/toast.tsx'
-import { type AccessToken, revoke, tokensOf } from './people.ts'
+import { type AccessToken, tokensOf } from './people.ts'
+import { RevokeToken } from './RevokeToken.tsx'
 
 /** Somebody's tokens for programs. */
 export function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {
@@ -35,18 +34,12 @@ export function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {
         empty={<p class="soft">{t('none')}</p>}
       />
       {leaving && (
-        <Confirm
-          title={a('tokens.revoke.title', { name: leaving.name })}
-          act={a('tokens.revoke')}
+        <RevokeToken
+          eperson={uuid}
+          token={leaving}
           onClose={() => setLeaving(undefined)}
-          work={async () => {
-            await revoke(uuid, leaving.id)
-            toast(a('tokens.revoked'))
-            setVersion(version + 1)
-          }}
-        >
-          <p>{a('tokens.revoke.help')}</p>
-        </Confirm>
+          onRevoked={() => setVersion(version + 1)}
+        />
       )}
     </>
   )

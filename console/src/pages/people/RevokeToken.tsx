@@ -1,0 +1,32 @@
+import type { JSX } from 'preact'
+import { a } from '../../i18n/admin.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { type AccessToken, revoke } from './people.ts'
+
+/** Asks before somebody's access token is revoked. */
+export const RevokeToken = ({
+  eperson,
+  token,
+  onClose,
+  onRevoked,
+}: {
+  /** The UUID of its owner. */
+  readonly eperson: string
+  readonly token: Pick<AccessToken, 'id' | 'name'>
+  readonly onClose: () => void
+  readonly onRevoked: () => void
+}): JSX.Element => (
+  <Confirm
+    title={a('tokens.revoke.title', { name: token.name })}
+    act={a('tokens.revoke')}
+    onClose={onClose}
+    work={async () => {
+      await revoke(eperson, token.id)
+      toast(a('tokens.revoked'))
+      onRevoked()
+    }}
+  >
+    <p>{a('tokens.revoke.help')}</p>
+  </Confirm>
+)
