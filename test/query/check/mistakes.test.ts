@@ -134,6 +134,7 @@ test('Q20 a value of another type than its field is refused, with what to write'
     [['~', 'name', 5], '/2', /expression as text, not 5/],
     [['~', 'name', null], '/2', /not null/],
     [['~', 'name', '('], '/2', /can't be used: .*RE2/],
+    [['~', 'name', 'a\b'], '/2', /has a backspace.*edge of a word/],
     [['~', 'name', '(?=x)'], '/2', /can't be used/],
     [['~', 'name', 'x'.repeat(1_001)], '/2', /1,?000 characters/],
     [['~>', 'name', ['x']], '/1', /~> matches arrays/],

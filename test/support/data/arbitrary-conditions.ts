@@ -164,8 +164,11 @@ function insides(values: readonly Json[]): readonly Json[] {
   return some.length > 0 ? some : [{ kind: 'number', raw: '1' }]
 }
 
+/** A backspace as such is refused: it is nearly always meant to be the edge of a word (test/query/check/mistakes.test.ts). */
 const escaped = (text: string) =>
-  text.replace(/[\\^$.*+?()[\]{}|/]/g, found => (found === '/' ? '/' : `\\${found}`))
+  text
+    .replace(/[\\^$.*+?()[\]{}|/]/g, found => (found === '/' ? '/' : `\\${found}`))
+    .replaceAll('\b', '\\x08')
 
 const cut = (text: string) => [...text].slice(0, 20).join('')
 
