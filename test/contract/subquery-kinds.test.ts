@@ -59,3 +59,18 @@ testOn('postgres', 'Q20 Q21 a subquery compares text with JSON of a table by kin
   await importWords(service)
   await assertKinds(service)
 })
+
+testOn('postgres', 'Q20 Q21 a text that no column can hold equals none in a subquery', async t => {
+  const { service } = await withTables(
+    t,
+    String.raw`CREATE TABLE things (id integer PRIMARY KEY, word text);
+     INSERT INTO things VALUES (1, E'\uffff'), (2, E'\ufffd'), (3, 'a')`,
+  )
+  await exposeIn(service, 'things')
+  await importWords(service, [String.raw`"\u0000"`, String.raw`"\ud800"`, '"a"'])
+  const query = ['in', 'word', ['from', 'words', ['extract', 'word']]]
+  const found = async (condition: unknown) =>
+    (await list(service.client(), 'things', { query: condition as never })).map(({ id }) => id)
+  assert.deepEqual(await found(query), [3])
+  assert.deepEqual(await found(['not', query]), [1, 2])
+})

@@ -22,11 +22,19 @@ export function storableJson(json: string): string | undefined {
 /** What may need a second look in JSON of rows: escapes, exponents, and numbers of many digits. */
 const suspicious = /\\u|[eE][-+]?\d{3}|\d{250}/
 
-/** The same for rows that were read before. A row with a number that no `jsonb` holds is in no table. */
-export function storableRows(rows: string): string {
+/**
+ * The same for rows that were read before. A row with a number that no `jsonb` holds is in no table, nor is one with a
+ * text that no column of text holds.
+ * @param isText of each value of a row, whether it is compared with a column of text
+ */
+export function storableRows(rows: string, isText: readonly boolean[]): string {
   if (!suspicious.test(rows)) return rows
-  return JSON.stringify((parseExact(rows) as unknown[]).map(storable).filter(row => row !== undefined))
+  const all = parseExact(rows) as readonly (readonly unknown[])[]
+  const some = all.filter(row => !row.some((value, at) => isText[at] === true && isUnstorable(value)))
+  return JSON.stringify(some.map(storable).filter(row => row !== undefined))
 }
+
+const isUnstorable = (value: unknown) => typeof value === 'string' && storableInJson(value) !== value
 
 /** The depth is that of a query, which has a bound. */
 function storable(value: unknown): unknown {

@@ -40,11 +40,11 @@ export const inPlan = ({ fields, plan, negated }: Leaf<'in plan'>, scope: Scope)
 
 /** Rows that were read before are another table. */
 export function inRows({ fields, rows, negated }: Leaf<'in rows'>, scope: Scope): string {
-  const cells = fields.map(
-    (field, at): Cell => ({ kind: kindOfRows(scope.cell(field).kind), sql: `i.c${at}`, nullable: true }),
-  )
-  const columns = fields.map((field, at) => `${readAs(scope.cell(field).kind, at)} AS c${at}`)
-  const json = scope.bind(storableRows(rows))
+  const kinds = fields.map(field => scope.cell(field).kind)
+  const cells = kinds.map((kind, at): Cell => ({ kind: kindOfRows(kind), sql: `i.c${at}`, nullable: true }))
+  const columns = kinds.map((kind, at) => `${readAs(kind, at)} AS c${at}`)
+  const isText = kinds.map(kind => kind === 'text')
+  const json = scope.bind(storableRows(rows, isText))
   const sql = `SELECT ${columns.join(', ')} FROM jsonb_array_elements(CAST(${json} AS JSONB)) AS r (v)`
   return among(fields, { sql, cells }, negated, scope)
 }
