@@ -308,6 +308,7 @@ test('the engines have the same files for the same jobs', () => {
     'lazy-worker.ts',
     'replica-fallback.ts',
     'session-lookup.ts',
+    'short-reads.ts',
   ]
   assert.deepEqual(
     sqlite.filter(name => !postgres.includes(name)),

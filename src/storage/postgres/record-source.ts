@@ -19,6 +19,7 @@ import { toSlots } from '../shared/sort-records.ts'
 import type { Pool } from './driver.ts'
 import { readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
+import { createShortReads } from './short-reads.ts'
 
 /** How many records are loaded into memory at a time. */
 const loadStep = 2_000
@@ -104,7 +105,7 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
         }
       return packed
     },
-    readShort: async (entity, numbers, separator) => joinPieces(await records(entity, numbers), separator),
+    readShort: createShortReads(pools),
     open: entity => {
       const { version } = entity.source
       openVersions.set(version, (openVersions.get(version) ?? 0) + 1)
