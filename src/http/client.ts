@@ -5,15 +5,29 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientAddress, siteOf } from '../lib/addresses.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 
-/** For whom the store works (Q10, Q18). Most requests need neither. */
-export function clientOf(request: FastifyRequest): Client {
-  return {
-    get network() {
-      return siteOf(clientAddress(request.ip))
-    },
-    signal: () => signalOf(request),
+/**
+ * A class, because V8 makes a hidden class for each object literal with a getter. That lives, with the request that the
+ * getter refers to, until the next collection of the whole heap: a seventh of the time of a page went into copying such
+ * requests.
+ */
+class RequestClient implements Client {
+  readonly #request: FastifyRequest
+
+  constructor(request: FastifyRequest) {
+    this.#request = request
+  }
+
+  get network(): string {
+    return siteOf(clientAddress(this.#request.ip))
+  }
+
+  signal(): AbortSignal {
+    return signalOf(this.#request)
   }
 }
+
+/** For whom the store works (Q10, Q18). Most requests need neither. */
+export const clientOf = (request: FastifyRequest): Client => new RequestClient(request)
 
 /** One for each connection, because a client may send many requests without waiting for a response. */
 const signals = new WeakMap<Socket, AbortSignal>()
