@@ -10,6 +10,7 @@ import {
   type World,
 } from './query-oracle.ts'
 import { relevance } from './query-search.ts'
+import { tableNames } from './query-tables.ts'
 import { compare, identity, type Place, placeOf, textOf, valueAt } from './query-values.ts'
 import { type Json, jsonNull, operatorOf } from './raw-json.ts'
 
@@ -237,16 +238,21 @@ function plainRow(
   }
 }
 
-/** Of values that are equal, the one whose JSON comes first among those of the whole entity stands for all of them. */
+/**
+ * Of values that are equal, the one whose JSON comes first stands for all of them: among those of the whole entity where
+ * records were imported, and in a table, where the database groups them, among those of a group.
+ */
 function cellOf(node: Json, record: Ranked, entity: KnownEntity, exact: boolean): Cell {
   const own = scalar(node, record, entity, exact)
-  if (exact || own.type !== 'json') return own
+  if (exact || own.type !== 'json' || tables.has(entity.name)) return own
   const id = identity(own.type, own.json)
   return entity.records
     .map(({ members }) => scalar(node, new Ranked(members, record.relevance), entity, exact))
     .filter(({ type, json }) => identity(type, json) === id)
     .reduce(firstOf, own)
 }
+
+const tables = new Set<string>(Object.values(tableNames))
 
 /** @param isOne whether there is one row for all records, and also for none */
 function groupedRows(
