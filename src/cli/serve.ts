@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net'
 import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
+import { collectAfterStart } from '../lib/collect.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/shared/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
@@ -42,6 +43,7 @@ export function serveCommand(): Command {
           ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
           : undefined
         announceReady(config)
+        collectAfterStart()
         await announceStore(config, storage)
         if (created) introduce(created, config)
         else if (demo)

@@ -2,6 +2,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/config.ts'
+import { collectAfterStart } from '../lib/collect.ts'
 import { createCounter } from '../lib/counter.ts'
 import type { Rows } from '../lib/tally.ts'
 import type { Limits } from '../model/limits.ts'
@@ -71,6 +72,7 @@ const handlers = {
       // The framework hands on what its types don't know.
       const address = { host: config.host, port: config.port, reusePort: true }
       await app.listen(address)
+      collectAfterStart()
       return undefined
     } catch (error) {
       const code = codeOf(error)

@@ -1,19 +1,9 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collect } from './collect.ts'
 
 /**
  * Memory that threads share. V8 doesn't count it, so that its garbage collector sees no need to run while gigabytes of it
  * are garbage: each thread that has had a part of it in its hands must collect before it is free.
  */
-type Collect = (options?: { readonly type: 'minor' }) => void
-
-/** V8 has it for tests, and no other way to ask. */
-function exposed(): Collect {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc') as Collect
-}
-
-let collect: Collect | undefined
 
 /** In bytes that came into this thread's hands. What was soon let go of is found in a millisecond, the rest takes longer. */
 const perMinor = 32 * 1024 * 1024
@@ -36,11 +26,10 @@ export function countShared(bytes: number): void {
 function collectNow(): void {
   isPlanned = false
   sinceMinor = 0
-  collect ??= exposed()
   if (sinceMajor < perMajor) collect({ type: 'minor' })
   else {
     sinceMajor = 0
-    collect()
+    collect({ type: 'major' })
   }
 }
 
@@ -57,7 +46,6 @@ export function countPassed(bytes: number): void {
   ofPieces += bytes
   if (ofPieces < perPieces) return
   ofPieces = 0
-  collect ??= exposed()
   collect({ type: 'minor' })
 }
 
