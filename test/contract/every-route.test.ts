@@ -163,7 +163,8 @@ testOn(
     for (const route of routes) {
       if (changes(route) && !changesNothing(route)) continue
       const path = world.at(route.url)
-      for (const query of ['', questions(ids)])
+      const isSearch = /search|find|authorizations|reports|\/own|links|processes|tokens/.test(route.url)
+      for (const query of isSearch ? ['', questions(ids)] : [''])
         for (const [name, client, headers] of viewers) {
           const answer = await textOf(client, path + query, route.method, headers)
           const asked = decodeURIComponent(path + query)
