@@ -21,6 +21,8 @@ export interface Step {
   readonly by?: string
   /** A block that isn't run here: the test that does, which reads the document. */
   readonly elsewhere?: string
+  /** A block that no test runs: what it would need. */
+  readonly needs?: string
 }
 
 /** A document that is followed from the top to the end, in one shell. */
@@ -55,6 +57,7 @@ export async function followDocument(
   const there = (text: string) => swap(text, Object.entries(places), folder)
   const runs = examples.flatMap((example, at): readonly Run[] => {
     const step = steps.find(one => example.text.includes(one.at))
+    if (step?.needs !== undefined) return []
     if (step?.elsewhere !== undefined) {
       assert.ok(readsIt(step.elsewhere, path), `${example.place}: ${step.elsewhere}`)
       return []
