@@ -127,7 +127,7 @@ const describeMade = ({ name, copied, manifest: { contents, lost } }: Made & { r
     ({ sha256, files }) => `missing or damaged in the store: ${sha256} of ${files.map(printable).join('; ')}`,
   ),
   `Backup ${name}: ${counted(contents.count, 'file')} (${megabytes(contents.bytes)}), of which ` +
-    `${copied.count.toLocaleString('en')} (${megabytes(copied.bytes)}) were copied.`,
+    `${copied.count.toLocaleString('en')} (${megabytes(copied.bytes)}) ${copied.count === 1 ? 'was' : 'were'} copied.`,
 ]
 
 function describe(report: BackupReport): string {

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { repository, run } from '../support/service/process.ts'
-import { temporaryFolder } from '../support/service/service.ts'
+import { createDemo } from '../../src/cli/demo.ts'
+import { everybody, putItem } from '../support/data/repository.ts'
+import { assertDone } from '../support/service/commands.ts'
+import { testOn } from '../support/service/engines.ts'
+import { carrel, cleanEnvironment, repository, run } from '../support/service/process.ts'
+import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** The program in a document: its blocks, one after the other. Imports may stand in any of them. */
 const programIn = (path: string, language: string) =>
@@ -50,4 +54,57 @@ test('CL13 what the guide and the READMEs show is what the compiler takes', asyn
     cwd: folder,
   })
   assert.equal(code, 0, stdout)
+})
+
+const address = 'https://repo.example.edu'
+const placeholder = "'5f7ac74e-0000-4000-8000-8a9d0c2f1b3e'"
+
+testOn('sqlite', 'CL13 what the guide shows runs from the top to the end', async t => {
+  const service = await startService(t, {
+    env: { CARREL_BASE_URL: 'http://localhost', CARREL_LOGIN_ON_BEHALF_OF: 'true' },
+  })
+  await createDemo(service.storage, service.config.filesFolder)
+  // Of the entity, the guide says that it is open for writing.
+  assertDone(await carrel(service.dataFolder, ['entity', 'writers', 'letters', 'admin']))
+  await service.addEperson('ruth@example.org', { admin: true })
+  const [disabled, acting] = [
+    await service.addEperson('eva@example.org'),
+    await service.addEperson('ida@example.org'),
+  ]
+  const { uuid: itemUuid, bitstreams } = await putItem(service, 'test/1', everybody, [
+    { name: 'one.txt', content: Buffer.from('one') },
+  ])
+  const admin = service.client()
+  await admin.login('ruth@example.org')
+  const bundles = await (await admin.get(`/api/core/items/${itemUuid}/bundles`)).json()
+  const bundle = (bundles as { _embedded: { bundles: { uuid: string }[] } })._embedded.bundles[0]?.uuid ?? ''
+  const ids = [itemUuid, disabled.uuid, acting.uuid, bitstreams[0]?.uuid ?? '', bundle]
+  let program = programIn('docs/how-to/use-the-client.md', 'ts')
+  assert.equal(program.split(placeholder).length - 1, ids.length)
+  for (const id of ids) program = program.replace(placeholder, `'${id}'`)
+  const logIn = `await carrel.login('ruth@example.org', '${passwordOf('ruth@example.org')}')`
+  for (const [shown, given] of [
+    [address, service.address],
+    ["await carrel.login('ruth@example.org', 'her password')", logIn],
+    // The guide goes on with somebody who is logged in.
+    ['await carrel.logout()', `await carrel.logout()\n${logIn}`],
+  ] as const) {
+    assert.ok(program.includes(shown), shown)
+    program = program.replace(shown, given)
+  }
+  const folder = temporaryFolder(t)
+  mkdirSync(join(folder, 'node_modules/@carrel'), { recursive: true })
+  symlinkSync(join(repository, 'packages/client'), join(folder, 'node_modules/@carrel/client'))
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
+  copyFileSync(join(repository, 'examples/entities.ts'), join(folder, 'entities.ts'))
+  writeFileSync(join(folder, 'guide.ts'), program)
+  const { code, stdout, stderr } = await run(process.execPath, ['--conditions=carrel-source', 'guide.ts'], {
+    cwd: folder,
+    env: cleanEnvironment(),
+  })
+  assert.equal(code, 0, stdout.slice(-2000) + stderr)
+  assert.match(stdout, /^password undefined\nlogout undefined\n/)
+  assert.match(stdout, /\nDublin 917\nBasel 915\n/)
+  assert.match(stdout, /\nTitle of test\/1 true\n/)
+  assert.match(stdout, /\nend\n404 not-found No information is known about letters "1000000"/)
 })

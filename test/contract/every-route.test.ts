@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Client } from '../support/clients/client.ts'
-import { everything, type World } from '../support/data/every-route.ts'
+import { postJson } from '../support/clients/people.ts'
+import { adminEmail, everything, type World } from '../support/data/every-route.ts'
 import { rights } from '../support/data/route-rights.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import type { Route } from '../support/service/routes.ts'
@@ -129,3 +130,79 @@ test('K2 an access token of another part, or that only reads, changes nothing an
     assert.deepEqual([status, code], [403, 'access-token-refused'], nameOf(route))
   }
 })
+
+testOn(
+  'sqlite',
+  'Q11 F1 K2 no answer to who may not read it names what is there, whatever is asked for',
+  async t => {
+    const world = await everything(t)
+    const { routes, admin, reader, ids, service } = world
+    const [acting, reading] = [service.client(), service.client()]
+    acting.token = admin.token
+    const made = await postJson(reader, '/api/authn/tokens', { name: 'reads', methods: ['GET', 'POST'] })
+    reading.token = ((await made.json()) as { token: string }).token
+    const viewers: readonly (readonly [string, Client, object])[] = [
+      ['the administrator', admin, {}],
+      ['nobody', service.client(), {}],
+      ['the reader', reader, {}],
+      ['a program of the reader', reading, {}],
+      ['who acts as the reader', acting, { 'x-on-behalf-of': ids.reader ?? '' }],
+    ]
+    // What the world has of its administrator's, and no reader may know.
+    const secrets = [
+      'Curators',
+      'birds',
+      'Wren',
+      'of the administrator',
+      adminEmail,
+      'Soon.',
+      'On Rivers',
+      'a.txt',
+    ]
+    const toldToAdmin = new Set<string>()
+    for (const route of routes) {
+      if (changes(route) && !changesNothing(route)) continue
+      const path = world.at(route.url)
+      const isSearch = /search|find|authorizations|reports|\/own|links|processes|tokens/.test(route.url)
+      for (const query of isSearch ? ['', questions(ids)] : [''])
+        for (const [name, client, headers] of viewers) {
+          const answer = await textOf(client, path + query, route.method, headers)
+          const asked = decodeURIComponent(path + query)
+          const told = secrets.filter(secret => !asked.includes(secret) && answer.includes(secret))
+          if (name === 'the administrator') for (const secret of told) toldToAdmin.add(secret)
+          else assert.deepEqual(told, [], `${name}: ${nameOf(route)}${query}: ${answer}`)
+        }
+    }
+    assert.deepEqual([...toldToAdmin].toSorted(), secrets.toSorted(), 'there is something to tell')
+  },
+)
+
+/** Parameters of all searches, for what is not the reader's. */
+const questions = ({ admin = '', group = '', item = '', bitstream = '', policy = '' }: World['ids']) =>
+  `?${new URLSearchParams({
+    ...{
+      query: '',
+      email: 'admin@example.or',
+      eperson: admin,
+      group,
+      uuid: item,
+      resource: item,
+      object: item,
+    },
+    ...{ id: item, userId: admin, policy, bitstream, uri: `http://repo.example.edu/api/core/items/${item}` },
+  })}`
+
+/** Of the answer whatever a client can read. */
+async function textOf(client: Client, path: string, method: string, headers: object): Promise<string> {
+  const gone = new AbortController()
+  const response = await client.request(path, {
+    method,
+    signal: gone.signal,
+    headers: { ...headers, ...(method === 'POST' && { 'content-type': 'application/json' }) },
+    ...(method === 'POST' && { body: '{}' }),
+  })
+  const told = [...response.headers].map(pair => pair.join(': ')).join('\n')
+  if (response.headers.get('content-type') !== 'text/event-stream') return `${told}\n${await response.text()}`
+  gone.abort()
+  return told
+}

@@ -215,3 +215,11 @@ test('D3 the unit for systemd is valid, and exposes little', async () => {
   const verified = await run('systemd-analyze', ['verify', join(repository, 'deploy/carrel.service')])
   assert.doesNotMatch(verified.stderr, /carrel\.service:\d+: /)
 })
+
+test('D3 the unit for several nodes in docs/deployment.md is valid', async t => {
+  const guide = readFileSync(join(repository, 'docs/deployment.md'), 'utf8')
+  const file = join(temporaryFolder(t), 'carrel@.service')
+  writeFileSync(file, /```ini\n([\s\S]*?)```/.exec(guide)?.[1] ?? '')
+  const { stderr } = await run('systemd-analyze', ['verify', file.replace('@.', '@8081.')])
+  assert.doesNotMatch(stderr, /carrel@[\w]*\.service/)
+})

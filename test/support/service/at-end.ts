@@ -13,7 +13,8 @@ export function atEnd(t: TestContext, work: () => unknown): void {
   endings.set(t, stack)
   t.after(async () => {
     const failed: unknown[] = []
-    for (const one of stack.toReversed())
+    // The runner keeps every test to the end, and with it what is still in here: whole services.
+    for (let one = stack.pop(); one; one = stack.pop())
       try {
         await one()
       } catch (error) {

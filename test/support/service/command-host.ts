@@ -10,12 +10,16 @@ export interface CommandRun {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly input: string | Uint8Array
+  readonly cwd: string
 }
 
 export interface CommandResult {
   readonly code: number
-  readonly stdout: string
-  readonly stderr: string
+  /** Backups are no text. */
+  readonly stdout: Uint8Array
+  readonly stderr: Uint8Array
+  /** Both, as a terminal shows them. */
+  readonly both: Uint8Array
 }
 
 const entry = fileURLToPath(new URL('../../../src/cli/carrel.ts', import.meta.url))
@@ -23,18 +27,25 @@ const entry = fileURLToPath(new URL('../../../src/cli/carrel.ts', import.meta.ur
 const events = ['SIGINT', 'SIGTERM', 'exit', 'beforeExit'] as const
 const ownListeners = new Map(events.map(name => [name, process.listeners(name as 'exit')]))
 
-async function runCommand({ args, env, input }: CommandRun): Promise<CommandResult> {
+async function runCommand({ args, env, input, cwd }: CommandRun): Promise<CommandResult> {
+  process.chdir(cwd)
   for (const key of Object.keys(process.env)) delete process.env[key]
   Object.assign(process.env, env)
   process.argv.splice(1, Number.POSITIVE_INFINITY, entry, ...args)
   process.exitCode = undefined
-  const [stdout, stderr] = [capture(), capture()]
+  const both: Buffer[] = []
+  const [stdout, stderr] = [capture(both), capture(both)]
   const streams = { stdin: readableOf(input), stdout: stdout.stream, stderr: stderr.stream }
   for (const [name, value] of Object.entries(streams))
     Object.defineProperty(process, name, { value, configurable: true })
   try {
     await main()
-    return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() }
+    return {
+      code: Number(process.exitCode ?? 0),
+      stdout: stdout.bytes(),
+      stderr: stderr.bytes(),
+      both: Buffer.concat(both),
+    }
   } finally {
     process.exitCode = undefined
     for (const name of events)
@@ -50,19 +61,25 @@ function readableOf(input: string | Uint8Array): Readable {
   return stream
 }
 
-function capture() {
+function capture(both: Buffer[]) {
   const chunks: Buffer[] = []
   const stream = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       chunks.push(chunk)
+      both.push(chunk)
       done()
     },
   })
-  return { stream, text: () => Buffer.concat(chunks).toString() }
+  return { stream, bytes: () => Buffer.concat(chunks) }
 }
 
 process.on('message', async (run: CommandRun) => {
-  const result = await runCommand(run).catch(error => ({ code: 1, stdout: '', stderr: String(error?.stack) }))
+  const result = await runCommand(run).catch(error => ({
+    code: 1,
+    stdout: Buffer.of(),
+    stderr: Buffer.from(String(error?.stack)),
+    both: Buffer.from(String(error?.stack)),
+  }))
   process.send?.(result)
 })
 process.on('disconnect', () => process.exit())

@@ -71,8 +71,14 @@ export async function carrel(
 ): Promise<Finished> {
   const settings = cleanEnvironment({ ...(await storeSettings(dataFolder)), ...env })
   assert.ok(!('NODE_OPTIONS' in settings), 'only a process of its own has options')
+  const { code, stdout, stderr } = await runCommand({ args, env: settings, input, cwd: repository })
+  return { code, stdout: Buffer.from(stdout).toString(), stderr: Buffer.from(stderr).toString() }
+}
+
+/** Any command in such a process, with this environment and no other. */
+export async function runCommand(command: CommandRun): Promise<CommandResult> {
   const host = idleHosts.pop() ?? startHost()
-  const finished = await runIn(host, { args, env: settings, input })
+  const finished = await runIn(host, command)
   if (host.connected) idleHosts.push(host)
   return finished
 }
@@ -104,7 +110,7 @@ function startHost(): ChildProcess {
   return host
 }
 
-async function runIn(host: ChildProcess, command: CommandRun): Promise<Finished> {
+async function runIn(host: ChildProcess, command: CommandRun): Promise<CommandResult> {
   const ended = new AbortController()
   try {
     const { signal } = ended

@@ -1,6 +1,6 @@
 /** A list of numbers that grows. */
 export class Numbers {
-  #numbers = new Uint32Array(1 << 16)
+  #numbers = new Uint32Array(1 << 10)
   length = 0
 
   push(number: number): void {
