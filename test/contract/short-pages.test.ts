@@ -5,7 +5,7 @@ import { importText } from '../support/data/imports.ts'
 import { runSqlIn, test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Pages of an entity that isn't kept in memory, many at the same time (docs/decisions/0053). */
+/** Pages of an entity that isn't kept in memory, many at the same time (docs/decisions/0054). */
 const count = 3_000
 const note = 'x'.repeat(300)
 const lineOf = (id: number) => `{"id":${id},"turned":${count - id},"note":"${note} 𝄞, \\\\ ${id}"}`

@@ -6,7 +6,7 @@ import { recordTable } from './record-versions.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
 /**
- * Short pages of imported records (docs/decisions/0053). Pages that are asked for while others are read share the next
+ * Short pages of imported records (docs/decisions/0054). Pages that are asked for while others are read share the next
  * statement: most of what a page costs is the statement and not its records. A version never changes, so it doesn't matter
  * when it is read.
  */
