@@ -130,12 +130,6 @@ export async function buildApp(
         const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
-        processRoutes(api, {
-          accounts,
-          addresses,
-          processes: storage.processes,
-          resume: { ...resume, ingest: ingest.resume },
-        })
         uploadRoutes(api, uploading)
         await editingRoutes(api, { accounts, addresses, askAgain, config, files, repository, uploads })
         contentRoutes(api, {
@@ -148,7 +142,10 @@ export async function buildApp(
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         const managing = { accounts, addresses, askAgain, config, entities, uploads }
-        await adminRoutes(api, { ...managing, ...runner, processes: storage.processes })
+        const { processes } = storage
+        const imports = await adminRoutes(api, { ...managing, ...runner, processes })
+        const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }
+        processRoutes(api, { accounts, addresses, processes, resume: resumable })
       },
       { prefix: '/api' },
     )
