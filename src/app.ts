@@ -7,6 +7,7 @@ import { loadRegistrations } from './authn/load-registrations.ts'
 import { createLogins } from './authn/logins.ts'
 import type { PasswordCost } from './authn/passwords.ts'
 import { peopleRoutes } from './authn/people-routes.ts'
+import { restrictLogins } from './authn/restrict-logins.ts'
 import { authnRoutes } from './authn/routes.ts'
 import { waysToLogIn } from './authn/sso/addresses.ts'
 import { loadSingleSignOn } from './authn/sso/load.ts'
@@ -64,7 +65,7 @@ export async function buildApp(
 ): Promise<FastifyInstance> {
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
-  const storage = countLogins(store, measures)
+  const storage = restrictLogins(countLogins(store, measures))
   const { accounts, clock, entities, identities, people, repository } = storage
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
