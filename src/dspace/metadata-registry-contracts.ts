@@ -105,6 +105,12 @@ export const contracts = {
     answers: { 200: answer('The field.', json(MetadataField)) },
     problems: ['not-found'],
   },
+  showSchemaOfMetadataField: {
+    summary: 'The schema of a field',
+    tag,
+    answers: { 200: answer('The schema.', json(MetadataSchema)) },
+    problems: ['not-found'],
+  },
   addMetadataField: {
     summary: 'Add a field to a schema of metadata',
     tag,

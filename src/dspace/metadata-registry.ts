@@ -100,6 +100,9 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
   app.get<One>(`${fields}/:id`, route('showMetadataField'), async request =>
     bodies.field(await fieldOf(request)),
   )
+  app.get<One>(`${fields}/:id/schema`, route('showSchemaOfMetadataField'), async request =>
+    bodies.schema((await fieldOf(request)).schema),
+  )
   // The page of a schema in the interface's registry.
   app.get(`${fields}/search/bySchema`, route('listMetadataFieldsOfSchema'), request => {
     const query = request.query as Query

@@ -86,7 +86,10 @@ test('S6 a new store has the fields of Dublin Core, which everybody reads page b
   const [first] = all.metadatafields
   for (const { href } of Object.values(first?._links ?? {}))
     assert.equal((await nobody.get(href.slice(baseUrl.length))).status, 200, href)
+  const own = await nobody.get(`${fieldsPath}/${first?.id}/schema`)
+  assert.deepEqual(await own.json(), schema)
   for (const wrong of [
+    `${fieldsPath}/99/schema`,
     `${fieldsPath}/dc.title`,
     `${fieldsPath}/99`,
     `${schemasPath}/dc`,

@@ -96,6 +96,17 @@ for (const engine of engines)
     }
   })
 
+for (const engine of engines)
+  test(`S6 a store of an older version gets the fields of metadata that a new one has (${engine})`, async t => {
+    const { registry, close } = await openStore(toConfig(await older[engine](t)), { create: true })
+    try {
+      const { rows, total } = await registry.fields({ schema: 'dc' }, { offset: 0, limit: 1 })
+      assert.deepEqual([total, rows[0]?.element], [42, 'contributor'])
+    } finally {
+      await close()
+    }
+  })
+
 /** SHA-256 of every migration, in order. Append; never change one: a store that has it would differ from a new one. */
 const released = {
   sqlite: [

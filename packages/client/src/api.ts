@@ -1455,6 +1455,7 @@ export interface Routes {
     readonly '/api/core/metadatafields/search/byFieldName': { query: { readonly schema?: string; readonly element?: string; readonly qualifier?: string; readonly query?: string; readonly exactName?: string; readonly page?: number; readonly size?: number }; answer: Schemas['MetadataFieldPage'] }
     readonly '/api/core/metadatafields/search/bySchema': { query: { readonly schema?: string; readonly page?: number; readonly size?: number }; answer: Schemas['MetadataFieldPage'] }
     readonly '/api/core/metadatafields/{id}': { path: { readonly id: string }; answer: Schemas['MetadataField'] }
+    readonly '/api/core/metadatafields/{id}/schema': { path: { readonly id: string }; answer: Schemas['MetadataSchema'] }
     readonly '/api/core/metadataschemas': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['MetadataSchemaPage'] }
     readonly '/api/core/metadataschemas/{id}': { path: { readonly id: string }; answer: Schemas['MetadataSchema'] }
     readonly '/api/core/relationships': { query: { readonly page?: number; readonly size?: number }; answer: {

@@ -17,6 +17,7 @@ import {
   type SchemaRow,
   schemaColumns,
   toField,
+  toSchema,
 } from '../shared/registry-rows.ts'
 import type { Connection, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
@@ -137,7 +138,7 @@ export async function schemaIn(db: Queries, id: number): Promise<MetadataSchema 
     `SELECT ${schemaColumns} FROM carrel.metadata_schema WHERE id = $1`,
     id,
   )
-  return row
+  return row && toSchema(row)
 }
 
 export async function fieldIn(db: Queries, id: number): Promise<MetadataField | undefined> {

@@ -6,6 +6,7 @@ import {
   type SchemaRow,
   schemaColumns,
   toField,
+  toSchema,
 } from '../shared/registry-rows.ts'
 import type { Pool } from './driver.ts'
 import {
@@ -36,7 +37,7 @@ export const postgresRegistry = (pool: Pool): MetadataRegistry => ({
     const [counted] = await pool.rows<{ total: number }>(
       'SELECT count(*) AS total FROM carrel.metadata_schema',
     )
-    return { rows, total: counted?.total ?? 0 }
+    return { rows: rows.map(toSchema), total: counted?.total ?? 0 }
   },
   schema: id => schemaIn(pool, id),
   fields: async (search, { offset, limit }) => {

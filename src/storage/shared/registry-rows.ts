@@ -18,6 +18,8 @@ export type FieldRow = {
   readonly scopeNote: string | null
 }
 
+export const toSchema = ({ id, prefix, namespace }: SchemaRow): MetadataSchema => ({ id, prefix, namespace })
+
 export const toField = (row: FieldRow): MetadataField => ({
   id: row.id,
   schema: { id: row.schemaId, prefix: row.prefix, namespace: row.namespace },

@@ -17,6 +17,7 @@ import {
   type SchemaRow,
   schemaColumns,
   toField,
+  toSchema,
 } from '../shared/registry-rows.ts'
 import type { Database } from './driver.ts'
 import { recordEvent } from './events.ts'
@@ -117,8 +118,10 @@ export function removeMetadataField(db: Database, id: number, event: AuditEvent)
   return true
 }
 
-export const schemaIn = (db: Database, id: number): MetadataSchema | undefined =>
-  db.get<SchemaRow>(`SELECT ${schemaColumns} FROM metadata_schema WHERE id = ?`, id)
+export function schemaIn(db: Database, id: number): MetadataSchema | undefined {
+  const row = db.get<SchemaRow>(`SELECT ${schemaColumns} FROM metadata_schema WHERE id = ?`, id)
+  return row && toSchema(row)
+}
 
 export function fieldIn(db: Database, id: number): MetadataField | undefined {
   const row = db.get<FieldRow>(`SELECT ${fieldColumns} FROM ${joined} WHERE f.id = ?`, id)

@@ -6,6 +6,7 @@ import {
   type SchemaRow,
   schemaColumns,
   toField,
+  toSchema,
 } from '../shared/registry-rows.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
@@ -18,11 +19,13 @@ const matches = `(?1 IS NULL OR s.prefix = ?1) AND (?2 IS NULL OR f.element = ?2
 /** The registry of metadata in the embedded store. It is small, so its lists are read at once. */
 export const sqliteRegistry = ({ db, write }: { db: Database; write: Write }): MetadataRegistry => ({
   schemas: ({ offset, limit }) => ({
-    rows: db.all<SchemaRow>(
-      `SELECT ${schemaColumns} FROM metadata_schema ORDER BY prefix LIMIT ? OFFSET ?`,
-      limit,
-      offset,
-    ),
+    rows: db
+      .all<SchemaRow>(
+        `SELECT ${schemaColumns} FROM metadata_schema ORDER BY prefix LIMIT ? OFFSET ?`,
+        limit,
+        offset,
+      )
+      .map(toSchema),
     total: db.get<{ total: number }>('SELECT count(*) AS total FROM metadata_schema')?.total ?? 0,
   }),
   schema: id => schemaIn(db, id),

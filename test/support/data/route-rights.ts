@@ -57,6 +57,7 @@ const open: readonly string[] = [
   'PUT /api/core/items/:uuid/owningCollection',
   'GET /api/core/metadatafields',
   'GET /api/core/metadatafields/:id',
+  'GET /api/core/metadatafields/:id/schema',
   'GET /api/core/metadatafields/search/byFieldName',
   'GET /api/core/metadatafields/search/bySchema',
   'GET /api/core/metadataschemas',
