@@ -7,6 +7,7 @@ import { loadRegistrations } from './authn/load-registrations.ts'
 import { createLogins } from './authn/logins.ts'
 import type { PasswordCost } from './authn/passwords.ts'
 import { peopleRoutes } from './authn/people-routes.ts'
+import { restrictLogins } from './authn/restrict-logins.ts'
 import { authnRoutes } from './authn/routes.ts'
 import { waysToLogIn } from './authn/sso/addresses.ts'
 import { loadSingleSignOn } from './authn/sso/load.ts'
@@ -64,7 +65,7 @@ export async function buildApp(
 ): Promise<FastifyInstance> {
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
-  const storage = countLogins(store, measures)
+  const storage = restrictLogins(countLogins(store, measures))
   const { accounts, clock, entities, identities, people, repository } = storage
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
@@ -130,12 +131,6 @@ export async function buildApp(
         const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
-        processRoutes(api, {
-          accounts,
-          addresses,
-          processes: storage.processes,
-          resume: { ...resume, ingest: ingest.resume },
-        })
         uploadRoutes(api, uploading)
         await editingRoutes(api, { accounts, addresses, askAgain, config, files, repository, uploads })
         contentRoutes(api, {
@@ -148,7 +143,10 @@ export async function buildApp(
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
         const managing = { accounts, addresses, askAgain, config, entities, uploads }
-        await adminRoutes(api, { ...managing, ...runner, processes: storage.processes })
+        const { processes } = storage
+        const imports = await adminRoutes(api, { ...managing, ...runner, processes })
+        const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }
+        processRoutes(api, { accounts, addresses, processes, resume: resumable })
       },
       { prefix: '/api' },
     )

@@ -90,9 +90,21 @@ async function inputOfUpload(
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
     throw new Problem('bad-request', 'With the parameter upload, the request must have no body.')
   const { uuid } = requireEperson(request.caller).session.eperson
-  const upload = await uploads?.take(id, uuid)
-  if (!uploads || !upload)
+  const input = await takeUpload(uploads, id, uuid, format)
+  if (!input)
     throw badParameter('upload', id, 'You have no finished upload of this id on this node, or it is in use.')
+  return input
+}
+
+/** @returns undefined if the eperson has no finished upload of this id on this node, or it is in use */
+export async function takeUpload(
+  uploads: Uploads | undefined,
+  id: string,
+  eperson: string,
+  format: Format | null,
+): Promise<Input | undefined> {
+  const upload = await uploads?.take(id, eperson)
+  if (!uploads || !upload) return undefined
   let descriptor: number
   try {
     descriptor = openSync(upload.path, 'r')

@@ -25,6 +25,8 @@ const maxRepeated = 1_900
 
 const single = ['mode', 'preview', 'format', 'upload', 'read'] as const
 const repeated = ['key', 'type', 'collation'] as const
+/** Those that an import has again when it is resumed. */
+export const repeatable = ['mode', 'format', 'read', ...repeated] as const
 
 /** @throws Problem 400 naming the parameter that is wrong */
 export function importQuery(query: Query): ImportQuery {

@@ -100,7 +100,10 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
             eperson: uuid,
             parameters: { entity: name, ...parameters },
             aloneIn: 'entity',
-            event: eventOf(request.caller, request, { event: 'process.start', outcome: 'success' }),
+            event: eventOf(request.caller, request, {
+              event: 'resumes' in parameters ? 'process.resume' : 'process.start',
+              outcome: 'success',
+            }),
           },
           run => {
             hasBegun = true

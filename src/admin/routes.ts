@@ -1,15 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
+import type { Resume } from '../processes/routes.ts'
 import { entityRoutes } from './entity-routes.ts'
 import { importRoutes } from './import-routes.ts'
 import { createImports } from './imports.ts'
+import { resumeImport } from './resume-import.ts'
 
 type Parts = Omit<Parameters<typeof entityRoutes>[1] & Parameters<typeof importRoutes>[1], 'imports'> &
   Parameters<typeof createImports>[0]
 
 /** `{api}/admin/entities…`: what administrators do to entities over HTTP (docs/decisions/0044). */
-export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<void> {
+export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{ readonly resume: Resume }> {
   const imports = createImports(given)
   const parts = { ...given, imports }
   app.addHook('onClose', imports.close)
@@ -24,6 +26,7 @@ export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<v
     },
     { prefix: '/admin/entities' },
   )
+  return { resume: resumeImport(parts) }
 }
 
 async function requireAdministration(request: FastifyRequest): Promise<void> {

@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { requireEperson } from '../http/require-eperson.ts'
-import { type Authenticated, grantOf } from '../model/caller.ts'
-import { isAlive } from '../model/sessions.ts'
+import { type Acting, type Authenticated, grantOf } from '../model/caller.ts'
+import { isAlive, isAllowed } from '../model/sessions.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { ownSession } from './session-routes.ts'
 
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'find'>
-  readonly accounts: Pick<Accounts, 'session'>
+  readonly accounts: Pick<Accounts, 'allowedSessions' | 'session'>
 }
 
 /**
@@ -21,7 +21,7 @@ export type AskAgain = (request: FastifyRequest) => Promise<void>
 export function createAskAgain({ accessTokens, accounts }: Parts): AskAgain {
   async function current(caller: ReturnType<typeof requireEperson>) {
     const session = await accounts.session(caller.session.eperson.uuid)
-    if (!session) return undefined
+    if (!session || !isAllowed(accounts.allowedSessions(), whoseSession(caller, session))) return undefined
     if (caller.kind === 'acting') {
       const actor = await accounts.session(caller.actor.eperson.uuid)
       const isActor = actor?.administrator === true && isStill(actor, { ...caller, session: caller.actor })
@@ -41,6 +41,10 @@ export function createAskAgain({ accessTokens, accounts }: Parts): AskAgain {
     requireEperson(request.caller)
   }
 }
+
+/** An administrator who acts is one. */
+const whoseSession = (caller: Authenticated | Acting, session: Authenticated['session']) =>
+  caller.kind === 'acting' ? { session, acting: caller.actor } : { session }
 
 /** Whether nobody has ended it (T4, T6, N2). */
 const isStill = (session: Authenticated['session'], caller: Pick<Authenticated, 'session' | 'begun'>) =>

@@ -8,10 +8,11 @@ import { clientAddress } from '../lib/addresses.ts'
 import { isAccessToken } from '../model/access-tokens.ts'
 import { type Acting, type Authenticated, type Caller, grantOf } from '../model/caller.ts'
 import type { Measures } from '../model/measures.ts'
+import { isAllowed } from '../model/sessions.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import type { Programs } from './programs.ts'
-import { createScopes } from './scope.ts'
+import { createScopes, logoutUrl } from './scope.ts'
 import { type SpecialGroups, withoutRepeats } from './special-groups.ts'
 import type { Tokens, Verified } from './tokens.ts'
 
@@ -43,6 +44,12 @@ interface Verifying {
 /** @returns a hook that sets `request.caller`; no valid token means anonymous, not an error */
 export function authenticate({ accounts, config, measures, specialGroups, onBehalfOf, ...verifying }: Parts) {
   const scopes = createScopes(config, measures)
+  /** A logout ends the session all the same: its token must not come back when the alert is gone (T4). */
+  function isKeptOut(verified: Verified, { routeOptions }: FastifyRequest): boolean {
+    if (isAllowed(accounts.allowedSessions(), verified) || routeOptions.url === logoutUrl) return false
+    measures.tokenRefused(verified.grant ? 'access' : 'login', 'alert')
+    return true
+  }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     // Both at once: where the store has to be asked, one look-up answers both.
     const groups = specialGroups.ofAddress(clientAddress(request.ip))
@@ -50,7 +57,8 @@ export function authenticate({ accounts, config, measures, specialGroups, onBeha
       groups instanceof Promise
         ? await Promise.all([groups, verifiedToken(verifying, request)])
         : [groups, await verifiedToken(verifying, request)]
-    const verified = found?.grant ? scopes.admit(request, found.grant, found) : found
+    const admitted = found?.grant ? scopes.admit(request, found.grant, found) : found
+    const verified = admitted && isKeptOut(admitted, request) ? undefined : admitted
     const caller: Caller = verified
       ? await callerOf(accounts, verified, ipGroups)
       : ipGroups.length === 0

@@ -44,6 +44,7 @@ export const contracts = {
     answers: { 200: nothing('The token is in the header.', { Authorization: text, ...pair }) },
     problems: [
       'login-failed',
+      'logins-closed',
       'on-behalf-of-refused',
       'short-lived-token-refused',
       'too-many-attempts',

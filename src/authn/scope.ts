@@ -52,7 +52,7 @@ const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] =>
 /** The one place below which there is everything else. */
 const root = '/api'
 /** Always answers, and is only about those who have logged in (O1). */
-const logout = '/api/authn/logout'
+export const logoutUrl = '/api/authn/logout'
 
 const isBelow = (url: string, beginning: string) => url === beginning || url.startsWith(`${beginning}/`)
 
@@ -92,7 +92,7 @@ export function createScopes(config: Pick<Config, 'queryBase'>, measures: Pick<M
      * @throws Problem 403 if the token isn't for this request
      */
     admit: <T>(request: FastifyRequest, grant: Grant, verified: T): T | undefined => {
-      if (request.routeOptions.url === logout) return undefined
+      if (request.routeOptions.url === logoutUrl) return undefined
       const fault =
         request.headers['x-on-behalf-of'] === undefined
           ? faultOf(request, grant)

@@ -8,6 +8,7 @@ import { cookiesOf, setCookie } from '../http/cookies.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import type { Acting, Authenticated } from '../model/caller.ts'
 import type { Bitstream } from '../model/items.ts'
+import { isAllowed } from '../model/sessions.ts'
 import type { Accounts } from '../storage/accounts.ts'
 
 const cookie = 'CARREL-LEASE'
@@ -55,7 +56,7 @@ export function createLeases({ accounts, config, specialGroups, tokens }: Parts)
     holder: async (bitstream: Pick<Bitstream, 'uuid' | 'sha256'>, request: FastifyRequest) => {
       for (const value of cookiesOf(request, cookie).slice(0, maxCookies)) {
         const verified = await tokens.verify(kindOf(bitstream), value)
-        if (verified)
+        if (verified && isAllowed(accounts.allowedSessions(), verified))
           return callerOf(accounts, verified, await specialGroups.ofAddress(clientAddress(request.ip)))
       }
       return undefined

@@ -8,6 +8,7 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { isAdministrator } from '../model/caller.ts'
+import { allowedSessions } from '../model/sessions.ts'
 import type { Alert, Alerts } from '../storage/processes.ts'
 import type { EventOf } from './change-epersons.ts'
 
@@ -23,11 +24,10 @@ interface Parts {
 
 /** Characters of a message. */
 const maxMessage = 2_000
-const sessions = ['all', 'current', 'admin']
 
 /**
  * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at most, which is
- * what the interface can edit. Whose sessions it allows is kept for the interface and restricts nobody, as in DSpace.
+ * what the interface can edit. Authentication looks at whose sessions it allows (docs/decisions/0053).
  */
 export function alertRoutes(
   app: FastifyInstance,
@@ -104,10 +104,10 @@ function alertIn(request: FastifyRequest): Omit<Alert, 'id'> {
   const refused = (why: string) => new Problem('change-refused', why)
   if (typeof message !== 'string' || !message.isWellFormed() || [...message].length > maxMessage)
     throw refused(`message must be a text of at most ${maxMessage.toLocaleString('en')} characters.`)
-  if (typeof allowSessions !== 'string' || !sessions.includes(allowSessions))
-    throw refused(`allowSessions must be ${sessions.join(', ')}.`)
+  const sessions = allowedSessions.find(one => one === allowSessions)
+  if (sessions === undefined) throw refused(`allowSessions must be ${allowedSessions.join(', ')}.`)
   if (typeof active !== 'boolean') throw refused('active must be true or false.')
-  return { message, allowSessions, active, countdownTo: countdown(countdownTo) }
+  return { message, allowSessions: sessions, active, countdownTo: countdown(countdownTo) }
 }
 
 /** @returns RFC 3339 in UTC */

@@ -6,7 +6,7 @@ import { bitstreamRoutes } from './bitstreams.ts'
 import { emptyAnswerRoutes } from './empty-answers.ts'
 import { findRoutes } from './find.ts'
 import { itemRoutes } from './items.ts'
-import { metadataFieldRoutes } from './metadata-fields.ts'
+import { metadataRegistryRoutes } from './metadata-registry.ts'
 import { siteRoutes } from './sites.ts'
 
 type Parts = Parameters<typeof siteRoutes>[1] &
@@ -15,7 +15,8 @@ type Parts = Parameters<typeof siteRoutes>[1] &
   Parameters<typeof findRoutes>[1] &
   Parameters<typeof authorizationRoutes>[1] &
   Parameters<typeof alertRoutes>[1] &
-  Parameters<typeof auditEventRoutes>[1]
+  Parameters<typeof auditEventRoutes>[1] &
+  Parameters<typeof metadataRegistryRoutes>[1]
 
 /** What DSpace's clients read beside people: items and files, rights, the trail and the alert. */
 export function dspaceRoutes(app: FastifyInstance, parts: Parts): void {
@@ -27,5 +28,5 @@ export function dspaceRoutes(app: FastifyInstance, parts: Parts): void {
   authorizationRoutes(app, parts)
   alertRoutes(app, parts)
   auditEventRoutes(app, parts)
-  metadataFieldRoutes(app, parts.addresses)
+  metadataRegistryRoutes(app, parts)
 }

@@ -57,8 +57,8 @@ export const tags = {
   'Administration of entities': 'Entities are made, described, dropped, and their records imported.',
   Uploads: 'Files that are sent in pieces (tus 1.0).',
   Processes: 'What takes long and is done in the background.',
-  'Alerts, audit and health':
-    'The alert of DSpace’s interface, the audit trail, fields of metadata, and health.',
+  'Alerts, audit and health': 'The alert of DSpace’s interface, the audit trail, and health.',
+  'Metadata registry': 'Which fields of metadata editors offer.',
   Operation: 'What operators do and look at besides the command line.',
   'For DSpace’s user interface': 'Empty answers for what Carrel doesn’t have.',
 } as const

@@ -45,6 +45,11 @@ export const problems = {
     title: 'Login failed',
     help: 'The credentials or the token were not accepted. `WWW-Authenticate` lists the ways to log in.',
   },
+  'logins-closed': {
+    status: 403,
+    title: 'Only administrators can log in at the moment',
+    help: 'An active system-wide alert allows no other logins; `GET /api/system/systemwidealerts/search/active` has its message. The credentials were right. Try again when the alert is gone.',
+  },
   'authentication-required': {
     status: 401,
     title: 'Authentication is required',

@@ -26,12 +26,14 @@ const refusalReasons = [
   'no-eperson',
   'signature',
   'ended',
+  'alert',
   'network',
   'scope',
 ] as const
 /**
  * Why a token was refused. `no-eperson`: they were deleted or disabled. `signature`: it was forged, or made before a logout
  * or a change of the secret, or is of another kind; the service can't tell. `ended`: its session was ended by itself.
+ * `alert`: the system-wide alert is for administrators only.
  * `network` and `scope` are of access tokens, of which an unknown or revoked one is `signature`.
  */
 export type RefusalReason = (typeof refusalReasons)[number]

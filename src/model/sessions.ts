@@ -2,6 +2,19 @@ import type { KeptSession, LoginMethod, Session } from './accounts.ts'
 
 /** Sessions of an eperson (docs/decisions/0040). All times are milliseconds since 1970. */
 
+/**
+ * Whose sessions an active system-wide alert allows (docs/decisions/0053). `current`: only administrators log in, and
+ * who has logged in already goes on. `admin`: nobody else is logged in.
+ */
+export const allowedSessions = ['all', 'current', 'admin'] as const
+export type AllowedSessions = (typeof allowedSessions)[number]
+
+/** Whether somebody who has logged in is, as long as the alert is active. Administrators who act as somebody are themselves. */
+export const isAllowed = (
+  allowed: AllowedSessions,
+  { session, acting }: { readonly session: Pick<Session, 'administrator'>; readonly acting?: unknown },
+): boolean => allowed !== 'admin' || session.administrator || acting !== undefined
+
 /** A session that a login begins. */
 export interface NewSession {
   /** Now. The store may move it by some milliseconds, so that no two sessions of an eperson begin at the same time. */

@@ -131,7 +131,14 @@ export const contracts = {
     tag,
     caller: 'eperson',
     answers: { 202: begun },
-    problems: [...own, 'process-state', 'bad-parameter', 'upload-offset', 'short-lived-token-refused'],
+    problems: [
+      ...own,
+      'process-state',
+      'bad-parameter',
+      'upload-offset',
+      'entity-conflict',
+      'short-lived-token-refused',
+    ],
   },
   deleteProcess: {
     summary: 'Remove a process that has ended',

@@ -13,6 +13,7 @@ import { sendPieces } from '../http/send-pieces.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { Process, ProcessKind, ProcessState } from '../model/processes.ts'
+import { isAllowed } from '../model/sessions.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { maxLines, type Processes, type ProcessSearch } from '../storage/processes.ts'
 import { logText, outputBody, processAddress, processBody, statesOf, statusNames } from './bodies.ts'
@@ -24,7 +25,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 export type Resume = (process: Process, request: FastifyRequest) => Promise<Process>
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'stampOf'>
+  readonly accounts: Pick<Accounts, 'allowedSessions' | 'stampOf'>
   readonly addresses: Addresses
   readonly processes: Processes
   readonly resume: Readonly<Partial<Record<ProcessKind, Resume>>>
@@ -122,7 +123,9 @@ export function processRoutes(app: FastifyInstance, { accounts, addresses, proce
       const mayGoOn = async () => {
         for (const { stamp, eperson } of sessions)
           if ((await accounts.stampOf(eperson.uuid)) !== stamp) return false
-        return true
+        return isAllowed(accounts.allowedSessions(), {
+          session: caller.kind === 'acting' ? caller.actor : caller.session,
+        })
       }
       await turnOf(reply)
       const pieces = listeners.events(process, lastLine(request), mayGoOn, signalOf(request))

@@ -3,7 +3,7 @@ import type { Client } from '../lib/fair-queue.ts'
 import type { Eperson, Group, KeptSession, Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ProviderSession } from '../model/identities.ts'
-import type { Begun, NewSession } from '../model/sessions.ts'
+import type { AllowedSessions, Begun, NewSession } from '../model/sessions.ts'
 import type { Part, Window } from './window.ts'
 
 /** Epersons, groups and their sessions, as every engine implements them (contract sections 2, 5 and 6). */
@@ -12,6 +12,8 @@ export interface Accounts {
   stampOf(uuid: string): Awaitable<number | undefined>
   /** undefined: no such eperson, or they are disabled. */
   session(uuid: string): Awaitable<Session | undefined>
+  /** Whose sessions the system-wide alert allows. It is as fresh as the last answer of `stampOf` or `session`, which read it. */
+  allowedSessions(): AllowedSessions
   /** Finds disabled epersons too. */
   eperson(uuid: string): Awaitable<Eperson | undefined>
   /** @param email in upper or lower case */

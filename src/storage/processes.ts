@@ -9,6 +9,7 @@ import type {
   ProcessState,
   Progress,
 } from '../model/processes.ts'
+import type { AllowedSessions } from '../model/sessions.ts'
 import type { Part, Window } from './window.ts'
 
 /** Processes and their logs (docs/decisions/0042). A program that runs one says so again and again; otherwise it counts as interrupted. */
@@ -93,7 +94,7 @@ export interface Log {
 export interface Alert {
   readonly id: number
   readonly message: string
-  readonly allowSessions: string
+  readonly allowSessions: AllowedSessions
   /** RFC 3339; null: no countdown. */
   readonly countdownTo: string | null
   readonly active: boolean

@@ -5,6 +5,7 @@ import type { Attempts } from './attempts.ts'
 import type { Clock } from './clock.ts'
 import type { Entities } from './entities.ts'
 import type { Identities } from './identities.ts'
+import type { MetadataRegistry } from './metadata-registry.ts'
 import type { StoreMetrics } from './metrics.ts'
 import type { People } from './people.ts'
 import type { Processes } from './processes.ts'
@@ -37,6 +38,7 @@ export interface Storage {
   readonly metrics: StoreMetrics
   readonly clock: Clock
   readonly processes: Processes
+  readonly registry: MetadataRegistry
   /** Rejects with `StoreUnavailable` if the store does not answer, or its files are not those that were opened. */
   ping(): Awaitable<void>
   close(): Promise<void>

@@ -290,12 +290,17 @@ test('K2 a token for processes alone deletes no item, ingests nothing, and reads
   assert.ok(await service.storage.repository.item(uuid))
   assert.equal((await processes.post('/api/system/scripts/verify/processes')).status, 202)
 
-  const begun = { kind: 'ingest', eperson: null, parameters: { upload: '0'.repeat(32) } } as const
-  const process = await service.storage.processes.begin(begun, { owner: 'x', atOnce: null, waiting: 1 })
-  assert.ok(process && 'id' in process)
-  await service.storage.processes.interrupt(['x'])
-  const resume = `/api/system/processes/${process.id}/resume`
-  await assertProblem(await processes.post(resume), 403, 'access-token-refused')
+  const upload = '0'.repeat(32)
+  for (const begun of [
+    { kind: 'ingest', eperson: null, parameters: { upload } },
+    { kind: 'import', eperson: null, parameters: { entity: 'books', upload, query: 'key=id' } },
+  ] as const) {
+    const process = await service.storage.processes.begin(begun, { owner: 'x', atOnce: null, waiting: 1 })
+    assert.ok(process && 'id' in process)
+    await service.storage.processes.interrupt(['x'])
+    const resume = `/api/system/processes/${process.id}/resume`
+    await assertProblem(await processes.post(resume), 403, 'access-token-refused')
+  }
 
   const both = { methods: [...methods, 'DELETE'], parts: ['processes', 'items'] }
   assert.equal((await deletion(await program(service, admin, both))).status, 202)

@@ -288,6 +288,8 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     process: 1,
     process_line: 1,
     alert: 1,
+    metadata_schema: 1,
+    metadata_field: 42,
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)

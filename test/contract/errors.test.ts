@@ -49,6 +49,12 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     await service.client().post('/api/authn/login', form(ruth, 'wrong-verysecret')),
     { code: 'login-failed', path: '/api/authn/login', never: ['verysecret', ruth] },
   ],
+  'logins-closed': async service => {
+    const alert = { message: 'x', allowSessions: 'current', countdownTo: null, active: true } as const
+    await service.storage.processes.alerts.add(alert, commandEvent('alert.change'))
+    const response = await service.client().post('/api/authn/login', form(ruth, passwordOf(ruth)))
+    return [response, { code: 'logins-closed', path: '/api/authn/login', never: [ruth] }]
+  },
   'authentication-required': async service => [
     await service.client().post('/api/authn/shortlivedtokens'),
     { code: 'authentication-required', path: '/api/authn/shortlivedtokens' },

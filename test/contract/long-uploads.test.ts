@@ -131,6 +131,24 @@ test('K5 a file that is still arriving counts for nothing once its access token 
   assert.deepEqual(await lost.end(), [401, 'authentication-required'])
 })
 
+test('S5 a file that is still arriving counts for nothing once the alert allows administrators only, but from one who acts', async t => {
+  const { service, admin, client, item } = await started(t)
+  const { uuid } = await service.addEperson('ruth@example.org', { groups: ['Writers'] })
+  const [group] = await service.storage.accounts.ensureGroups(['Writers'])
+  const policy = `/api/authz/resourcepolicies?resource=${item.uuid}&group=${group?.uuid}`
+  assert.equal((await change(admin, 'post', policy, { action: 'WRITE' })).status, 201)
+  const ruth = service.client()
+  await ruth.login('ruth@example.org')
+  const path = `/api/core/bundles/${item.bundle}/bitstreams`
+  const type = 'multipart/form-data; boundary=b'
+  const lost = await half(ruth, path, type, form)
+  const kept = await half(client, path, type, form, { 'x-on-behalf-of': uuid })
+  const alert = { message: 'x', allowSessions: 'admin', countdownTo: null, active: true } as const
+  await service.storage.processes.alerts.add(alert, commandEvent('alert.change'))
+  assert.deepEqual(await lost.end(), [401, 'authentication-required'])
+  assert.equal((await kept.end())[0], 201)
+})
+
 test('B4 a file that arrives on behalf of somebody ends with the session of who acts', async t => {
   const { service, admin, client, item } = await started(t)
   const { uuid: ruth } = await service.addEperson('ruth@example.org', { groups: ['Writers'] })

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { commandEvent } from '../../src/cli/store.ts'
 import { OperatorError } from '../../src/model/errors.ts'
 import type { Run } from '../../src/model/processes.ts'
 import { createListeners } from '../../src/processes/events.ts'
@@ -253,6 +254,19 @@ test('PR2 B3 what somebody hears while they act for another ends with their own 
   assert.equal(listening.status, 200)
   await admin.post('/api/authn/logout')
   assert.ok(!(await listening.text()).includes('event: end'))
+  await runner.close()
+})
+
+test('PR2 S5 what somebody hears ends when the alert allows administrators only, who hear on', async t => {
+  const { service, admin, reader, readerId, runner } = await started(t)
+  const { id } = await runner.start({ kind: 'import', eperson: readerId, parameters: {} }, aborted)
+  const listening = await reader.get(`${path}/${id}/events`)
+  const acting = await admin.get(`${path}/${id}/events`, { 'x-on-behalf-of': readerId })
+  const alert = { message: 'x', allowSessions: 'admin', countdownTo: null, active: true } as const
+  await service.storage.processes.alerts.add(alert, commandEvent('alert.change'))
+  assert.ok(!(await listening.text()).includes('event: end'))
+  await service.storage.processes.cancel(id, commandEvent('process.cancel'))
+  assert.ok((await acting.text()).includes('event: end'))
   await runner.close()
 })
 

@@ -4,7 +4,7 @@ import { emptyLists } from '../../src/dspace/empty-lists.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { addItem } from '../support/data/repository.ts'
-import { test, testOn } from '../support/service/engines.ts'
+import { test } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -64,35 +64,6 @@ test('S5 an alert is written by administrators, and seen by everybody while it i
   await assertProblem(await send(admin, 'PUT', `${alerts}/99`, alert), 404, 'not-found')
   await assertProblem(await ruth.get(alerts), 403, 'access-denied')
 })
-
-testOn(
-  'sqlite',
-  'S6 fields of metadata are offered by a part of their name, and any good name is one',
-  async t => {
-    const { nobody } = await started(t)
-    const fields = async (query: string) => {
-      const response = await nobody.get(`/api/core/metadatafields/search/byFieldName?${query}`)
-      const body = (await response.json()) as {
-        _embedded: { metadatafields: { id: string; _embedded: { schema: { prefix: string } } }[] }
-      }
-      return body._embedded.metadatafields.map(({ id }) => id)
-    }
-    assert.deepEqual(await fields('query=dc.title'), ['dc.title', 'dc.title.alternative'])
-    assert.deepEqual(await fields('exactName=local.shelf.mark'), ['local.shelf.mark'])
-    assert.deepEqual(await fields('query=local.shelf'), ['local.shelf'])
-    assert.deepEqual(await fields('exactName=nothing'), [])
-    assert.deepEqual(await fields('schema=dc&element=subject&qualifier=ddc'), ['dc.subject.ddc'])
-    // As the interface sends it: with what it doesn't mean.
-    const rest = 'schema=&element=&qualifier='
-    assert.deepEqual(await fields(`${rest}&query=dc.title&exactName=`), ['dc.title', 'dc.title.alternative'])
-    assert.deepEqual(await fields(`${rest}&query=&exactName=dc.title`), ['dc.title'])
-    const ofSchema = await nobody.get('/api/core/metadatafields/search/bySchema?schema=dc&size=1')
-    assert.ok(((await ofSchema.json()) as { page: { totalElements: number } }).page.totalElements > 40)
-    assert.equal((await nobody.get('/api/core/metadatafields/dc.title')).status, 200)
-    await assertProblem(await nobody.get('/api/core/metadatafields/a'), 404, 'not-found')
-    assert.equal((await nobody.get('/api/core/metadataschemas/dc')).status, 200)
-  },
-)
 
 test('S5 T10 a token in the address writes no alert', async t => {
   const { admin, nobody } = await started(t)

@@ -83,6 +83,59 @@ test('UP1 an upload goes on after SIGKILL where the disk has it, and is whole in
   assert.ok(readFileSync(data).equals(content))
 })
 
+test('PR4 PR6 EA7 SIGKILL in the middle of an import of an upload changes nothing, and it is resumed without sending the file again', async t => {
+  const { served, admin, again, folder } = await started(t)
+  const count = 200_000
+  const lines = Array.from({ length: count }, (_, n) => `${n},text ${n},${n % 7}\n`)
+  const content = Buffer.from(`id,title,year\n${lines.join('')}`)
+  const path = await added(admin, content.length)
+  // In two pieces, as from a line that breaks: the second begins where the first has ended.
+  for (const [from, to] of [
+    [0, 1_000_000],
+    [1_000_000, content.length],
+  ] as const) {
+    const piece = new Uint8Array(content.subarray(from, to))
+    const sent = await admin.patch(path, piece, { ...stream, 'upload-offset': String(from) })
+    assert.equal(sent.status, 204)
+  }
+  const id = path.split('/').at(-1) ?? ''
+  const asked = `/api/admin/entities/letters/import?key=id&read=anonymous&type=year%3Dtext&upload=${id}`
+  const begun = await admin.post(asked)
+  assert.equal(begun.status, 202, await begun.clone().text())
+  const { processId } = (await begun.json()) as { processId: string }
+  type Shown = { state: string; progress: { done: number } | null; fault: string | null }
+  const shown = async (client: Client, number: string) =>
+    (await (await client.get(`/api/system/processes/${number}`)).json()) as Shown
+  for (;;) {
+    const { state, progress } = await shown(admin, processId)
+    assert.ok(state === 'running' || state === 'scheduled', state)
+    if ((progress?.done ?? 0) > 0) break
+    await delay(20)
+  }
+  await kill(served)
+
+  const client = await again()
+  assert.equal((await shown(client, processId)).state, 'interrupted')
+  assert.equal((await client.get('/api/query/v4/letters')).status, 404, 'nothing was imported')
+  assert.ok(readFileSync(join(folder, id, 'data')).equals(content))
+  const resumed = await client.post(`/api/system/processes/${processId}/resume`)
+  assert.equal(resumed.status, 202, await resumed.clone().text())
+  const next = ((await resumed.json()) as { processId: string }).processId
+  for (;;) {
+    const { state, fault } = await shown(client, next)
+    if (state === 'completed') break
+    assert.ok(state === 'running' || state === 'scheduled', `${state}: ${fault}`)
+    await delay(50)
+  }
+  const last = await client.get(
+    `/api/query/v4/letters?query=${encodeURIComponent(`["=","id",${count - 1}]`)}`,
+  )
+  const year = String((count - 1) % 7)
+  assert.deepEqual(await last.json(), [{ id: count - 1, title: `text ${count - 1}`, year }])
+  while (readdirSync(folder).length > 0) await delay(20)
+  assert.equal((await client.post(`/api/system/processes/${processId}/resume`)).status, 404, 'it was used')
+})
+
 test('UP3 PR6 SIGKILL while an archive is unpacked leaves no item and no folder, and the ingest can be resumed', async t => {
   const { served, admin, again, folder } = await started(t)
   const names = Array.from({ length: 400 }, (_, at) => `item${at}`)

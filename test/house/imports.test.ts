@@ -125,6 +125,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'authn/audit.ts',
     'authn/authenticate.ts',
     'processes/bodies.ts',
+    'processes/routes.ts',
     'processes/schemas.ts',
     'query/schemas.ts',
     'threads',

@@ -49,6 +49,8 @@ const needed: Readonly<Record<string, { readonly members: string; readonly links
     links:
       'accessStatus bundles identifiers mappedCollections owningCollection relationships thumbnail version',
   },
+  metadatafield: { members: 'id element qualifier scopeNote', links: 'schema' },
+  metadataschema: { members: 'id prefix namespace', links: '' },
   process: {
     members: 'processId userId startTime endTime scriptName processStatus parameters',
     links: 'script output files filetypes',

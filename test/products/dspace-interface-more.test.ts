@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { curator, reader } from '../support/data/interface-world.ts'
-import { builds, type Walker } from './dspace-interface.ts'
+import { administrator, curator, reader } from '../support/data/interface-world.ts'
+import { builds, enabled, type Walker } from './dspace-interface.ts'
 import { save, walk } from './dspace-walk.ts'
 
 const rowOf = (name: string) => `tr.bitstream-row:has-text("${name}")`
@@ -43,6 +43,48 @@ for (const folder of builds) {
   )
 
   walk(
+    'S6 an administrator registers a schema with a field, uses it in the editor of items, and deletes both',
+    'registry',
+    folder,
+    async ({ walker, page, uuidOf, item }) => {
+      await walker.logIn(administrator)
+      await walker.open('/admin/registries/metadata')
+      await walker.fill({ 'input#namespace': 'https://example.org/terms/', 'input#name': 'local' })
+      await walker.sends('POST /api/core/metadataschemas', () => walker.click(save))
+      await walker.sees('Successfully created metadata schema "local"')
+      await walker.open('/admin/registries/metadata/local')
+      await walker.fill({ 'input#element': 'shelf', 'input#qualifier': 'mark' })
+      await walker.sends('POST /api/core/metadatafields?schemaId=', () => walker.click(save))
+      await walker.sees('Successfully created metadata field "shelf.mark"', 'local.shelf.mark')
+      await walker.click('td.selectable-row:has-text("local.shelf.mark")')
+      await walker.fill({ 'textarea#scopeNote': 'Where the original is' })
+      await walker.sends('PUT /api/core/metadatafields/', () => walker.click(save))
+      await walker.sees('Successfully edited metadata field "shelf.mark"', 'Where the original is')
+
+      await walker.open(`${item}/edit/metadata`)
+      await typeField(walker, 'local.shelf.unknown', 'Q 7')
+      await walker.sees('Please choose a valid metadata field')
+      await walker.open(`${item}/edit/metadata`)
+      await typeField(walker, 'local.shelf.mark', 'Q 7')
+      await walker.sends(`PATCH /api/core/items/${uuidOf('item')}`, () =>
+        walker.click(`#dso-save-btn${enabled}`),
+      )
+      await walker.sees('Metadata saved', 'local.shelf.mark')
+
+      await walker.open('/admin/registries/metadata/local')
+      await page.locator('#metadata-fields tbody input[type=checkbox]').first().check()
+      await walker.sends('DELETE /api/core/metadatafields/', () => walker.press('Delete selected'))
+      await walker.sees('Successfully deleted 1 metadata fields')
+      await walker.open('/admin/registries/metadata')
+      await page.locator('tr:has-text("local") input[type=checkbox]').first().check()
+      await walker.sends('DELETE /api/core/metadataschemas/', () => walker.press('Delete selected'))
+      await walker.sees('Successfully deleted 1 metadata schemas')
+      await walker.open(`${item}/edit/metadata`)
+      await walker.sees('local.shelf.mark')
+    },
+  )
+
+  walk(
     'V1 V2 somebody registers by mail, and somebody else sets a password that they have forgotten',
     'mails',
     folder,
@@ -79,6 +121,14 @@ for (const folder of builds) {
     },
     false,
   )
+}
+
+/** In the editor of metadata, as a new line. */
+async function typeField(walker: Walker, field: string, value: string): Promise<void> {
+  await walker.click('#dso-add-btn')
+  await walker.fill({ 'ds-metadata-field-selector input': field })
+  await walker.fill({ 'ds-dso-edit-metadata-value textarea': value })
+  await walker.click('[data-test="metadata-confirm-btn"]')
 }
 
 async function chooseFormat({ page }: Walker, name: string): Promise<void> {

@@ -334,7 +334,7 @@ const pagesOfAdministrators = [
   ['/access-control/groups', 'Administrator'],
   ['/access-control/bulk-access', 'Bulk'],
   ['/admin/registries/metadata', 'dc'],
-  ['/admin/registries/metadata/dc', 'title'],
+  ['/admin/registries/metadata/dc', 'dc.contributor.author'],
   ['/admin/registries/bitstream-formats', 'Text'],
   ['/admin/search', ''],
   ['/admin/workflow', ''],

@@ -96,6 +96,17 @@ for (const engine of engines)
     }
   })
 
+for (const engine of engines)
+  test(`S6 a store of an older version gets the fields of metadata that a new one has (${engine})`, async t => {
+    const { registry, close } = await openStore(toConfig(await older[engine](t)), { create: true })
+    try {
+      const { rows, total } = await registry.fields({ schema: 'dc' }, { offset: 0, limit: 1 })
+      assert.deepEqual([total, rows[0]?.element], [42, 'contributor'])
+    } finally {
+      await close()
+    }
+  })
+
 /** SHA-256 of every migration, in order. Append; never change one: a store that has it would differ from a new one. */
 const released = {
   sqlite: [
@@ -116,6 +127,7 @@ const released = {
     '900bf81e5a9e7d11a4c7422f01a878989e1ae408dc7528374071d7f9f3cae439',
     '796d43143e9669cfd303472b8f4830dcd6fe4980d044b4f7045096cb522a4134',
     'f3dde95890fd7316ad5270d7bf93e49a8686011307581c5c42484f4a0ca27432',
+    '1b4db7fdccd63c7c15d8c96afa77991514197076b481c23fc22186fa3883b954',
   ],
   postgres: [
     '7fe7de4a5dc297483b31ef8467b19eda178ef8a37967d04bff0e7dd90a5a3127',
@@ -133,6 +145,7 @@ const released = {
     '37ccaa85b18e73d7905cfd49d2d7a9d12138c2b7b14fa4d356b7f8da94942e97',
     '796d43143e9669cfd303472b8f4830dcd6fe4980d044b4f7045096cb522a4134',
     '323b2bef140b49c67bbaa2f19be3ab2f9b20500984ae069a36e7014d1e235a8f',
+    'fa44287f05408efabe44c832302f9766775f5e0aa0c275186bfefe2f6c272f60',
   ],
 }
 const migrations = { sqlite: sqliteMigrations, postgres: postgresMigrations }

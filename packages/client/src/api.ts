@@ -602,7 +602,7 @@ export interface Schemas {
     readonly value?: unknown
   })[]
   readonly KnownProblem: {
-    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
+    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
     readonly type: string
     readonly status: number
     readonly title: string
@@ -661,10 +661,10 @@ export interface Schemas {
   }
   readonly Metadata: Readonly<Record<string, readonly (Schemas['MetadataValue'])[]>>
   readonly MetadataField: {
-    readonly id: string
+    readonly id: number
     readonly element: string
     readonly qualifier: (string | null)
-    readonly scopeNote: null
+    readonly scopeNote: (string | null)
     readonly type: 'metadatafield'
     readonly _links: {
       readonly schema: Schemas['Link']
@@ -682,7 +682,7 @@ export interface Schemas {
     readonly _links: Schemas['PageLinks']
   }
   readonly MetadataSchema: {
-    readonly id: string
+    readonly id: number
     readonly prefix: string
     readonly namespace: string
     readonly type: 'metadataschema'
@@ -750,7 +750,7 @@ export interface Schemas {
     readonly type: string
     readonly title: string
     readonly status: number
-    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
+    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
     readonly detail: string
     readonly message: string
     readonly path: string
@@ -1069,6 +1069,15 @@ export interface Schemas {
     readonly metadata?: Readonly<Record<string, unknown>>
     readonly withdrawn?: boolean
     readonly discoverable?: boolean
+  }
+  readonly WantedMetadataField: {
+    readonly element: string
+    readonly qualifier?: (string | null)
+    readonly scopeNote?: (string | null)
+  }
+  readonly WantedMetadataSchema: {
+    readonly prefix: string
+    readonly namespace: string
   }
   readonly WantedPolicy: {
     readonly name?: (string | null)
@@ -1445,9 +1454,10 @@ export interface Routes {
     readonly '/api/core/metadatafields': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['MetadataFieldPage'] }
     readonly '/api/core/metadatafields/search/byFieldName': { query: { readonly schema?: string; readonly element?: string; readonly qualifier?: string; readonly query?: string; readonly exactName?: string; readonly page?: number; readonly size?: number }; answer: Schemas['MetadataFieldPage'] }
     readonly '/api/core/metadatafields/search/bySchema': { query: { readonly schema?: string; readonly page?: number; readonly size?: number }; answer: Schemas['MetadataFieldPage'] }
-    readonly '/api/core/metadatafields/{name}': { path: { readonly name: string }; answer: Schemas['MetadataField'] }
+    readonly '/api/core/metadatafields/{id}': { path: { readonly id: string }; answer: Schemas['MetadataField'] }
+    readonly '/api/core/metadatafields/{id}/schema': { path: { readonly id: string }; answer: Schemas['MetadataSchema'] }
     readonly '/api/core/metadataschemas': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['MetadataSchemaPage'] }
-    readonly '/api/core/metadataschemas/{name}': { path: { readonly name: string }; answer: Schemas['MetadataSchema'] }
+    readonly '/api/core/metadataschemas/{id}': { path: { readonly id: string }; answer: Schemas['MetadataSchema'] }
     readonly '/api/core/relationships': { query: { readonly page?: number; readonly size?: number }; answer: {
   readonly _embedded: {
     readonly relationships: readonly (unknown)[]
@@ -2061,6 +2071,8 @@ export interface Routes {
   readonly metadata?: (Readonly<Record<string, unknown>> | null)
 }; answer: Schemas['Bundle'] }
     readonly '/api/core/items/{uuid}/mappedCollections': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/core/metadatafields': { query: { readonly schemaId: number }; json: Schemas['WantedMetadataField']; answer: Schemas['MetadataField'] }
+    readonly '/api/core/metadataschemas': { json: Schemas['WantedMetadataSchema']; answer: Schemas['MetadataSchema'] }
     readonly '/api/eperson/epersons': { query: { readonly token?: string }; json: Schemas['NewEperson']; answer: Schemas['Eperson'] }
     readonly '/api/eperson/groups': { json: Schemas['NewGroup']; answer: Schemas['Group'] }
     readonly '/api/eperson/groups/{uuid}/epersons': { path: { readonly uuid: string }; answer: undefined }
@@ -2128,6 +2140,8 @@ export interface Routes {
     readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
     readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; json: Schemas['WantedItem']; answer: Schemas['Item'] }
     readonly '/api/core/items/{uuid}/owningCollection': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/core/metadatafields/{id}': { path: { readonly id: string }; json: Schemas['WantedMetadataField']; answer: Schemas['MetadataField'] }
+    readonly '/api/core/metadataschemas/{id}': { path: { readonly id: string }; json: Schemas['WantedMetadataSchema']; answer: Schemas['MetadataSchema'] }
     readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; json: Schemas['EntityRecord']; answer: Schemas['EntityRecord'] }
     readonly '/api/system/systemwidealerts/{id}': { path: { readonly id: string }; json: Schemas['WantedAlert']; answer: Schemas['Alert'] }
   }
@@ -2155,6 +2169,8 @@ export interface Routes {
     readonly '/api/core/bundles/{uuid}': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/core/metadatafields/{id}': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/core/metadataschemas/{id}': { path: { readonly id: string }; answer: undefined }
     readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/epersons/{uuid}/sessions': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/epersons/{uuid}/tokens': { path: { readonly uuid: string }; answer: undefined }

@@ -153,4 +153,11 @@ export const tables = [
     columns: 'id message allow_sessions countdown_to active',
     booleans: ['active'],
   },
+  { name: 'metadata_schema', key: ['id'], columns: 'id prefix namespace', booleans: [] },
+  {
+    name: 'metadata_field',
+    key: ['id'],
+    columns: 'id schema_id name element qualifier scope_note',
+    booleans: [],
+  },
 ] as const

@@ -34,7 +34,10 @@ export const snapshotsOfPostgres =
       const entities = await lockedEntities(db)
       const copy = openDatabase(databaseFile(staging), { mode: 'write' })
       try {
-        copy.exec('PRAGMA synchronous = OFF; DELETE FROM epersongroup')
+        // A new store has these; the snapshot brings its own.
+        copy.exec(
+          'PRAGMA synchronous = OFF; DELETE FROM epersongroup; DELETE FROM metadata_field; DELETE FROM metadata_schema',
+        )
         for (const table of tables) await copyTable(db, copy, table, progress)
         await copyState(db, copy)
         transaction(copy, () => {

@@ -70,6 +70,8 @@ export async function loadDump(
   dump: Dump,
   progress: LoadProgress,
 ): Promise<readonly Loaded[]> {
+  // The schema comes with a registry of metadata; the dump brings its own.
+  await db.exec('DELETE FROM carrel.metadata_field; DELETE FROM carrel.metadata_schema')
   const loaded: Loaded[] = []
   for (const table of dump.tables) loaded.push(await loadTable(db, table, progress))
   for (const { secret, made } of dump.secrets)
@@ -213,6 +215,10 @@ async function continueSequences(db: Connection): Promise<void> {
       greatest((SELECT max(id) FROM carrel.provider_session), 1));
     SELECT setval(pg_get_serial_sequence('carrel.process', 'id'),
       greatest((SELECT max(id) FROM carrel.process), 1));
+    SELECT setval(pg_get_serial_sequence('carrel.metadata_schema', 'id'),
+      greatest((SELECT max(id) FROM carrel.metadata_schema), 1));
+    SELECT setval(pg_get_serial_sequence('carrel.metadata_field', 'id'),
+      greatest((SELECT max(id) FROM carrel.metadata_field), 1));
     SELECT setval(pg_get_serial_sequence('carrel.trail_key', 'id'),
       greatest((SELECT max(id) FROM carrel.trail_key), 1));
     SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event),

@@ -1,5 +1,6 @@
 import type { Group, Session } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
+import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
 import { countFailures } from '../shared/repeated-failures.ts'
@@ -49,8 +50,13 @@ export function postgresAccounts({
   const names = keepNames(pool)
   const sessions = new Map<string, Session>()
 
-  const stampOf = async (uuid: string) =>
-    isStorable(uuid) ? (await lookup.ask(uuid)).stamps.get(uuid) : undefined
+  let allowed: AllowedSessions = 'all'
+  async function stampOf(uuid: string): Promise<number | undefined> {
+    if (!isStorable(uuid)) return undefined
+    const result = await lookup.ask(uuid)
+    allowed = result.allowed ?? 'all'
+    return result.stamps.get(uuid)
+  }
 
   async function session(uuid: string): Promise<Session | undefined> {
     const stamp = await stampOf(uuid)
@@ -71,6 +77,7 @@ export function postgresAccounts({
   return {
     stampOf,
     session,
+    allowedSessions: () => allowed,
     eperson: async uuid => {
       if (!isStorable(uuid)) return undefined
       const sql = `SELECT ${epersonColumns} FROM carrel.eperson WHERE uuid = $1`

@@ -19,6 +19,7 @@ import { migrate } from './migrate.ts'
 import { postgresPeople } from './people.ts'
 import { postgresProcesses } from './processes.ts'
 import { recordTables } from './record-source.ts'
+import { postgresRegistry } from './registry.ts'
 import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
@@ -207,6 +208,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     identities: postgresIdentities(accountPool),
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
     ...{ clock, trail, processes: postgresProcesses(accountPool) },
+    registry: postgresRegistry(accountPool),
     ping: async () => void (await lookup.ask()),
     close,
   }

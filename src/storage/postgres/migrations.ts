@@ -5,6 +5,7 @@ import { nameTables } from './name-tables.ts'
 import { peopleTables } from './people-tables.ts'
 import { processTables } from './process-tables.ts'
 import { recordTables } from './record-tables.ts'
+import { registryTables } from './registry-tables.ts'
 import { sessionTables } from './session-tables.ts'
 import { trailTables } from './trail-tables.ts'
 
@@ -243,4 +244,5 @@ export const migrations: readonly string[] = [
   recordTables,
   mailTables,
   nameTables,
+  registryTables,
 ]

@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../model/errors.ts'
+import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Connection } from './driver.ts'
 
 /** What every request looks up: the stamps of sessions, and counters that tell whether anything else has changed. */
@@ -17,6 +18,8 @@ export interface SessionLookupResult {
   readonly audiences: number
   /** A time that has certainly been, in ms since 1970. */
   readonly mark: number
+  /** Whose sessions the active alert allows; null: there is none. */
+  readonly allowed: AllowedSessions | null
 }
 
 export interface SessionLookup {
@@ -35,7 +38,8 @@ interface Parts {
   readonly refresh: (result: SessionLookupResult, db: Connection) => Promise<void> | undefined
 }
 
-const sql = `SELECT s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp FROM carrel.state s
+const sql = `SELECT s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
+  (SELECT a.allow_sessions FROM carrel.alert a WHERE a.active LIMIT 1) AS allowed FROM carrel.state s
   LEFT JOIN carrel.eperson e ON e.uuid = ANY($1) AND e.enabled`
 
 type LookupRow = Omit<SessionLookupResult, 'stamps'> & { uuid: string | null; stamp: number }
@@ -84,8 +88,8 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
     if (!first) throw new Error('the store has lost its state row')
     const stamps = new Map<string, number>()
     for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
-    const { entities, records, secrets, groups, audiences, mark } = first
-    const result = { stamps, entities, records, secrets, groups, audiences, mark }
+    const { entities, records, secrets, groups, audiences, mark, allowed } = first
+    const result = { stamps, entities, records, secrets, groups, audiences, mark, allowed }
     await refresh(result, connection)
     return result
   }

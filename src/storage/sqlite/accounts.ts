@@ -1,9 +1,11 @@
 import type { Group } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
+import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../shared/account-rules.ts'
 import { countFailures } from '../shared/repeated-failures.ts'
 import { findEpersons } from './account-searches.ts'
+import { readAllowed } from './alert-changes.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 import { withParents } from './group-tree.ts'
@@ -35,6 +37,14 @@ export function sqliteAccounts({
   const stamps = new Map<string, number | undefined>()
   /** Of the store, when they were read. */
   let stampsState = -1
+  const readAllowedSessions = readAllowed(db)
+  let allowed: AllowedSessions = 'all'
+  let allowedState = -1
+  function refreshAllowed(state: number): void {
+    if (state === allowedState) return
+    allowed = readAllowedSessions()
+    allowedState = state
+  }
 
   return {
     stampOf: uuid => {
@@ -42,11 +52,16 @@ export function sqliteAccounts({
       const state = snapshot.enter()
       if (state !== stampsState || stamps.size >= maxStamps) stamps.clear()
       stampsState = state
+      refreshAllowed(state)
       const found = stamp.get(uuid)?.[0] as number | undefined
       stamps.set(uuid, found)
       return found
     },
-    session: uuid => readSession(db, uuid),
+    session: uuid => {
+      refreshAllowed(snapshot.enter())
+      return readSession(db, uuid)
+    },
+    allowedSessions: () => allowed,
     eperson: uuid => {
       const row = db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE uuid = ?`, uuid)
       return row && toEperson(row)

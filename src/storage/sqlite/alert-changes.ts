@@ -1,5 +1,6 @@
 import { differences } from '../../lib/differences.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Alert } from '../processes.ts'
 import type { Database } from './driver.ts'
 import { recordEvent } from './events.ts'
@@ -12,6 +13,12 @@ export function alertsIn(db: Database): Alert[] {
       `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM alert ORDER BY id`,
     )
     .map(row => ({ ...row, active: row.active === 1 }))
+}
+
+/** Whose sessions the active alert allows: prepared, because it is read after each change of the store. */
+export function readAllowed(db: Database): () => AllowedSessions {
+  const read = db.prepare('SELECT allow_sessions FROM alert WHERE active = 1')
+  return () => (read.get()?.[0] as AllowedSessions | undefined) ?? 'all'
 }
 
 export function addAlert(db: Database, alert: Omit<Alert, 'id'>, event: AuditEvent): Alert | undefined {

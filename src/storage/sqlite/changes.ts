@@ -56,6 +56,14 @@ import {
   removeProcess,
 } from './process-changes.ts'
 import { writeRecord } from './record-changes.ts'
+import {
+  addMetadataField,
+  addMetadataSchema,
+  changeMetadataField,
+  changeMetadataSchema,
+  removeMetadataField,
+  removeMetadataSchema,
+} from './registry-changes.ts'
 import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
@@ -127,4 +135,10 @@ export const changes = {
   pruneProcesses,
   addAlert,
   changeAlert,
+  addMetadataSchema,
+  changeMetadataSchema,
+  removeMetadataSchema,
+  addMetadataField,
+  changeMetadataField,
+  removeMetadataField,
 }

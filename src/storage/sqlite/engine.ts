@@ -26,6 +26,7 @@ import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { sqlitePeople } from './people.ts'
 import { sqliteProcesses } from './processes.ts'
 import { createReaderThreads } from './reader-threads.ts'
+import { sqliteRegistry } from './registry.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSessions } from './sessions.ts'
@@ -115,6 +116,7 @@ export async function openEngine({
     metrics: sqliteMetrics(dataFolder, readerThreads, shared),
     clock: sqliteClock({ db, write: writer.write }),
     processes: sqliteProcesses({ db, write: writer.write }),
+    registry: sqliteRegistry({ db, write: writer.write }),
     ping: async () => {
       // First, because the writer remembers a loss for all event loops.
       await writer.check()

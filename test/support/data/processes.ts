@@ -7,6 +7,6 @@ import type { Service } from '../service/service.ts'
 export async function leaveProcess({ storage }: Service): Promise<void> {
   const work = async (run: Run) => run.log('a\tline\\')
   await createProcesses(storage).follow({ kind: 'verify', eperson: null, parameters: {} }, work, () => null)
-  const alert = { message: 'Closed', allowSessions: 'all', countdownTo: null, active: true }
+  const alert = { message: 'Closed', allowSessions: 'all', countdownTo: null, active: true } as const
   await storage.processes.alerts.add(alert, commandEvent('alert.change'))
 }

@@ -46,6 +46,16 @@ const plain = (metadata: Metadata) =>
     ]),
   )
 
+/** A field of the metadata registry. */
+interface RegisteredField {
+  readonly element: string
+  readonly qualifier: string | null
+  readonly _embedded: { readonly schema: { readonly prefix: string } }
+}
+
+const nameOf = ({ element, qualifier, _embedded: { schema } }: RegisteredField) =>
+  [schema.prefix, element, ...(qualifier === null ? [] : [qualifier])].join('.')
+
 /** Every value of an item's metadata in a line. */
 export function MetadataEditor({
   tagged,
@@ -58,10 +68,8 @@ export function MetadataEditor({
   const start = useMemo(() => linesOf(item.metadata), [plain(item.metadata)])
   const [lines, setLines] = useTyped(start)
   const known = useLoad(async signal => {
-    const list = service.value.list<{ readonly name?: string; readonly id?: string }>(
-      '/api/core/metadatafields',
-    )
-    return (await list.page(0, 500, signal)).items
+    const list = service.value.list<RegisteredField>('/api/core/metadatafields')
+    return (await list.page(0, 500, signal)).items.map(nameOf)
   }, [])
   const isSame = plain(metadataOf(lines)) === plain(item.metadata)
   const work = useWork(async () => {
@@ -123,8 +131,8 @@ export function MetadataEditor({
         ))}
       </ul>
       <datalist id="metadata-fields">
-        {known.value?.map(one => (
-          <option key={one.name ?? one.id} value={one.name ?? one.id ?? ''} />
+        {known.value?.map(name => (
+          <option key={name} value={name} />
         ))}
       </datalist>
       {isStale ? <Notice tone="warn">{a('declare.stale')}</Notice> : <ProblemNotice problem={work.problem} />}

@@ -1,0 +1,40 @@
+import { Problem } from '../http/problems.ts'
+import { type AuditEvent, failedLogin } from '../model/audit-events.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/**
+ * The same store, whose logins are for administrators only while a system-wide alert says so (S5, docs/decisions/0053).
+ * Here, because every way to log in ends here, after it is known who it is: a wrong password gets the same answer as always.
+ */
+export function restrictLogins(storage: Storage): Storage {
+  const { accounts, identities } = storage
+
+  /** @throws Problem 403 */
+  async function requireAllowed(uuid: string, event: AuditEvent): Promise<void> {
+    const session = await accounts.session(uuid)
+    if (accounts.allowedSessions() === 'all' || session?.administrator) return
+    await accounts.recordEvent({ ...failedLogin(event), reason: 'the system-wide alert' })
+    throw new Problem(
+      'logins-closed',
+      'Only administrators can log in at the moment. The system-wide alert says why.',
+    )
+  }
+
+  return {
+    ...storage,
+    accounts: {
+      ...accounts,
+      recordLogin: async (login, event) => {
+        await requireAllowed(login.uuid, event)
+        return accounts.recordLogin(login, event)
+      },
+    },
+    identities: {
+      ...identities,
+      begin: async (login, event) => {
+        await requireAllowed(login.uuid, event)
+        return identities.begin(login, event)
+      },
+    },
+  }
+}

@@ -1,0 +1,159 @@
+import type { Contracts } from '../http/contract.ts'
+import type { ProblemCode } from '../http/problems.ts'
+import {
+  always,
+  answer,
+  closed,
+  json,
+  links,
+  named,
+  nothing,
+  orNull,
+  pageOf,
+  paging,
+  parameter,
+  Type,
+  text,
+  uri,
+} from '../http/schema.ts'
+
+const tag = 'Metadata registry'
+const page = 'A page.'
+const refused = ['change-refused', 'short-lived-token-refused'] as const satisfies readonly ProblemCode[]
+const id = Type.Integer({ minimum: 1 })
+
+const MetadataSchema = named('MetadataSchema', {
+  id,
+  prefix: text,
+  namespace: text,
+  type: always('metadataschema'),
+  _links: links('self'),
+})
+const MetadataField = named('MetadataField', {
+  id,
+  element: text,
+  qualifier: orNull(text),
+  scopeNote: orNull(text),
+  type: always('metadatafield'),
+  _links: links('schema', 'self'),
+  _embedded: closed({ schema: MetadataSchema }),
+})
+const MetadataFieldPage = pageOf('metadatafields', MetadataField, 'MetadataFieldPage')
+const WantedMetadataSchema = Type.Object(
+  {
+    prefix: Type.String({ maxLength: 32, description: 'Fixed once the schema is there.' }),
+    namespace: Type.String({ maxLength: 256 }),
+  },
+  { $id: 'WantedMetadataSchema' },
+)
+const WantedMetadataField = Type.Object(
+  {
+    element: Type.String({ maxLength: 64, description: 'Fixed once the field is there.' }),
+    qualifier: Type.Optional(orNull(Type.String({ maxLength: 64, description: 'Fixed, too.' }))),
+    scopeNote: Type.Optional(orNull(Type.String({ maxLength: 2000 }))),
+  },
+  { $id: 'WantedMetadataField' },
+)
+
+export const contracts = {
+  listMetadataSchemas: {
+    summary: 'Schemas of metadata',
+    tag,
+    query: paging,
+    answers: { 200: answer(page, json(pageOf('metadataschemas', MetadataSchema, 'MetadataSchemaPage'))) },
+    problems: ['bad-parameter'],
+  },
+  showMetadataSchema: {
+    summary: 'A schema of metadata',
+    tag,
+    answers: { 200: answer('The schema.', json(MetadataSchema)) },
+    problems: ['not-found'],
+  },
+  addMetadataSchema: {
+    summary: 'Add a schema of metadata',
+    tag,
+    caller: 'administrator',
+    body: json(WantedMetadataSchema),
+    answers: { 201: answer('The schema.', json(MetadataSchema), { Location: uri }) },
+    problems: refused,
+  },
+  changeMetadataSchema: {
+    summary: 'Change the namespace of a schema',
+    tag,
+    caller: 'administrator',
+    body: json(WantedMetadataSchema),
+    answers: { 200: answer('The schema.', json(MetadataSchema)) },
+    problems: ['not-found', ...refused],
+  },
+  deleteMetadataSchema: {
+    summary: 'Delete a schema with its fields; items keep their values',
+    tag,
+    caller: 'administrator',
+    answers: { 204: nothing('It is deleted.') },
+    problems: ['not-found', 'short-lived-token-refused'],
+  },
+  listMetadataFields: {
+    summary: 'Fields of metadata that an editor offers',
+    tag,
+    query: paging,
+    answers: { 200: answer(page, json(MetadataFieldPage)) },
+    problems: ['bad-parameter'],
+  },
+  showMetadataField: {
+    summary: 'A field of metadata',
+    tag,
+    answers: { 200: answer('The field.', json(MetadataField)) },
+    problems: ['not-found'],
+  },
+  showSchemaOfMetadataField: {
+    summary: 'The schema of a field',
+    tag,
+    answers: { 200: answer('The schema.', json(MetadataSchema)) },
+    problems: ['not-found'],
+  },
+  addMetadataField: {
+    summary: 'Add a field to a schema of metadata',
+    tag,
+    caller: 'administrator',
+    query: { schemaId: parameter(id, 'The schema that it is for.', { required: true }) },
+    body: json(WantedMetadataField),
+    answers: { 201: answer('The field.', json(MetadataField), { Location: uri }) },
+    problems: ['bad-parameter', ...refused],
+  },
+  changeMetadataField: {
+    summary: 'Change the scope note of a field',
+    tag,
+    caller: 'administrator',
+    body: json(WantedMetadataField),
+    answers: { 200: answer('The field.', json(MetadataField)) },
+    problems: ['not-found', ...refused],
+  },
+  deleteMetadataField: {
+    summary: 'Delete a field of metadata; items keep their values',
+    tag,
+    caller: 'administrator',
+    answers: { 204: nothing('It is deleted.') },
+    problems: ['not-found', 'short-lived-token-refused'],
+  },
+  listMetadataFieldsOfSchema: {
+    summary: 'Fields of a schema',
+    tag,
+    query: { schema: parameter(text, 'The prefix of the schema.'), ...paging },
+    answers: { 200: answer(page, json(MetadataFieldPage)) },
+    problems: ['bad-parameter'],
+  },
+  searchMetadataFields: {
+    summary: 'Fields by name',
+    tag,
+    query: {
+      schema: parameter(text, 'The prefix of the schema.'),
+      element: parameter(text),
+      qualifier: parameter(text),
+      query: parameter(text, 'How the name begins, or its element, or its qualifier.'),
+      exactName: parameter(text, 'The whole name.'),
+      ...paging,
+    },
+    answers: { 200: answer(page, json(MetadataFieldPage)) },
+    problems: ['bad-parameter'],
+  },
+} as const satisfies Contracts

@@ -1,0 +1,183 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
+import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { jsonObject } from '../http/json-body.ts'
+import { type Query, single } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireAdministrator } from '../http/require-eperson.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/metadata-registry.ts'
+import type { FieldSearch, MetadataRegistry } from '../storage/metadata-registry.ts'
+import { type EventOf, mayAdminister } from './change-epersons.ts'
+import { fieldIn, refuseOther, schemaIn, scopeNoteIn } from './metadata-registry-input.ts'
+
+const route = contractsIn(() => import('./metadata-registry-contracts.ts'))
+
+interface Parts {
+  readonly addresses: Pick<Addresses, 'api'>
+  readonly registry: MetadataRegistry
+  readonly eventOf: EventOf
+  /** Runs before the body of a change is read. */
+  readonly beforeChanges: (request: FastifyRequest) => Promise<void>
+}
+
+type One = { Params: { id: string } }
+
+const [schemas, fields] = ['/core/metadataschemas', '/core/metadatafields']
+const to = 'change the metadata registry'
+const refused = (why: string) => new Problem('change-refused', why)
+const noSchema = () => new Problem('not-found', 'There is no metadata schema with this id.')
+const noField = () => new Problem('not-found', 'There is no metadata field with this id.')
+const idIn = (text: string | undefined) =>
+  text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
+
+/**
+ * `/api/core/metadataschemas` and `/api/core/metadatafields` (S6, docs/decisions/0052): the registry of metadata, which
+ * editors offer and administrators change. Everybody reads it.
+ */
+export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void {
+  const { registry, eventOf, beforeChanges } = parts
+  const bodies = bodiesAt(parts.addresses.api)
+  const preParsing = [beforeChanges, mayAdminister(to)]
+  const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
+    eventOf(requireAdministrator(request.caller, to), request, { event, outcome: 'success' })
+
+  async function schemaOf({ params }: { params: One['Params'] }): Promise<MetadataSchema> {
+    const id = idIn(params.id)
+    const schema = id === undefined ? undefined : await registry.schema(id)
+    if (!schema) throw noSchema()
+    return schema
+  }
+  async function fieldOf({ params }: { params: One['Params'] }): Promise<MetadataField> {
+    const id = idIn(params.id)
+    const field = id === undefined ? undefined : await registry.field(id)
+    if (!field) throw noField()
+    return field
+  }
+  async function fieldPage(request: FastifyRequest, search: FieldSearch, self: string) {
+    const page = readPage(request.query as Query)
+    const { rows, total } = await registry.fields(search, windowOf(page))
+    return halPart('metadatafields', rows.map(bodies.field), total, page, self)
+  }
+
+  app.get(schemas, route('listMetadataSchemas'), async request => {
+    const page = readPage(request.query as Query)
+    const { rows, total } = await registry.schemas(windowOf(page))
+    return halPart('metadataschemas', rows.map(bodies.schema), total, page, bodies.schemas)
+  })
+  app.get<One>(`${schemas}/:id`, route('showMetadataSchema'), async request =>
+    bodies.schema(await schemaOf(request)),
+  )
+  app.post(schemas, { preParsing, ...route('addMetadataSchema') }, async (request, reply) => {
+    const event = eventIn(request, 'metadata-schema.add')
+    const added = await registry.addSchema(schemaIn(jsonObject(request)), event)
+    if (added === 'exists') throw refused('There is a metadata schema with this prefix or namespace already.')
+    if (added === 'full') throw refused(`There can be ${maxSchemas} metadata schemas, and there are.`)
+    return reply.code(201).header('location', bodies.schemaAt(added.id)).send(bodies.schema(added))
+  })
+  app.put<One>(`${schemas}/:id`, { preParsing, ...route('changeMetadataSchema') }, async request => {
+    const event = eventIn(request, 'metadata-schema.change')
+    const { id, prefix } = await schemaOf(request)
+    const given = jsonObject(request)
+    refuseOther(given, { id, prefix })
+    const changed = await registry.changeSchema(id, schemaIn({ ...given, prefix }).namespace, event)
+    if (changed === 'exists') throw refused('There is a metadata schema with this namespace already.')
+    if (!changed) throw noSchema()
+    return bodies.schema(changed)
+  })
+  app.delete<One>(
+    `${schemas}/:id`,
+    { preParsing, ...route('deleteMetadataSchema') },
+    async (request, reply) => {
+      const event = eventIn(request, 'metadata-schema.delete')
+      if (!(await registry.removeSchema((await schemaOf(request)).id, event))) throw noSchema()
+      return reply.code(204).send()
+    },
+  )
+
+  app.get(fields, route('listMetadataFields'), request => fieldPage(request, {}, bodies.fields))
+  app.get<One>(`${fields}/:id`, route('showMetadataField'), async request =>
+    bodies.field(await fieldOf(request)),
+  )
+  app.get<One>(`${fields}/:id/schema`, route('showSchemaOfMetadataField'), async request =>
+    bodies.schema((await fieldOf(request)).schema),
+  )
+  // The page of a schema in the interface's registry.
+  app.get(`${fields}/search/bySchema`, route('listMetadataFieldsOfSchema'), request => {
+    const query = request.query as Query
+    const self = withParameters(`${bodies.fields}/search/bySchema`, query, ['schema'])
+    return fieldPage(request, { schema: single(query, 'schema') ?? '-' }, self)
+  })
+  app.get(`${fields}/search/byFieldName`, route('searchMetadataFields'), request => {
+    const query = request.query as Query
+    const names = ['schema', 'element', 'qualifier', 'query', 'exactName']
+    // The interface sends all five, and those that it doesn't mean are empty.
+    const [schema, element, qualifier, begins, name] = names.map(one => single(query, one) || undefined)
+    return fieldPage(
+      request,
+      { schema, element, qualifier, name, begins: begins?.toLowerCase() },
+      withParameters(`${bodies.fields}/search/byFieldName`, query, names),
+    )
+  })
+  app.post(fields, { preParsing, ...route('addMetadataField') }, async (request, reply) => {
+    const event = eventIn(request, 'metadata-field.add')
+    const wanted = fieldIn(jsonObject(request))
+    const schema = idIn(single(request.query as Query, 'schemaId'))
+    if (schema === undefined)
+      throw refused('schemaId must be the id of the metadata schema that the field is for.')
+    const added = await registry.addField(schema, wanted, event)
+    if (added === 'no-schema') throw refused('There is no metadata schema with the id that schemaId has.')
+    if (added === 'exists') throw refused('The schema has a field with this element and qualifier already.')
+    if (added === 'full')
+      throw refused(`There can be ${maxFields.toLocaleString('en')} metadata fields, and there are.`)
+    return reply.code(201).header('location', bodies.fieldAt(added.id)).send(bodies.field(added))
+  })
+  app.put<One>(`${fields}/:id`, { preParsing, ...route('changeMetadataField') }, async request => {
+    const event = eventIn(request, 'metadata-field.change')
+    const { id, element, qualifier } = await fieldOf(request)
+    const given = jsonObject(request)
+    refuseOther(given, { id, element, qualifier })
+    const changed = await registry.changeField(id, scopeNoteIn(given), event)
+    if (!changed) throw noField()
+    return bodies.field(changed)
+  })
+  app.delete<One>(
+    `${fields}/:id`,
+    { preParsing, ...route('deleteMetadataField') },
+    async (request, reply) => {
+      const event = eventIn(request, 'metadata-field.delete')
+      if (!(await registry.removeField((await fieldOf(request)).id, event))) throw noField()
+      return reply.code(204).send()
+    },
+  )
+}
+
+/** How answers show the registry. */
+function bodiesAt(api: string) {
+  const schemaAt = (id: number) => `${api}${schemas}/${id}`
+  const fieldAt = (id: number) => `${api}${fields}/${id}`
+  const schema = ({ id, prefix, namespace }: MetadataSchema) => ({
+    id,
+    prefix,
+    namespace,
+    type: 'metadataschema',
+    _links: { self: { href: schemaAt(id) } },
+  })
+  return {
+    schemas: `${api}${schemas}`,
+    fields: `${api}${fields}`,
+    schemaAt,
+    fieldAt,
+    schema,
+    field: ({ id, schema: own, element, qualifier, scopeNote }: MetadataField) => ({
+      id,
+      element,
+      qualifier,
+      scopeNote,
+      type: 'metadatafield',
+      _links: { schema: { href: schemaAt(own.id) }, self: { href: fieldAt(id) } },
+      _embedded: { schema: schema(own) },
+    }),
+  }
+}
