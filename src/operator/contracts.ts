@@ -96,6 +96,33 @@ const Access = named(
   'What somebody would see, and by which rule.',
 )
 
+const givenTo = {
+  group: closed({ uuid, name: text }),
+  sessions: Type.Optional(
+    Type.Array(
+      closed({
+        method: text,
+        begun: time,
+        lastUsed: time,
+        lastNetwork: orNull(text),
+        gives: oneOf('yes', 'perhaps'),
+      }),
+      { description: 'Of the eperson: those to which the rule gives the group.' },
+    ),
+  ),
+}
+const ofAttribute = { how: always('attribute'), provider: text, method: text, attribute: text }
+const SpecialGroupRules = named('SpecialGroupRules', {
+  rules: Type.Array(
+    Type.Union([
+      closed({ ...givenTo, how: always('address'), ranges: Type.Array(text) }),
+      closed({ ...givenTo, how: always('method'), method: text }),
+      closed({ ...givenTo, ...ofAttribute, value: text }),
+      closed({ ...givenTo, ...ofAttribute, pattern: text }),
+    ]),
+  ),
+})
+
 const Identity = named('LinkedIdentity', {
   eperson: uuid,
   email: text,
@@ -166,6 +193,16 @@ export const contracts = {
       key: parameter(text, 'Of a record of the entity.'),
     },
     answers: { 200: answer('Their groups, entities, items and files.', json(Access)) },
+    problems: ['bad-parameter', 'not-found'],
+  },
+  listSpecialGroupRules: {
+    summary: 'The rules that give special groups',
+    tag,
+    caller: 'administrator',
+    query: { eperson: parameter(uuid, 'Whose sessions are shown with each rule that gives them its group.') },
+    answers: {
+      200: answer('As the configuration has them.', json(SpecialGroupRules)),
+    },
     problems: ['bad-parameter', 'not-found'],
   },
   listAllAccessTokens: {

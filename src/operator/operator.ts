@@ -13,6 +13,7 @@ import { accessRoutes } from './access-routes.ts'
 import { questionRoutes } from './question-routes.ts'
 import { createQuestions } from './questions.ts'
 import { operatorScripts } from './scripts.ts'
+import { specialGroupRoutes } from './special-groups.ts'
 import { stateRoutes } from './state-routes.ts'
 import { upkeepRoutes } from './upkeep-routes.ts'
 
@@ -52,6 +53,7 @@ export function createOperator({ storage, ...more }: Parts): Operator {
           questionRoutes(scope, parts)
           stateRoutes(scope, parts)
           accessRoutes(scope, parts)
+          specialGroupRoutes(scope, parts)
           upkeepRoutes(scope, parts)
         },
         { prefix: '/admin' },

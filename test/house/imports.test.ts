@@ -105,6 +105,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'authn/audit.ts',
     'authn/authenticate.ts',
     'authn/schemas.ts',
+    'authn/session-age.ts',
     'authn/special-groups.ts',
     'authn/sso/explain.ts',
     'backup/list.ts',

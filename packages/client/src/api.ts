@@ -472,6 +472,7 @@ export interface Schemas {
     readonly uuid: string
     readonly name: string
     readonly permanent: boolean
+    readonly special: boolean
     readonly metadata: Schemas['Metadata']
     readonly type: 'group'
     readonly _links: {
@@ -991,6 +992,71 @@ export interface Schemas {
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
   }
+  readonly SpecialGroupRules: {
+    readonly rules: readonly (({
+      readonly group: {
+        readonly uuid: string
+        readonly name: string
+      }
+      readonly sessions?: readonly ({
+        readonly method: string
+        readonly begun: string
+        readonly lastUsed: string
+        readonly lastNetwork: (string | null)
+        readonly gives: 'yes' | 'perhaps'
+      })[]
+      readonly how: 'address'
+      readonly ranges: readonly (string)[]
+    } | {
+      readonly group: {
+        readonly uuid: string
+        readonly name: string
+      }
+      readonly sessions?: readonly ({
+        readonly method: string
+        readonly begun: string
+        readonly lastUsed: string
+        readonly lastNetwork: (string | null)
+        readonly gives: 'yes' | 'perhaps'
+      })[]
+      readonly how: 'method'
+      readonly method: string
+    } | {
+      readonly group: {
+        readonly uuid: string
+        readonly name: string
+      }
+      readonly sessions?: readonly ({
+        readonly method: string
+        readonly begun: string
+        readonly lastUsed: string
+        readonly lastNetwork: (string | null)
+        readonly gives: 'yes' | 'perhaps'
+      })[]
+      readonly how: 'attribute'
+      readonly provider: string
+      readonly method: string
+      readonly attribute: string
+      readonly value: string
+    } | {
+      readonly group: {
+        readonly uuid: string
+        readonly name: string
+      }
+      readonly sessions?: readonly ({
+        readonly method: string
+        readonly begun: string
+        readonly lastUsed: string
+        readonly lastNetwork: (string | null)
+        readonly gives: 'yes' | 'perhaps'
+      })[]
+      readonly how: 'attribute'
+      readonly provider: string
+      readonly method: string
+      readonly attribute: string
+      readonly pattern: string
+    }))[]
+  }
   readonly Status: {
     readonly okay: true
     readonly authenticated: boolean
@@ -1147,6 +1213,7 @@ export interface Routes {
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; answer: Schemas['Entity'] }
     readonly '/api/admin/epersons/{uuid}/access': { path: { readonly uuid: string }; query: { readonly address?: string; readonly method?: string; readonly object?: string; readonly entity?: string; readonly key?: string }; answer: Schemas['Access'] }
     readonly '/api/admin/figures': { answer: Schemas['Figures'] }
+    readonly '/api/admin/special-groups': { query: { readonly eperson?: string }; answer: Schemas['SpecialGroupRules'] }
     readonly '/api/admin/sso/check': { answer: Schemas['Report'] }
     readonly '/api/admin/sso/identities': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
     readonly '/api/admin/tokens': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokensOfAllPage'] }

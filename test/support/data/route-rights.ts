@@ -197,6 +197,7 @@ const closed: readonly string[] = [
   'POST /api/admin/ingest',
   'POST /api/admin/secret/rotate',
   'DELETE /api/admin/sessions',
+  'GET /api/admin/special-groups',
   'GET /api/admin/sso/check',
   'POST /api/admin/sso/explain',
   'GET /api/admin/sso/identities',

@@ -442,8 +442,30 @@ export const administration: Administration = {
   'group.open.help':
     'Das steht für alle, oder für alle, die angemeldet sind. Es ist für Regeln da und hat keine eigenen Mitglieder.',
   'group.special': 'besondere Gruppe',
-  'group.special.help':
-    'Die Konfiguration des Dienstes bestimmt, wer in dieser Gruppe ist: {rules}. Von Hand kann niemand hinzugefügt werden.',
+  'special.title': 'Besondere Gruppen',
+  'special.who': 'Wer in dieser Gruppe ist',
+  'special.help':
+    'Die Konfiguration des Dienstes bestimmt, wer wann in dieser besonderen Gruppe ist. Von Hand kann niemand hinzugefügt werden.',
+  'special.of-person.help':
+    'Eine Sitzung hat sie, weil sie von dort kommt oder so begonnen hat. „Vielleicht“ hängt von der ganzen Adresse einer Anfrage ab oder davon, was der Anbieter bei der Anmeldung gesagt hat: Beides wird nicht aufbewahrt.',
+  'special.rule': 'Gegeben an',
+  'special.sessions': 'Sitzungen dieser Person',
+  'special.perhaps': 'vielleicht',
+  'special.session': '{method}, seit {time}',
+  'special.session.from': '{method}, seit {time}, zuletzt aus {network}',
+  'special.others': {
+    one: '{n} weitere Regel gibt ihren Sitzungen nichts.',
+    other: '{n} weitere Regeln geben ihren Sitzungen nichts.',
+  },
+  'special.none': {
+    one: 'Keine Sitzung hat eine. Es gibt {n} Regel.',
+    other: 'Keine Sitzung hat eine. Es gibt {n} Regeln.',
+  },
+  'special.by-address': 'Adressen in {ranges}',
+  'special.by-address.without': 'Adressen in {ranges}, ohne {without}',
+  'special.by-method': 'Anmeldungen mit {method}',
+  'special.by-value': 'Personen, von denen {provider} sagt: {attribute} = {value}',
+  'special.by-pattern': 'Personen, von denen {provider} ein {attribute} nennt, das auf {pattern} passt',
   'group.members': 'Mitglieder',
   'group.members.help': 'Personen, die unmittelbar in der Gruppe sind.',
   'group.members.find': 'Person zum Hinzufügen suchen',

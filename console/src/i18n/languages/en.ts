@@ -434,8 +434,30 @@ export const administration = {
   'group.open.help':
     'This stands for everybody, or everybody who is logged in. It is for rules and has no members of its own.',
   'group.special': 'special group',
-  'group.special.help':
-    'The configuration of the service says who is in this group: {rules}. Nobody can be added by hand.',
+  'special.title': 'Special groups',
+  'special.who': 'Who is in this group',
+  'special.help':
+    'The configuration of the service decides who is in this special group, and when. Nobody can be added by hand.',
+  'special.of-person.help':
+    'A session has them because of where it comes from or how it began. “Perhaps” depends on the whole address of a request, or on what the provider said at the login: neither is kept.',
+  'special.rule': 'Given to',
+  'special.sessions': 'Sessions of this person',
+  'special.perhaps': 'perhaps',
+  'special.session': '{method}, since {time}',
+  'special.session.from': '{method}, since {time}, last from {network}',
+  'special.others': {
+    one: '{n} more rule gives nothing to their sessions.',
+    other: '{n} more rules give nothing to their sessions.',
+  },
+  'special.none': {
+    one: 'No session has one. There is {n} rule.',
+    other: 'No session has one. There are {n} rules.',
+  },
+  'special.by-address': 'addresses in {ranges}',
+  'special.by-address.without': 'addresses in {ranges}, without {without}',
+  'special.by-method': 'logins by {method}',
+  'special.by-value': 'people of whom {provider} says {attribute} = {value}',
+  'special.by-pattern': 'people of whom {provider} says {attribute} matching {pattern}',
   'group.members': 'Members',
   'group.members.help': 'People who are directly in the group.',
   'group.members.find': 'Find a person to add',

@@ -9,6 +9,7 @@ import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
+import { SpecialGroupsOf } from '../groups/SpecialGroups.tsx'
 import { AccessView } from './AccessView.tsx'
 import { LoginState } from './People.tsx'
 import { PersonActions } from './PersonActions.tsx'
@@ -45,6 +46,7 @@ function PersonPage({
         <Profile person={value} onChange={reload} />
       </section>
       <AccessView person={value} />
+      <SpecialGroupsOf person={uuid} />
       <section class="section">
         <h2>{a('tokens.title')}</h2>
         <Tokens uuid={uuid} />
