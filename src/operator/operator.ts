@@ -10,6 +10,7 @@ import { knownScripts } from '../processes/known-scripts.ts'
 import type { Script } from '../processes/scripts.ts'
 import type { Storage } from '../storage/storage.ts'
 import { accessRoutes } from './access-routes.ts'
+import { identityRoutes } from './identity-routes.ts'
 import { questionRoutes } from './question-routes.ts'
 import { createQuestions } from './questions.ts'
 import { operatorScripts } from './scripts.ts'
@@ -53,6 +54,7 @@ export function createOperator({ storage, ...more }: Parts): Operator {
           questionRoutes(scope, parts)
           stateRoutes(scope, parts)
           accessRoutes(scope, parts)
+          identityRoutes(scope, parts)
           specialGroupRoutes(scope, parts)
           upkeepRoutes(scope, parts)
         },

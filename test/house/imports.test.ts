@@ -108,6 +108,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'authn/session-age.ts',
     'authn/special-groups.ts',
     'authn/sso/explain.ts',
+    'authn/sso/wanted-link.ts',
     'backup/list.ts',
     'files',
     'metrics',

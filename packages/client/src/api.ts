@@ -961,6 +961,15 @@ export interface Schemas {
       readonly self: Schemas['Link']
     }
   }
+  readonly SignOnProviders: {
+    readonly providers: readonly ({
+      readonly id: string
+      readonly name: string
+      readonly kind: 'saml' | 'oidc' | 'proxy' | 'ldap'
+      readonly method: string
+      readonly federation: boolean
+    })[]
+  }
   readonly SignOnQuestion: {
     readonly provider?: (string | null)
     readonly entityId?: (string | null)
@@ -1131,6 +1140,10 @@ export interface Schemas {
       readonly name: string
     } | null)
   }
+  readonly WantedIdentity: {
+    readonly subject: string
+    readonly entityId?: (string | null)
+  }
   readonly WantedItem: {
     readonly metadata?: Readonly<Record<string, unknown>>
     readonly withdrawn?: boolean
@@ -1215,7 +1228,8 @@ export interface Routes {
     readonly '/api/admin/figures': { answer: Schemas['Figures'] }
     readonly '/api/admin/special-groups': { query: { readonly eperson?: string }; answer: Schemas['SpecialGroupRules'] }
     readonly '/api/admin/sso/check': { answer: Schemas['Report'] }
-    readonly '/api/admin/sso/identities': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
+    readonly '/api/admin/sso/identities': { query: { readonly eperson?: string; readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
+    readonly '/api/admin/sso/providers': { answer: Schemas['SignOnProviders'] }
     readonly '/api/admin/tokens': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokensOfAllPage'] }
     readonly '/api/authn': { answer: {
   readonly type: 'authn'
@@ -2188,6 +2202,7 @@ export interface Routes {
   }
   readonly put: {
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; json: Schemas['WantedEntity']; answer: Schemas['Entity'] }
+    readonly '/api/admin/sso/identities/{provider}/{uuid}': { path: { readonly provider: string; readonly uuid: string }; json: Schemas['WantedIdentity']; answer: Schemas['LinkedIdentity'] }
     readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }
     readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; answer: undefined }
     readonly '/api/core/bitstreams/{uuid}/content': { path: { readonly uuid: string }; query: { readonly upload?: string; readonly replaceName?: boolean }; answer: Schemas['Bitstream'] }

@@ -202,6 +202,8 @@ const closed: readonly string[] = [
   'POST /api/admin/sso/explain',
   'GET /api/admin/sso/identities',
   'DELETE /api/admin/sso/identities/:provider/:uuid',
+  'PUT /api/admin/sso/identities/:provider/:uuid',
+  'GET /api/admin/sso/providers',
   'GET /api/admin/tokens',
   'POST /api/authz/resourcepolicies',
   'DELETE /api/authz/resourcepolicies/:id',

@@ -860,9 +860,8 @@ export const administration: Administration = {
   'explain.assertion.hint':
     'Eine SAML-Antwort als XML oder Base64, ein ID-Token, oder Attribute als JSON-Objekt.',
   'explain.provider': 'Anbieter',
-  'explain.provider.hint': 'Leer, wenn es nur einen gibt.',
   'explain.entity-id': 'Entity-ID',
-  'explain.entity-id.hint': 'Nur bei Föderationen.',
+  'explain.entity-id.hint': 'Der Identity-Provider; leer für den der Assertion.',
   'explain.do': 'Erklären',
   'explain.answer': 'Was geschähe',
   'explain.signature': 'Signatur',
@@ -883,12 +882,19 @@ export const administration: Administration = {
   'tokens.used': 'Zuletzt benutzt',
   'identities.title': 'Konten bei anderen Anbietern',
   'identities.help':
-    'Wer bei welchem Anbieter der Einmalanmeldung wer ist. Eine Anmeldung stellt die Verbindung her. Entfernen Sie eine falsche: Die nächste Anmeldung dort entscheidet neu.',
+    'Wer bei welchem Anbieter der Einmalanmeldung wer ist. Eine Anmeldung stellt die Verbindung her, oder Sie selbst auf der Seite einer Person. Entfernen Sie eine falsche: Die nächste Anmeldung dort entscheidet neu.',
   'identities.linked': 'Seit',
   'identities.unlink': 'Entfernen',
   'identities.unlink.title': 'Verbindung von {name} mit {provider} entfernen?',
   'identities.unlink.help':
     'Diese Person wird überall abgemeldet. Das Konto bleibt. Die nächste Anmeldung beim Anbieter findet es vielleicht an seiner Adresse wieder, oder es entsteht ein anderes.',
+  'identities.link': 'Mit einem Konto verbinden',
+  'identities.link.title': '{name} mit einem Konto bei einem anderen Anbieter verbinden',
+  'identities.link.help':
+    'Von da an sind Anmeldungen dort mit diesem Konto Anmeldungen dieser Person, ganz gleich, welche E-Mail-Adresse sie haben.',
+  'identities.linked.said': '{name} ist mit {provider} verbunden.',
+  'identities.subject.hint': 'Die dauerhafte Kennung des Kontos, genau wie der Anbieter sie sendet.',
+  'identities.entity-id.hint': 'Der Identity-Provider der Föderation.',
   'identities.unlinked': 'Die Verbindung ist entfernt.',
   'sessions.end-all': 'Alle Sitzungen beenden',
   'sessions.end-all.title': 'Alle abmelden?',

@@ -11,6 +11,7 @@ import { href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { SpecialGroupsOf } from '../groups/SpecialGroups.tsx'
 import { AccessView } from './AccessView.tsx'
+import { IdentitiesOf } from './LinkIdentity.tsx'
 import { LoginState } from './People.tsx'
 import { PersonActions } from './PersonActions.tsx'
 import { changePerson, loadPerson, nameOf, type Person, textOf } from './people.ts'
@@ -47,6 +48,7 @@ function PersonPage({
       </section>
       <AccessView person={value} />
       <SpecialGroupsOf person={uuid} />
+      <IdentitiesOf person={value} />
       <section class="section">
         <h2>{a('tokens.title')}</h2>
         <Tokens uuid={uuid} />
