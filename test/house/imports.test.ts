@@ -310,6 +310,7 @@ test('the engines have the same files for the same jobs', () => {
     'lazy-worker.ts',
     'replica-fallback.ts',
     'session-lookup.ts',
+    'tables.ts',
   ]
   assert.deepEqual(
     sqlite.filter(name => !postgres.includes(name)),

@@ -377,6 +377,27 @@ export interface Schemas {
       readonly milliseconds: number
     }
   }
+  readonly ExposableTable: {
+    readonly schema: string
+    readonly name: string
+    readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table'
+    readonly key: readonly (string)[]
+    readonly fields: readonly ({
+      readonly name: string
+      readonly type: 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
+      readonly nullable: boolean
+      readonly sortable?: false
+      readonly collation?: string
+    })[]
+    readonly entities: readonly (string)[]
+  }
+  readonly ExposableTablePage: {
+    readonly _embedded: {
+      readonly tables: readonly (Schemas['ExposableTable'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
   readonly Feature: {
     readonly id: string
     readonly description: string
@@ -1230,6 +1251,7 @@ export interface Routes {
     readonly '/api/admin/sso/check': { answer: Schemas['Report'] }
     readonly '/api/admin/sso/identities': { query: { readonly eperson?: string; readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
     readonly '/api/admin/sso/providers': { answer: Schemas['SignOnProviders'] }
+    readonly '/api/admin/tables': { query: { readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ExposableTablePage'] }
     readonly '/api/admin/tokens': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokensOfAllPage'] }
     readonly '/api/authn': { answer: {
   readonly type: 'authn'

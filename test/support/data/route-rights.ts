@@ -204,6 +204,7 @@ const closed: readonly string[] = [
   'DELETE /api/admin/sso/identities/:provider/:uuid',
   'PUT /api/admin/sso/identities/:provider/:uuid',
   'GET /api/admin/sso/providers',
+  'GET /api/admin/tables',
   'GET /api/admin/tokens',
   'POST /api/authz/resourcepolicies',
   'DELETE /api/authz/resourcepolicies/:id',

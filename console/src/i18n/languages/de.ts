@@ -483,6 +483,38 @@ export const administration: Administration = {
     'Die Mitglieder bleiben, ohne das, was die Gruppe lesen darf. Das lässt sich nicht rückgängig machen.',
   'group.deleted': 'Die Gruppe {name} ist gelöscht.',
 
+  // Tables of the database
+  'tables.do': 'Tabelle zeigen',
+  'tables.title': 'Tabellen der Datenbank',
+  'tables.lead':
+    'Eine Tabelle oder Sicht kann als Entität gelesen werden. Nichts wird kopiert und nichts geschrieben.',
+  'tables.search': 'Teil des Namens',
+  'tables.none': 'Keine Tabelle gefunden',
+  'tables.none.help':
+    'Hier stehen die Tabellen, die der PostgreSQL-Benutzer des Dienstes lesen darf. Der eingebaute Speicher hat keine.',
+  'tables.missing': 'Es gibt keine solche Tabelle',
+  'tables.name': 'Tabelle',
+  'tables.kind': 'Art',
+  'tables.kind.table': 'Tabelle',
+  'tables.kind.view': 'Sicht',
+  'tables.kind.materialized view': 'materialisierte Sicht',
+  'tables.kind.foreign table': 'Fremdtabelle',
+  'tables.primary-key': 'Primärschlüssel',
+  'tables.shown-as': 'Gezeigt als',
+  'tables.show.lead':
+    'Die Zeilen werden direkt gelesen: Was sich in der Tabelle ändert, ist sofort zu sehen.',
+  'tables.entity.hint': 'a bis z, Ziffern, _ und -. Er ist Teil der Adresse.',
+  'tables.taken': 'Es gibt schon eine Entität mit diesem Namen.',
+  'tables.columns': 'Spalten',
+  'tables.columns.help':
+    'Die Werte einer Spalte, die nicht gezeigt wird, kann niemand lesen, danach sortieren oder sie erraten. Der Schlüssel unterscheidet Zeilen: Seine Spalten müssen zusammen eindeutig und nie leer sein.',
+  'tables.column.shown': 'Gezeigt',
+  'tables.column.shown.of': '{name} zeigen',
+  'tables.column.key.of': 'Schlüssel: {name}',
+  'tables.key.needed': 'Wählen Sie die Spalten des Schlüssels.',
+  'tables.show': 'Zeigen',
+  'tables.shown': 'Die Entität {name} ist da.',
+
   // Rules
   'rule.anonymous': 'alle',
   'rule.eperson': 'alle, die angemeldet sind',

@@ -474,6 +474,36 @@ export const administration = {
   'group.delete.help': 'Its members stay, without what the group may read. This can’t be undone.',
   'group.deleted': 'The group {name} is deleted.',
 
+  // Tables of the database
+  'tables.do': 'Show a table',
+  'tables.title': 'Tables of the database',
+  'tables.lead': 'A table or a view can be read as an entity. Nothing is copied, and nothing is written.',
+  'tables.search': 'Part of the name',
+  'tables.none': 'No table found',
+  'tables.none.help':
+    'Here are the tables that the service’s user of PostgreSQL may read. The embedded store has none.',
+  'tables.missing': 'There is no such table',
+  'tables.name': 'Table',
+  'tables.kind': 'Kind',
+  'tables.kind.table': 'table',
+  'tables.kind.view': 'view',
+  'tables.kind.materialized view': 'materialized view',
+  'tables.kind.foreign table': 'foreign table',
+  'tables.primary-key': 'Primary key',
+  'tables.shown-as': 'Shown as',
+  'tables.show.lead': 'Its rows are read live: what changes in the table is seen at once.',
+  'tables.entity.hint': 'a to z, digits, _ and -. It is part of the address.',
+  'tables.taken': 'There is an entity of this name already.',
+  'tables.columns': 'Columns',
+  'tables.columns.help':
+    'Nobody can read, sort by or guess the values of a column that is not shown. The key tells rows apart: together, its columns must be unique and never empty.',
+  'tables.column.shown': 'Shown',
+  'tables.column.shown.of': 'Show {name}',
+  'tables.column.key.of': 'Key: {name}',
+  'tables.key.needed': 'Choose the columns of the key.',
+  'tables.show': 'Show it',
+  'tables.shown': 'The entity {name} is there.',
+
   // Rules
   'rule.anonymous': 'everybody',
   'rule.eperson': 'everybody who is logged in',
