@@ -72,10 +72,17 @@ testOn('sqlite', 'CO8 a process that runs is cancelled, and one that was interru
   const one = await runner.start(asked, endless)
   await desk.open(`admin/processes/${one.id}`)
   await page.getByRole('main').getByText('runs').first().waitFor()
-  await button(page, 'Cancel it').click()
+  // By the keyboard alone.
+  await button(page, 'Cancel it').focus()
+  await page.keyboard.press('Enter')
   await said(page, 'It stops as soon as it can.')
   await page.getByRole('main').getByText('cancelled', { exact: true }).first().waitFor()
   await button(page, 'Cancel it').waitFor({ state: 'detached' })
+  assert.equal((await service.storage.processes.one(one.id))?.state, 'cancelled')
+  await settled(page)
+  await assertAccessible(page, 'a cancelled process')
+  await desk.open('admin/processes')
+  await page.getByRole('row', { name: /Check of files.*cancelled/ }).waitFor()
 
   const other = await runner.start(asked, endless)
   await desk.open(`admin/processes/${other.id}`)
