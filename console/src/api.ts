@@ -1,5 +1,6 @@
 import { CarrelNetworkError, CarrelProblem, type Client, createClient } from '@carrel/client'
 import { computed, signal } from '@preact/signals'
+import { canBeExact } from './exact.ts'
 
 export type { HalPage } from '@carrel/client'
 /** How the service is reached: the only file that makes a client. */
@@ -24,6 +25,7 @@ export const client: Client = createClient(new URL('..', document.baseURI).href,
   storage: 'local',
   queryBase,
   csrfHeader,
+  bigint: canBeExact,
   onLoginNeeded: askForLogin,
 })
 

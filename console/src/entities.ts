@@ -1,13 +1,14 @@
-import type { Description, Json, Page } from '@carrel/client'
+import type { Description, ExactJson, Page } from '@carrel/client'
 import { computed, signal } from '@preact/signals'
 import { service } from './api.ts'
+import { readExactly } from './exact.ts'
 
 /** What the service says of its entities, and their records. */
 export type Entity = Description & { readonly description?: string }
 export type EntityField = Entity['fields'][number]
 export type Relation = NonNullable<Entity['relations']>[number]
+export type Json = ExactJson
 export type DataRecord = Readonly<Record<string, Json>>
-export type { Json }
 
 /** Those that the caller may read; undefined until they are known. */
 export const entities = signal<readonly Entity[] | undefined>(undefined)
@@ -90,14 +91,3 @@ const { query: base = '/api/query/v4' } =
 /** Below the query base. */
 export const pathOf = (...parts: readonly string[]): string =>
   [base, ...parts.map(encodeURIComponent)].join('/')
-
-/** Numbers that a number of JavaScript can't hold stay as they were written, as text. */
-export const readExactly = (text: string): unknown =>
-  JSON.parse(text, (_name, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === 'number' && context?.source !== undefined && !isExact(value, context.source)
-      ? context.source
-      : value,
-  )
-
-const isExact = (value: number, source: string) =>
-  String(value) === source || (source.length < 16 && !/[eE]/.test(source))

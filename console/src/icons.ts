@@ -35,6 +35,7 @@ export {
   Info,
   KeyRound,
   Library,
+  Link,
   Link2,
   ListChecks,
   ListFilter,

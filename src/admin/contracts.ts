@@ -57,6 +57,19 @@ const Suggestion = named('SuggestedRelation', {
 const Entity = named('Entity', { ...entity, suggested: Type.Array(Suggestion) })
 const EntityPage = pageOf('entities', named('ListedEntity', entity), 'EntityPage')
 
+const ExposableTables = pageOf(
+  'tables',
+  named('ExposableTable', {
+    schema: text,
+    name: text,
+    kind: oneOf('table', 'view', 'materialized view', 'foreign table'),
+    key: Type.Array(text, { description: 'Of the primary key; empty: it has none.' }),
+    fields: Type.Array(Field),
+    entities: Type.Array(text, { description: 'Those that show it.' }),
+  }),
+  'ExposableTablePage',
+)
+
 const declared = {
   name: Type.Optional(text),
   read: Type.Optional(rule),
@@ -121,6 +134,14 @@ const records = [
 ]
 
 export const contracts = {
+  listTables: {
+    summary: 'Tables and views of PostgreSQL that can be shown as entities',
+    tag,
+    caller: 'administrator',
+    query: { query: parameter(text, 'Part of their names with the schema.'), ...paging },
+    answers: { 200: answer('A page; empty on the embedded store.', json(ExposableTables)) },
+    problems: ['bad-parameter'],
+  },
   listEntities: {
     summary: 'All entities',
     tag,

@@ -1,4 +1,5 @@
 import type { Addresses } from '../http/addresses.ts'
+import { parseExact } from '../lib/json.ts'
 import type { Entity } from '../model/entities.ts'
 import { relationsOf } from '../model/relations.ts'
 
@@ -36,7 +37,7 @@ export function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, add
     relations,
     /** All there are, whichever entity declares them. */
     related: relationsOf(entity, all),
-    defaultCondition: defaultCondition === undefined ? null : (JSON.parse(defaultCondition) as unknown),
+    defaultCondition: defaultCondition === undefined ? null : parseExact(defaultCondition),
     _links: {
       self: { href: self },
       records: { href: `${addresses.query}/${name}` },

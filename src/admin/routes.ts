@@ -6,11 +6,12 @@ import { entityRoutes } from './entity-routes.ts'
 import { importRoutes } from './import-routes.ts'
 import { createImports } from './imports.ts'
 import { resumeImport } from './resume-import.ts'
+import { tableRoutes } from './table-routes.ts'
 
 type Parts = Omit<Parameters<typeof entityRoutes>[1] & Parameters<typeof importRoutes>[1], 'imports'> &
   Parameters<typeof createImports>[0]
 
-/** `{api}/admin/entities…`: what administrators do to entities over HTTP (docs/decisions/0044). */
+/** `{api}/admin/entities…` and `{api}/admin/tables`: what administrators do to entities over HTTP (docs/decisions/0044). */
 export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{ readonly resume: Resume }> {
   const imports = createImports(given)
   const parts = { ...given, imports }
@@ -21,10 +22,11 @@ export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{
       // Before anything of a body is read.
       scope.addHook('onRequest', requireAdministration)
       // Each reads bodies in its way.
-      await scope.register(async inside => entityRoutes(inside, parts))
-      await scope.register(async inside => importRoutes(inside, parts))
+      await scope.register(async inside => entityRoutes(inside, parts), { prefix: '/entities' })
+      await scope.register(async inside => importRoutes(inside, parts), { prefix: '/entities' })
+      await scope.register(async inside => tableRoutes(inside, parts), { prefix: '/tables' })
     },
-    { prefix: '/admin/entities' },
+    { prefix: '/admin' },
   )
   return { resume: resumeImport(parts) }
 }

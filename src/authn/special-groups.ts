@@ -1,6 +1,7 @@
 import { BlockList, isIPv4 } from 'node:net'
 import type { Config } from '../config/config.ts'
 import { providersIn } from '../config/providers.ts'
+import { specialGroupNames } from '../config/special-groups.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { Accounts } from '../storage/accounts.ts'
@@ -12,15 +13,29 @@ export interface SpecialGroups {
   ofAddress(ip: string | null): Awaitable<readonly Group[]>
   /** By login method, and by attributes of a provider: for the claim `sg` (G2). @returns ids */
   ofLogin(method: LoginMethod, names?: readonly string[]): readonly string[]
+  /** What the configuration says, in its order. */
+  readonly rules: readonly SpecialGroupRule[]
 }
+
+/** Who gets a special group. */
+export type SpecialGroupRule = { readonly group: Group } & (
+  | { readonly how: 'address'; readonly ranges: readonly string[] }
+  | { readonly how: 'method'; readonly method: LoginMethod }
+  /** What a provider says: one value of the attribute is this, or meets the pattern. */
+  | ({
+      readonly how: 'attribute'
+      readonly provider: string
+      readonly method: LoginMethod
+      readonly attribute: string
+    } & ({ readonly value: string } | { readonly pattern: string }))
+)
 
 /** Creates the groups that the configuration names, if they don't exist. */
 export async function createSpecialGroups(
   { ipGroups, methodGroups, singleSignOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>,
   { accounts, people }: { accounts: Pick<Accounts, 'ensureGroups'>; people: Pick<People, 'withParents'> },
 ): Promise<SpecialGroups> {
-  const rules = providersIn(singleSignOn).flatMap(provider => provider.groups)
-  const names = [...new Set([...ipGroups, ...methodGroups, ...rules].map(({ group }) => group))]
+  const names = [...specialGroupNames({ ipGroups, methodGroups, singleSignOn })]
   const groups = names.length === 0 ? [] : await accounts.ensureGroups(names)
   const named = (name: string) => groups.filter(group => group.name === name)
 
@@ -31,7 +46,31 @@ export async function createSpecialGroups(
       outside: networkOf(ranges.filter(range => range.startsWith('!')).map(range => range.slice(1))),
     })),
   )
+  const rules: readonly SpecialGroupRule[] = [
+    ...ipGroups.flatMap(({ group, ranges }) =>
+      named(group).map(known => ({ group: known, how: 'address', ranges }) as const),
+    ),
+    ...methodGroups.flatMap(({ group, method }) =>
+      named(group).map(known => ({ group: known, how: 'method', method }) as const),
+    ),
+    ...providersIn(singleSignOn).flatMap(({ id, scheme, groups: given }) =>
+      given.flatMap(({ group, attribute, matches }) =>
+        named(group).map(known => {
+          const which = typeof matches === 'string' ? { value: matches } : { pattern: patternOf(matches) }
+          return {
+            group: known,
+            how: 'attribute',
+            provider: id,
+            method: scheme,
+            attribute,
+            ...which,
+          } as const
+        }),
+      ),
+    ),
+  ]
   return {
+    rules,
     ofAddress: ip => {
       if (networks.length === 0 || ip === null) return none
       const found = networks
@@ -47,6 +86,9 @@ export async function createSpecialGroups(
 }
 
 const none: readonly Group[] = []
+
+/** As the configuration has it: what is read is a pattern of the whole value. */
+const patternOf = ({ source }: RegExp) => source.replace(/^\^\(\?:(.*)\)\$$/s, '$1')
 
 /** Each group once, even if several rules gave it. */
 export const withoutRepeats = (groups: readonly Group[]): readonly Group[] =>

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { SpecialGroupConfig } from '../config/special-groups.ts'
 import { epersonBody, groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -16,6 +17,7 @@ interface Parts {
   readonly accounts: Accounts
   readonly addresses: Addresses
   readonly challenge: string
+  readonly config: SpecialGroupConfig
   readonly trade: Trade | undefined
   readonly asksAgreement: boolean
 }
@@ -25,7 +27,7 @@ const asIs = (body: string) => body
 
 /** `GET /api/authn/status` and its page of special groups (S1–S4). */
 export function statusRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, addresses, challenge, trade } = parts
+  const { accounts, addresses, challenge, config, trade } = parts
   const self = `${addresses.authn}/status`
 
   /**
@@ -64,7 +66,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   const groupPage = (groups: readonly Group[], page: PageRequest) =>
     halPage(
       'specialGroups',
-      groups.map(group => groupBody(group, addresses)),
+      groups.map(group => groupBody(group, { addresses, config })),
       page,
       `${self}/specialGroups`,
     )

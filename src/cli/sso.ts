@@ -3,17 +3,19 @@ import { Command } from 'commander'
 import { signOnAddresses } from '../authn/sso/addresses.ts'
 import { type Explained, type ExplainRequest, explain, WrongProvider } from '../authn/sso/explain.ts'
 import type { Finding } from '../authn/sso/findings.ts'
+import { type WantedLink, wantedLink } from '../authn/sso/wanted-link.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import type { SingleSignOnConfig } from '../config/providers.ts'
 import { addressesOf } from '../http/addresses.ts'
+import type { SubjectOf } from '../storage/identities.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
-/** `carrel sso …`: checks the configuration of single sign-on, and lists and removes identities. */
+/** `carrel sso …`: checks the configuration of single sign-on, and lists, adds and removes identities. */
 export function ssoCommand(): Command {
   const command = new Command('sso').description(
-    'Check single sign-on, and list and remove the identities of epersons.',
+    'Check single sign-on, and list, add and remove the identities of epersons.',
   )
 
   command
@@ -50,8 +52,8 @@ export function ssoCommand(): Command {
       withStore(async ({ identities }, config) => {
         const { provider = null, entityId = null, json } = options
         const parts = { config: { ...config, singleSignOn: signOnOf(config) }, identities }
-        const explained = await explain({ provider, entityId, given: givenBy(options) }, parts).catch(
-          inOptions,
+        const explained = await explain({ provider, entityId, given: givenBy(options) }, parts).catch(error =>
+          inOptions(error),
         )
         sayResult(json, explained, inWords(explained))
       }),
@@ -69,6 +71,37 @@ export function ssoCommand(): Command {
             ['EMAIL', 'PROVIDER', 'SUBJECT', 'LINKED'],
             linked.map(one => [one.email, one.provider, one.subject, one.linked]),
           ),
+        )
+      }),
+    )
+
+  command
+    .command('link <email> <provider> <subject>')
+    .description('Link an eperson to a subject of a provider: from then on, a login there is theirs.')
+    .option('--entity-id <entityId>', 'of a federation, the identity provider')
+    .option(...jsonOption)
+    .action((email: string, id: string, given: string, { entityId = null, json }: LinkOptions) =>
+      withStore(async ({ identities }, config) => {
+        const wanted = { provider: id, subject: given, entityId }
+        const { provider, subject } = subjectOf(wanted, signOnOf(config))
+        const linked = await identities.link(
+          email,
+          { provider, subject },
+          commandEvent('eperson.link', provider),
+        )
+        if (linked === 'no-eperson')
+          throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
+        if (linked === 'taken')
+          throw new Failure('this subject is another eperson; `carrel sso unlink` removes that link')
+        if (linked === 'other-subject')
+          throw new Failure(`${email} is another subject there; \`carrel sso unlink\` removes that link`)
+        const already = linked === 'unchanged'
+        sayResult(
+          json,
+          { email, provider, subject, linked: !already },
+          already
+            ? `${email} is ${subject} at ${provider} already.`
+            : `${email} is ${subject} at ${provider}.`,
         )
       }),
     )
@@ -102,6 +135,18 @@ function signOnOf({ singleSignOn }: Config): SingleSignOnConfig {
   return singleSignOn
 }
 
+interface LinkOptions extends Json {
+  readonly entityId?: string | null
+}
+
+function subjectOf(wanted: WantedLink, config: SingleSignOnConfig): SubjectOf {
+  try {
+    return wantedLink(wanted, config)
+  } catch (error) {
+    return inOptions(error, 'the provider')
+  }
+}
+
 interface ExplainOptions extends Json {
   readonly attributes?: string
   readonly assertion?: string
@@ -116,9 +161,9 @@ function givenBy({ attributes, assertion }: ExplainOptions): ExplainRequest['giv
   return { kind: 'attributes', attributes: readJson(attributes ?? '') }
 }
 
-function inOptions(error: unknown): never {
+function inOptions(error: unknown, provider = '--provider'): never {
   if (!(error instanceof WrongProvider)) throw error
-  throw new Misuse(`${error.parameter === 'provider' ? '--provider' : '--entity-id'} ${error.message}`)
+  throw new Misuse(`${error.parameter === 'provider' ? provider : '--entity-id'} ${error.message}`)
 }
 
 function readText(file: string): string {

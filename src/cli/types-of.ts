@@ -6,41 +6,57 @@ export interface Described {
 }
 
 /** A TypeScript file: an interface for the records of each entity, and one that names them all (CL13). */
-export function typesOf(entities: readonly Described[], from: string): string {
-  const taken = new Set(['Entities', 'Instant', 'Json'])
+export function typesOf(
+  entities: readonly Described[],
+  from: string,
+  { bigint = false }: { readonly bigint?: boolean } = {},
+): string {
+  const types = bigint ? exactTypes : usualTypes
+  const json = types.json ?? ''
+  const taken = new Set(['Entities', 'ExactJson', 'Instant', 'Json'])
   const named = entities.map(entity => ({ entity, type: typeName(entity.name, taken) }))
-  const used = new Set(entities.flatMap(({ fields }) => fields.map(field => types[field.type] ?? 'Json')))
-  const imported = ['Instant', 'Json'].filter(name => used.has(name))
+  const used = new Set(entities.flatMap(({ fields }) => fields.map(field => types[field.type] ?? json)))
+  const imported = ['ExactJson', 'Instant', 'Json'].filter(name => used.has(name))
   const head = [
-    `// Written by \`carrel types ${from}\`: the entities that its caller may read.`,
+    `// Written by \`carrel types ${from}${bigint ? ' --bigint' : ''}\`: the entities that its caller may read.`,
     ...(imported.length > 0 ? [`import type { ${imported.join(', ')} } from '@carrel/client'`] : []),
   ]
   const list = named.map(({ entity, type }) => `  readonly ${property(entity.name)}: ${type}`)
   return `${head.join('\n')}
 
-${named.map(({ entity, type }) => interfaceOf(entity, type)).join('\n')}
+${named.map(({ entity, type }) => interfaceOf(entity, type, types)).join('\n')}
 /** For \`createClient<Entities>(…)\`. */
 export interface Entities {
 ${list.map(line => `${line}\n`).join('')}}
 `
 }
 
-function interfaceOf({ name, key, fields }: Described, type: string): string {
+type Types = Readonly<Record<string, string>>
+
+function interfaceOf({ name, key, fields }: Described, type: string, types: Types): string {
   const keys = [key].flat()
   const members = fields.map(
     field =>
-      `  readonly ${property(field.name)}: ${types[field.type] ?? 'Json'}${field.nullable ? ' | null' : ''}\n`,
+      `  readonly ${property(field.name)}: ${types[field.type] ?? types.json}${field.nullable ? ' | null' : ''}\n`,
   )
   return `/** ${comment(name)}, by ${comment(keys.join(', '))}. */\nexport interface ${type} {\n${members.join('')}}\n`
 }
 
-const types: Readonly<Record<string, string>> = {
+const usualTypes: Types = {
   text: 'string',
   integer: 'number',
   number: 'number',
   boolean: 'boolean',
   'date-time': 'Instant',
   json: 'Json',
+}
+
+/** Of a client that reads integers as BigInt where a number would lose digits. */
+const exactTypes: Types = {
+  ...usualTypes,
+  integer: 'number | bigint',
+  number: 'number | bigint',
+  json: 'ExactJson',
 }
 
 /** `audit-events` is AuditEvents. Two that would be the same are told apart by numbers. */

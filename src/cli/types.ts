@@ -9,6 +9,7 @@ interface Options {
   readonly out?: string
   readonly tokenFile?: string
   readonly queryBase: string
+  readonly bigint?: boolean
 }
 
 /** In ms. */
@@ -22,14 +23,15 @@ export const typesCommand = (): Command =>
     .option('--out <file>', 'the file to write; the default is standard output')
     .option('--token-file <file>', 'a file with a token; the default is CARREL_TOKEN, or nobody')
     .option('--query-base <path>', 'CARREL_QUERY_BASE of the service', '/api/query/v4')
-    .action(async (url: string, { out, tokenFile, queryBase }: Options) => {
+    .option('--bigint', 'for a client with the option bigint: integers may be BigInt')
+    .action(async (url: string, { out, tokenFile, queryBase, bigint = false }: Options) => {
       const base = addressOf(url)
       const token = tokenFile === undefined ? process.env.CARREL_TOKEN : readToken(tokenFile)
       if (token) await checkToken(base, token)
       const entities = (await ask(`${base}${queryBase}`, token)) as readonly Described[]
       if (!Array.isArray(entities) || !entities.every(one => Array.isArray(one?.fields)))
         throw new Failure(`${base}${queryBase} does not describe entities; is it the query base of Carrel?`)
-      const text = typesOf(entities, base)
+      const text = typesOf(entities, base, { bigint })
       if (out === undefined) return say(text.trimEnd())
       write(out, text)
       say(`Wrote the types of ${entities.length} ${entities.length === 1 ? 'entity' : 'entities'} to ${out}.`)

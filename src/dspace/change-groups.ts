@@ -64,7 +64,10 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     const event = eventIn(request, 'group.add')
     const added = await people.createGroup(newGroup(jsonObject(request)), event)
     if (added === 'exists') throw refused('There is a group of this name already.')
-    return reply.code(201).header('location', addresses.group(added.uuid)).send(groupBody(added, addresses))
+    return reply
+      .code(201)
+      .header('location', addresses.group(added.uuid))
+      .send(groupBody(added, { addresses, config }))
   })
 
   app.patch<One>(url, { preParsing, ...route('changeGroup') }, async request => {
@@ -76,7 +79,7 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     if (changed === 'no-group') throw noGroup()
     if (changed === 'exists') throw refused('There is a group of this name already.')
     if ('entities' in changed) throw inUse(changed, 'renamed')
-    return groupBody(changed, addresses)
+    return groupBody(changed, { addresses, config })
   })
 
   app.delete<One>(url, route('deleteGroup'), async (request, reply) => {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type SpecialGroupConfig, specialGroupNames } from '../config/special-groups.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -46,13 +47,17 @@ const metadata = (key: string, value: string | null): MetadataBody =>
   value === null ? {} : { [key]: [{ value, language: null, authority: null, confidence: -1, place: 0 }] }
 
 /** A group as DSpace's clients know it. */
-export function groupBody({ uuid, name, ...more }: Group | GroupDetails, addresses: Addresses): GroupBody {
+export function groupBody(
+  { uuid, name, ...more }: Group | GroupDetails,
+  { addresses, config }: { readonly addresses: Addresses; readonly config: SpecialGroupConfig },
+): GroupBody {
   const self = addresses.group(uuid)
   return {
     id: uuid,
     uuid,
     name,
     permanent: name === administratorGroup,
+    special: specialGroupNames(config).has(name),
     metadata: metadata('dc.description', 'description' in more ? more.description : null),
     type: 'group',
     _links: {
@@ -69,12 +74,13 @@ interface Parts {
   readonly addresses: Addresses
   readonly people: People
   readonly asksAgreement: boolean
+  readonly config: SpecialGroupConfig
 }
 
 /** `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anybody's for an administrator. */
 export function epersonRoutes(
   app: FastifyInstance,
-  { accounts, addresses, people, asksAgreement }: Parts,
+  { accounts, addresses, people, asksAgreement, config }: Parts,
 ): void {
   type Route = { Params: { uuid: string } }
   const path = '/eperson/epersons'
@@ -146,7 +152,7 @@ export function epersonRoutes(
   )
   app.get<Route>(`${url}/groups`, route('listGroupsOfEperson'), async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
-    const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, addresses))
+    const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, { addresses, config }))
     return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
   })
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
+import type { SpecialGroupConfig } from '../config/special-groups.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
@@ -20,7 +21,7 @@ interface Parts {
   readonly people: Pick<People, 'group'>
   readonly addresses: Addresses
   readonly asksAgreement: boolean
-  readonly config: Pick<Config, 'hiddenMetadata'>
+  readonly config: Pick<Config, 'hiddenMetadata'> & SpecialGroupConfig
   readonly repository: Repository
 }
 
@@ -51,7 +52,7 @@ export function findRoutes(app: FastifyInstance, parts: Parts): void {
       const eperson = await accounts.eperson(uuid)
       if (eperson) return epersonBody(eperson, addresses, asksAgreement)
       const group = await people.group(uuid)
-      if (group) return groupBody(group, addresses)
+      if (group) return groupBody(group, { addresses, config })
     }
     throw new Problem('not-found', 'There is no item and no file with this UUID.')
   })

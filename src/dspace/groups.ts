@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { SpecialGroupConfig } from '../config/special-groups.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -21,6 +22,7 @@ interface Parts {
   readonly addresses: Addresses
   readonly people: People
   readonly asksAgreement: boolean
+  readonly config: SpecialGroupConfig
 }
 
 /**
@@ -30,7 +32,7 @@ interface Parts {
  */
 export function groupRoutes(
   app: FastifyInstance,
-  { accounts, addresses, people, asksAgreement }: Parts,
+  { accounts, addresses, people, asksAgreement, config }: Parts,
 ): void {
   type Route = { Params: { uuid: string } }
   const path = '/eperson/groups'
@@ -64,7 +66,7 @@ export function groupRoutes(
     const asked = readPage(request.query as Query)
     const found = await people.findGroups({ text, inside }, windowOf(asked), clientOf(request))
     const { rows, total } = withOpen ? withOpenGroups(text, windowOf(asked), found) : found
-    const bodies = rows.map(one => groupBody(one, addresses))
+    const bodies = rows.map(one => groupBody(one, { addresses, config }))
     return halPart('groups', bodies, total, asked, self)
   }
 
@@ -89,7 +91,7 @@ export function groupRoutes(
   })
 
   app.get<Route>(url, route('showGroup'), async request =>
-    groupBody(await readable(request.caller, request.params.uuid), addresses),
+    groupBody(await readable(request.caller, request.params.uuid), { addresses, config }),
   )
   app.get<Route>(`${url}/epersons`, route('listMembers'), async request => {
     requireAdministrator(request.caller)

@@ -55,6 +55,10 @@ export const Group = named('Group', {
   uuid,
   name: text,
   permanent: flag,
+  special: Type.Boolean({
+    description:
+      'Whether the configuration says who is in it: a network, a way of logging in, or a provider.',
+  }),
   metadata: Metadata,
   type: always('group'),
   _links: links('epersons', 'object', 'self', 'subgroups'),

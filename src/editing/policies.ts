@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
+import type { SpecialGroupConfig } from '../config/special-groups.ts'
 import { groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -31,13 +32,14 @@ const route = contractsIn(() => import('./policy-contracts.ts'))
 interface Parts extends PolicyStore {
   readonly accounts: Pick<Accounts, 'groupsByUuid' | 'listGroups'>
   readonly addresses: Addresses
+  readonly config: SpecialGroupConfig
 }
 type Route = { Params: { id: string } }
 
 const members = ['name', 'description', 'policyType', 'action', 'startDate', 'endDate']
 
 /** `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For administrators. */
-export function policyRoutes(app: FastifyInstance, { accounts, addresses, repository }: Parts): void {
+export function policyRoutes(app: FastifyInstance, { accounts, addresses, config, repository }: Parts): void {
   takeUriLists(app)
   const path = '/authz/resourcepolicies'
   const url = `${path}/:id`
@@ -75,7 +77,7 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, reposi
         resource: { href: `${self}/resource` },
         self: { href: self },
       },
-      _embedded: { group: group && groupBody(group, addresses), eperson: null },
+      _embedded: { group: group && groupBody(group, { addresses, config }), eperson: null },
     }
   }
   const bodyOfOne = async (policy: Policy) => bodyOf(await groupsOf([policy]))(policy)
@@ -125,7 +127,7 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, reposi
     administrator(request)
     const { policy } = await found(request.params.id)
     const group = (await groupsOf([policy]))(policy.rule.reader)
-    return group ? groupBody(group, addresses) : reply.code(204).send()
+    return group ? groupBody(group, { addresses, config }) : reply.code(204).send()
   })
   app.get<Route>(`${url}/eperson`, route('showEpersonOfPolicy'), async (request, reply) => {
     administrator(request)

@@ -1,7 +1,6 @@
 import { AccessTokenOf } from '../authn/schemas.ts'
 import type { Contracts } from '../http/contract.ts'
 import {
-  always,
   answer,
   closed,
   count,
@@ -9,100 +8,18 @@ import {
   json,
   named,
   nothing,
-  oneOf,
   orNull,
   pageOf,
   paging,
   parameter,
   Type,
   text,
-  time,
   uuid,
 } from '../http/schema.ts'
 import { Figures } from './figures-schema.ts'
+import { Access, Backup, Explained, Identity, Providers, Report, SpecialGroupRules } from './schemas.ts'
 
 const tag = 'Operation'
-
-const Finding = named('Finding', {
-  level: oneOf('ok', 'note', 'warning', 'error'),
-  about: text,
-  what: text,
-  advice: Type.Optional(orNull(text)),
-})
-const Report = named('Report', { counts: Type.Record(text, count), findings: Type.Array(Finding) })
-
-const Explained = named('ExplainedSignOn', {
-  provider: text,
-  signature: orNull(text),
-  subject: orNull(text),
-  email: orNull(text),
-  emailIgnored: orNull(text),
-  outcome: text,
-  why: orNull(text),
-  eperson: orNull(closed({ uuid, email: text })),
-  specialGroups: Type.Array(text),
-})
-
-const Backup = named('Backup', {
-  name: text,
-  complete: flag,
-  fault: orNull(text),
-  made: orNull(time),
-  carrel: orNull(text),
-  bytes: orNull(count),
-  contents: orNull(count),
-  lost: orNull(count),
-})
-
-const Right = named('Right', {
-  may: flag,
-  because: Type.Union([text, Type.Null()], { description: 'The rule that lets them.' }),
-})
-const rights = { read: Right, write: Right }
-const Access = named(
-  'Access',
-  {
-    eperson: closed({ uuid, email: text, canLogIn: flag }),
-    administrator: flag,
-    address: orNull(text),
-    method: orNull(text),
-    groups: Type.Array(
-      closed({
-        uuid,
-        name: text,
-        because: Type.Array(
-          Type.Union([
-            closed({ how: always('member') }),
-            closed({ how: always('group'), group: text }),
-            closed({ how: always('address'), ranges: Type.Array(text) }),
-            closed({ how: always('method'), method: text }),
-          ]),
-        ),
-      }),
-    ),
-    groupsTotal: count,
-    entities: Type.Array(closed({ name: text, ...rights })),
-    entitiesTotal: count,
-    items: count,
-    files: count,
-    object: Type.Optional(
-      Type.Union([
-        closed({ uuid, type: always('item'), withdrawn: flag, discoverable: flag, ...rights }),
-        closed({ uuid, type: always('bitstream'), item: uuid, ...rights }),
-      ]),
-    ),
-    record: Type.Optional(closed({ entity: text, key: Type.Optional(text), ...rights })),
-  },
-  'What somebody would see, and by which rule.',
-)
-
-const Identity = named('LinkedIdentity', {
-  eperson: uuid,
-  email: text,
-  provider: text,
-  subject: text,
-  linked: time,
-})
 
 export const contracts = {
   runDoctor: {
@@ -168,6 +85,16 @@ export const contracts = {
     answers: { 200: answer('Their groups, entities, items and files.', json(Access)) },
     problems: ['bad-parameter', 'not-found'],
   },
+  listSpecialGroupRules: {
+    summary: 'The rules that give special groups',
+    tag,
+    caller: 'administrator',
+    query: { eperson: parameter(uuid, 'Whose sessions are shown with each rule that gives them its group.') },
+    answers: {
+      200: answer('As the configuration has them.', json(SpecialGroupRules)),
+    },
+    problems: ['bad-parameter', 'not-found'],
+  },
   listAllAccessTokens: {
     summary: 'Everybody’s access tokens',
     tag,
@@ -194,9 +121,28 @@ export const contracts = {
     summary: 'Who is linked to an identity at a provider',
     tag,
     caller: 'administrator',
-    query: paging,
+    query: { eperson: parameter(uuid, 'Those of this eperson alone.'), ...paging },
     answers: { 200: answer('A page.', json(pageOf('identities', Identity, 'LinkedIdentityPage'))) },
     problems: ['bad-parameter'],
+  },
+  listProviders: {
+    summary: 'The providers of single sign-on',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('Those that are switched on.', json(Providers)) },
+    problems: ['bad-parameter'],
+  },
+  linkIdentity: {
+    summary: 'Link an eperson to a subject of a provider',
+    description: 'From then on, a login there is one of the eperson. `entityId` is for federations.',
+    tag,
+    caller: 'administrator',
+    body: json(named('WantedIdentity', { subject: text, entityId: Type.Optional(orNull(text)) })),
+    answers: {
+      200: answer('They were linked already.', json(Identity)),
+      201: answer('They are linked.', json(Identity)),
+    },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   unlinkIdentity: {
     summary: 'Unlink an eperson from their identity at a provider',

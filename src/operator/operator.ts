@@ -10,9 +10,11 @@ import { knownScripts } from '../processes/known-scripts.ts'
 import type { Script } from '../processes/scripts.ts'
 import type { Storage } from '../storage/storage.ts'
 import { accessRoutes } from './access-routes.ts'
+import { identityRoutes } from './identity-routes.ts'
 import { questionRoutes } from './question-routes.ts'
 import { createQuestions } from './questions.ts'
 import { operatorScripts } from './scripts.ts'
+import { specialGroupRoutes } from './special-groups.ts'
 import { stateRoutes } from './state-routes.ts'
 import { upkeepRoutes } from './upkeep-routes.ts'
 
@@ -52,6 +54,8 @@ export function createOperator({ storage, ...more }: Parts): Operator {
           questionRoutes(scope, parts)
           stateRoutes(scope, parts)
           accessRoutes(scope, parts)
+          identityRoutes(scope, parts)
+          specialGroupRoutes(scope, parts)
           upkeepRoutes(scope, parts)
         },
         { prefix: '/admin' },

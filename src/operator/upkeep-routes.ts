@@ -8,38 +8,35 @@ import { halPage, readPage } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { readUuid } from '../lib/uuids.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { Accounts } from '../storage/accounts.ts'
-import type { Identities } from '../storage/identities.ts'
 import type { Secrets } from '../storage/secrets.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'list'>
-  readonly accounts: Pick<Accounts, 'eperson' | 'logoutAll'>
+  readonly accounts: Pick<Accounts, 'logoutAll'>
   readonly addresses: Addresses
   readonly config: Pick<Config, 'tokenSecrets'>
-  readonly identities: Pick<Identities, 'listIdentities' | 'unlink'>
   readonly secrets: Pick<Secrets, 'rotate'>
 }
 
+/** About nobody in particular. */
+export const eventFor = (
+  request: FastifyRequest,
+  event: AuditEvent['event'],
+  object?: string,
+): AuditEvent => ({
+  ...eventOf(request.caller, request, { event, outcome: 'success', ...(object !== undefined && { object }) }),
+  eperson: null,
+})
+
 /** What an operator does about everybody's logins (OP5). */
 export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accessTokens, accounts, addresses, config, identities, secrets } = parts
+  const { accessTokens, accounts, addresses, config, secrets } = parts
   const options = { preParsing: ignoreBody }
-  const eventFor = (request: FastifyRequest, event: AuditEvent['event'], object?: string): AuditEvent =>
-    // About nobody in particular.
-    ({
-      ...eventOf(request.caller, request, {
-        event,
-        outcome: 'success',
-        ...(object !== undefined && { object }),
-      }),
-      eperson: null,
-    })
 
   app.get('/tokens', route('listAllAccessTokens'), async request => {
     const all = await accessTokens.list(null)
@@ -64,23 +61,4 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
       )
     return { accepted: await secrets.rotate(eventFor(request, 'secret.rotate')) }
   })
-
-  const list = `${addresses.api}/admin/sso/identities`
-  app.get('/sso/identities', route('listIdentities'), async request =>
-    halPage('identities', await identities.listIdentities(), readPage(request.query as Query), list),
-  )
-  app.delete<{ Params: { provider: string; uuid: string } }>(
-    '/sso/identities/:provider/:uuid',
-    { ...options, ...route('unlinkIdentity') },
-    async (request, reply) => {
-      const { provider, uuid } = request.params
-      const eperson = await accounts.eperson(readUuid(uuid) ?? '')
-      const changed =
-        eperson &&
-        (await identities.unlink(eperson.email, provider, eventFor(request, 'eperson.unlink', provider)))
-      if (changed !== 'changed')
-        throw new Problem('not-found', 'No eperson with this UUID has an identity at this provider.')
-      return reply.code(204).send()
-    },
-  )
 }

@@ -85,6 +85,8 @@ export interface Entities {
   drop(name: string, event: AuditEvent, of?: string): Promise<boolean | 'changed'>
   /** Makes one of the operator's tables an entity; undefined if the engine can't. */
   readonly expose: Expose | undefined
+  /** Tables and views that can be exposed, by name; undefined if the engine has no such tables. */
+  readonly tables: ((search: TableSearch) => Promise<FoundTables>) | undefined
   /**
    * The foreign keys between the table of an exposed entity and those of others, in both directions, where all of their
    * columns are shown; undefined if the engine has no such tables.
@@ -92,6 +94,28 @@ export interface Entities {
   readonly foreignKeys: ((name: string) => Promise<readonly ForeignKey[]>) | undefined
   /** A folder for temporary files. */
   readonly scratchFolder: string
+}
+
+export interface TableSearch {
+  /** Part of its name with its schema. */
+  readonly text: string
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface FoundTables {
+  readonly rows: readonly FoundTable[]
+  readonly total: number
+}
+
+/** A table of the operator's that Carrel may read. */
+export interface FoundTable {
+  readonly schema: string
+  readonly name: string
+  readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table'
+  /** The columns of the primary key; empty: it has none. */
+  readonly key: readonly string[]
+  readonly fields: readonly Field[]
 }
 
 export interface FoundRecord {

@@ -11,6 +11,10 @@ import type {
 import type { Begun } from '../model/sessions.ts'
 import type { Changed } from './accounts.ts'
 
+export type SubjectOf = Pick<Identity, 'provider' | 'subject'>
+/** `taken`: by another eperson; `other-subject`: the eperson has another one at this provider. */
+export type Linked = Changed | 'taken' | 'other-subject'
+
 /**
  * The data of single sign-on (docs/decisions/0010): which eperson an identity is, which sessions began at which provider,
  * and single-use tickets.
@@ -31,6 +35,8 @@ export interface Identities {
   endAtProvider(which: ProviderSessionFilter, event: AuditEvent): Promise<number>
 
   listIdentities(): Awaitable<readonly LinkedIdentity[]>
+  /** Links the eperson to a subject. Nobody has two subjects at a provider, and no subject is two epersons. */
+  link(email: string, subject: SubjectOf, event: AuditEvent): Promise<Linked>
   /** Unlinks the eperson from their subject, and ends their tokens, which another person may hold. */
   unlink(email: string, provider: string, event: AuditEvent): Promise<Changed>
 

@@ -138,3 +138,15 @@ testOn('sqlite', 'CL13 names of any kind become names of types and members', () 
   assert.ok(text.includes('readonly "a\\"\\n*/b": string'))
   assert.ok(text.includes('/** *\\/ import "x"; /*, by a. */'))
 })
+
+test('CL13 CL14 carrel types --bigint writes that numbers may be BigInt', async t => {
+  const service = await startService(t)
+  await service.addRecords('stars', 'id', [{ id: 1, size: 0.5, name: 'Vega', notes: { seen: [1] } }])
+  const asked = ['types', service.address, '--bigint']
+  const { code, stdout } = await carrel(service.dataFolder, asked)
+  assert.equal(code, 0)
+  for (const line of ['id: number | bigint', 'size: number | bigint', 'name: string', 'notes: ExactJson'])
+    assert.ok(stdout.includes(`  readonly ${line}\n`), `${line} in ${stdout}`)
+  assert.match(stdout, /^\/\/ Written by `carrel types \S+ --bigint`/)
+  assert.match(stdout, /\nimport type \{ ExactJson(, Instant)? \} from '@carrel\/client'\n/)
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createClient, type Instant, type Json } from '../../packages/client/src/index.ts'
+import { createClient, type ExactJson, type Instant, type Json } from '../../packages/client/src/index.ts'
 
 /**
  * What the compiler says of queries; `npm run types` is the test. A line after `@ts-expect-error` that is right is an error
@@ -113,6 +113,41 @@ test('CL4 the routes that the service describes have types: what is in the path,
     const other: unknown = await museum.get('/api/some/other/address', { query: { a: 1 } })
     const said = await museum.get<{ readonly a: number }>('/api/some/other/address')
     assert.ok(title && authenticated && other && said.a)
+  }
+  assert.equal(typeof ask, 'function')
+})
+
+test('CL14 types say that integers may be BigInt where they are read so, and nowhere else', () => {
+  interface Sky {
+    readonly stars: {
+      readonly id: number | bigint
+      readonly name: string
+      readonly notes: ExactJson
+    }
+  }
+  const sky = createClient<Sky>('http://localhost:1', { bigint: true }).entity('stars')
+  sky.query({ where: ['and', ['=', 'id', 1n], ['<', 'id', 2]], orderBy: ['id'] })
+  sky.query({ where: ['in', 'id', ['array', [1n, 2]]] })
+  sky.query({ where: ['=', 'notes.seen[0]', 1n] })
+  // @ts-expect-error a text is no number
+  sky.query({ where: ['=', 'id', '1'] })
+  // @ts-expect-error numbers match no expression
+  sky.query({ where: ['~', 'id', '1'] })
+  // @ts-expect-error this entity has no such integers
+  artworks.query({ where: ['=', 'id', 1n] })
+  const ask = async () => {
+    const [sum] = await sky.query({ select: [['function', 'sum', 'id']] }).all()
+    const exact: number | bigint | null | undefined = sum?.sum
+    // @ts-expect-error it may be a BigInt
+    const lossy: number | null | undefined = sum?.sum
+    const [plain] = await artworks.query({ select: [['function', 'sum', 'id']] }).all()
+    const number: number | null | undefined = plain?.sum
+    const any = createClient('http://localhost:1', { bigint: true })
+    const value: ExactJson | undefined = (await any.entity('any').query().first())?.any
+    // @ts-expect-error it may be a BigInt
+    const json: Json | undefined = (await any.pql('any {}').first())?.any
+    const usual: Json | undefined = (await createClient('').pql('any {}').first())?.any
+    return [exact, lossy, number, value, json, usual]
   }
   assert.equal(typeof ask, 'function')
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import type { Run } from '../../src/model/processes.ts'
 import { createProcesses } from '../../src/processes/processes.ts'
 import {
@@ -71,10 +72,17 @@ testOn('sqlite', 'CO8 a process that runs is cancelled, and one that was interru
   const one = await runner.start(asked, endless)
   await desk.open(`admin/processes/${one.id}`)
   await page.getByRole('main').getByText('runs').first().waitFor()
-  await button(page, 'Cancel it').click()
+  // By the keyboard alone.
+  await button(page, 'Cancel it').focus()
+  await page.keyboard.press('Enter')
   await said(page, 'It stops as soon as it can.')
   await page.getByRole('main').getByText('cancelled', { exact: true }).first().waitFor()
   await button(page, 'Cancel it').waitFor({ state: 'detached' })
+  assert.equal((await service.storage.processes.one(one.id))?.state, 'cancelled')
+  await settled(page)
+  await assertAccessible(page, 'a cancelled process')
+  await desk.open('admin/processes')
+  await page.getByRole('row', { name: /Check of files.*cancelled/ }).waitFor()
 
   const other = await runner.start(asked, endless)
   await desk.open(`admin/processes/${other.id}`)
@@ -189,10 +197,7 @@ testOn(
     const somebody = await openDesk(t, service.front)
     await somebody.open('entities/letters?sort=year')
     await somebody.page.getByRole('link', { name: 'Log in' }).first().click()
-    await somebody.page.getByRole('link', { name: 'Continue with Shibboleth' }).click()
-    await somebody.page.getByLabel('User').fill('ruth')
-    await somebody.page.getByLabel('Password').fill('ruth')
-    await somebody.page.getByRole('button', { name: 'Log in at the proxy' }).click()
+    await logInAtProxy(somebody.page)
     await somebody.page.getByRole('columnheader', { name: 'shelfmark' }).waitFor()
     assert.match(somebody.page.url(), /entities\/letters\?sort=year$/, 'no token, and nothing else')
     const client = service.client()
@@ -213,6 +218,31 @@ testOn(
     await dialog(page).getByRole('button', { name: 'Remove' }).click()
     await said(page, 'The link is removed.')
     await page.getByRole('row', { name: /ruth@example.edu/ }).waitFor({ state: 'detached' })
+
+    // The same account at the provider is another person's from now on.
+    await desk.open(`admin/people?q=${reader}`)
+    await page.getByRole('main').getByRole('link').first().click()
+    await button(page, 'Link with an account').click()
+    await dialog(page)
+      .getByLabel('Identifier at the provider')
+      .fill(ruth[names.subject] ?? '')
+    await takePicture(page, 'person-link-1440-light')
+    await assertAccessible(page, 'the form of a link')
+    await dialog(page).getByRole('button', { name: 'Link with an account' }).click()
+    await said(page, /is linked with Apache/)
+    await page.getByRole('row', { name: /^apache https:\/\/idp/ }).waitFor()
+    await takePicture(page, 'person-linked-1440-light')
+    const again = await openDesk(t, service.front)
+    await again.open('login')
+    await logInAtProxy(again.page)
+    await again.page.getByRole('heading', { level: 1, name: 'What is here' }).waitFor()
+    await again.open('account')
+    assert.equal((await again.page.getByText(reader).count()) > 0, true, 'somebody else is logged in')
+    again.assertQuiet()
+    await desk.open('admin/audit?event=eperson.link')
+    await page.getByRole('main').getByRole('link').first().click()
+    await page.getByText('https://idp.example.edu!https://repo.example.edu!r-1').first().waitFor()
+    await desk.open('admin/system/logins')
 
     await button(page, 'Rotate the secret').click()
     await dialog(page).getByRole('button', { name: 'Rotate the secret' }).click()
@@ -264,3 +294,10 @@ testOn(
     anybody.assertQuiet()
   },
 )
+
+async function logInAtProxy(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Continue with Shibboleth' }).click()
+  await page.getByLabel('User').fill('ruth')
+  await page.getByLabel('Password').fill('ruth')
+  await page.getByRole('button', { name: 'Log in at the proxy' }).click()
+}

@@ -12,6 +12,7 @@ import {
   takePicture,
 } from '../support/clients/console.ts'
 import { reader } from '../support/data/archive.ts'
+import { withProxy } from '../support/providers/proxy-flow.ts'
 import { testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 
@@ -177,6 +178,55 @@ testOn(
     // An item may be read, but not by which rules.
     await desk.open(`admin/items/${item.uuid}`)
     await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
+    desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
+  'CO8 special groups are marked, say who is in them, and of a person which session has which',
+  async t => {
+    const env = withProxy(t, {
+      provider: { groups: [{ group: 'Staff', attribute: 'affiliation', value: 'staff' }] },
+      file: {
+        specialGroups: {
+          ip: [{ group: 'Campus', ranges: ['127.0.0.0/8', '!127.9.0.0/16'] }],
+          method: [{ group: 'Local accounts', method: 'password' }],
+        },
+      },
+    })
+    const { service, desk, page } = await openArchive(t, { env })
+    const ruth = service.client()
+    await ruth.login(reader)
+    await desk.open('admin/groups')
+    for (const name of ['Campus', 'Local accounts', 'Staff'])
+      await page.getByRole('row', { name: `${name} special group` }).waitFor()
+    assert.equal(await page.getByRole('row', { name: /Readers.*special group/ }).count(), 0)
+    await page.getByRole('link', { name: 'Campus' }).click()
+    await page.getByText('addresses in 127.0.0.0/8, without 127.9.0.0/16').waitFor()
+    await page.getByText('Nobody can be added by hand').waitFor()
+    assert.equal(await page.getByRole('searchbox', { name: /to add/ }).count(), 0)
+    assert.equal(await button(page, 'Delete').count(), 0)
+    assert.equal(await page.getByLabel('Name', { exact: true }).getAttribute('readonly'), '')
+    await settled(page)
+    await assertAccessible(page, 'a special group')
+    await takePicture(page, 'group-special-1440-light')
+
+    await desk.open(`admin/people?q=${reader}`)
+    await page.getByRole('main').getByRole('link').first().click()
+    const special = page.getByRole('region', { name: 'Special groups' })
+    await special.getByRole('row', { name: /Local accounts logins by password password, since/ }).waitFor()
+    await special.getByRole('row', { name: /Campus .* perhaps password, since .*127\.0\.0\.0\/24/ }).waitFor()
+    await page.getByText('1 more rule gives nothing to their sessions.').waitFor()
+    await settled(page)
+    await special.scrollIntoViewIfNeeded()
+    await assertAccessible(page, 'special groups of a person')
+    await takePicture(page, 'person-special-1440-light')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize(phone)
+    await special.scrollIntoViewIfNeeded()
+    await assertFits(page, 'special groups of a person')
+    await takePicture(page, 'person-special-360-dark')
     desk.assertQuiet()
   },
 )

@@ -368,3 +368,16 @@ test('EA3 other collations keep records that were written one by one, before and
     all.toSorted((one, other) => new Intl.Collator('de').compare(one, other)),
   )
 })
+
+test('EA3 numbers in a default condition keep their digits, whichever way it is sent', async t => {
+  const service = await startService(t)
+  const root = await administrator(service)
+  await service.addRecords('stars', 'id', [{ id: 1 }])
+  const condition = '["<=","id",9007199254740993]'
+  for (const body of [`{"defaultCondition":${condition}}`, JSON.stringify({ defaultCondition: condition })]) {
+    await root.send('PATCH', '/stars', { defaultCondition: null })
+    assert.equal((await root.send('PATCH', '/stars', body)).status, 200)
+    const shown = await (await root.client.get('/api/admin/entities/stars')).text()
+    assert.ok(shown.includes(`"defaultCondition":${condition}`), shown)
+  }
+})

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest } from 'node:test'
+import { readableTables } from '../../src/storage/postgres/tables.ts'
 import { administrator } from '../support/clients/administrator.ts'
+import { assertProblem } from '../support/clients/answers.ts'
 import { list } from '../support/clients/listings.ts'
 import { eventsOf } from '../support/data/events.ts'
+import { atEnd } from '../support/service/at-end.ts'
+import { runSql } from '../support/service/databases.ts'
 import { testOn } from '../support/service/engines.ts'
 import { withTables } from '../support/service/exposed-tables.ts'
 import { startService } from '../support/service/service.ts'
@@ -118,4 +122,98 @@ testOn('sqlite', 'EA2 the embedded store has no tables to show, and says so', as
   const answer = await root.send('PUT', '/works', { table: { name: 'artworks' } })
   assert.deepEqual([answer.status, answer.body.member], [422, '/table'])
   assert.match(answer.body.detail, /embedded store/)
+})
+
+nodeTest(
+  'EA9 tables and views that can be shown are listed with columns, key and entities, and no others are',
+  async t => {
+    const { service } = await withTables(
+      t,
+      `${tables};
+      CREATE SCHEMA "Old stock";
+      CREATE TABLE "Old stock"."a.b ""c""" (tag point, id uuid, PRIMARY KEY (id));
+      CREATE TABLE secrets (id integer PRIMARY KEY);
+      CREATE TABLE parted (id integer, day date, PRIMARY KEY (day, id)) PARTITION BY RANGE (day);
+      CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
+      CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM artworks;
+      CREATE SEQUENCE numbers; CREATE TYPE pair AS (a integer, b integer); CREATE INDEX ON artworks (title)`,
+    )
+    const root = await administrator(service)
+    const tablesAt = async (query = '') => {
+      const answer = await root.client.get(`/api/admin/tables${query}`)
+      assert.equal(answer.status, 200, await answer.clone().text())
+      const { _embedded, page } = (await answer.json()) as {
+        _embedded: { tables: (Record<string, unknown> & { name: string; schema: string })[] }
+        page: { totalElements: number }
+      }
+      return { rows: _embedded.tables, total: page.totalElements }
+    }
+    const { rows, total } = await tablesAt()
+    const named = rows.map(({ schema, name, kind }) => `${schema}.${name}: ${kind}`)
+    assert.deepEqual(named, [
+      'Old stock.a.b "c": table',
+      'public.artists: table',
+      'public.artworks: table',
+      'public.counted: materialized view',
+      'public.parted: table',
+      'public.secrets: table',
+      'public.titles: view',
+    ])
+    assert.equal(total, 7)
+    assert.deepEqual(rows[0], {
+      ...{ schema: 'Old stock', name: 'a.b "c"', kind: 'table', key: ['id'], entities: [] },
+      fields: [
+        { name: 'tag', type: 'text', nullable: true, sortable: false },
+        { name: 'id', type: 'text', nullable: false },
+      ],
+    })
+    assert.deepEqual(rows[4]?.key, ['day', 'id'])
+    assert.deepEqual(rows[6]?.key, [])
+
+    // What is listed can be shown as it stands, and says by which entities it is.
+    const { schema, name } = rows[0] ?? assert.fail()
+    for (const entity of ['stock', 'again'])
+      assert.equal((await root.send('PUT', `/${entity}`, { table: { schema, name } })).status, 201)
+    assert.deepEqual((await tablesAt('?query=OLD%20stock.a')).rows[0]?.entities, ['again', 'stock'])
+    assert.deepEqual(
+      (await tablesAt('?query=art&page=1&size=1')).rows.map(one => one.name),
+      ['artworks'],
+    )
+    assert.deepEqual(await tablesAt('?page=9'), { rows: [], total: 7 })
+    for (const text of ['%', "';--", '_', '\0'])
+      for (const one of (await tablesAt(`?query=${encodeURIComponent(text)}`)).rows)
+        assert.ok(one.name.includes(text), text)
+    await assertProblem(await root.client.get('/api/admin/tables?search=art'), 400, 'bad-parameter')
+
+    const ruth = service.client()
+    await assertProblem(await ruth.get('/api/admin/tables'), 401, 'authentication-required')
+    await service.addEperson('ruth@example.org')
+    await ruth.login('ruth@example.org')
+    await assertProblem(await ruth.get('/api/admin/tables'), 403, 'access-denied')
+  },
+)
+
+nodeTest('EA9 what Carrel’s database user may not read is not in the list', async t => {
+  const { url } = await withTables(t, tables)
+  const stranger = `stranger_${new URL(url).pathname.slice(1)}`
+  await runSql(url, `CREATE ROLE ${stranger} NOLOGIN`)
+  atEnd(t, () => runSql(url, `DROP OWNED BY ${stranger}; DROP ROLE ${stranger}`))
+  await runSql(
+    url,
+    `GRANT USAGE ON SCHEMA public TO ${stranger}; GRANT SELECT (id) ON artworks TO ${stranger}`,
+  )
+  const found = await runSql<{ name: string }>(
+    url,
+    `BEGIN; SET LOCAL ROLE ${stranger}; SELECT c.relname AS name ${readableTables}`,
+  )
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    ['artworks'],
+  )
+})
+
+testOn('sqlite', 'EA9 the embedded store has no tables to show', async t => {
+  const root = await administrator(await startService(t))
+  const answer = await root.client.get('/api/admin/tables')
+  assert.equal(((await answer.json()) as { page: { totalElements: number } }).page.totalElements, 0)
 })

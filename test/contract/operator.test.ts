@@ -24,11 +24,12 @@ async function json(client: Client, path: string): Promise<ReturnType<typeof JSO
   return response.json()
 }
 
-const reads = ['/doctor', '/figures', '/backups', '/tokens', '/sso/identities']
+const reads = ['/doctor', '/figures', '/backups', '/tokens', '/sso/identities', '/sso/providers']
 const changes = [
   ['DELETE', '/sessions'],
   ['POST', '/secret/rotate'],
   ['DELETE', '/sso/identities/uni/00000000-0000-4000-8000-000000000000'],
+  ['PUT', '/sso/identities/uni/00000000-0000-4000-8000-000000000000'],
   ['POST', '/sso/explain'],
 ] as const
 
@@ -71,7 +72,7 @@ test('K2 OP5 an access token for administration reads how the service is, and ch
   const { service, root } = await started(t)
   const made = await root.client.post(
     '/api/authn/tokens',
-    JSON.stringify({ name: 'watch', methods: ['GET', 'POST', 'DELETE'] }),
+    JSON.stringify({ name: 'watch', methods: ['GET', 'POST', 'PUT', 'DELETE'] }),
     { 'content-type': 'application/json' },
   )
   const { token } = (await made.json()) as { token: string }

@@ -147,6 +147,7 @@ test('S3 special groups are there without an authenticated user', async t => {
               uuid: group.uuid,
               name: 'Campus',
               permanent: false,
+              special: true,
               metadata: {},
               type: 'group',
               _links: {

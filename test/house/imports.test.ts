@@ -105,8 +105,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'authn/audit.ts',
     'authn/authenticate.ts',
     'authn/schemas.ts',
+    'authn/session-age.ts',
     'authn/special-groups.ts',
     'authn/sso/explain.ts',
+    'authn/sso/wanted-link.ts',
     'backup/list.ts',
     'files',
     'metrics',
@@ -310,6 +312,7 @@ test('the engines have the same files for the same jobs', () => {
     'replica-fallback.ts',
     'session-lookup.ts',
     'short-reads.ts',
+    'tables.ts',
   ]
   assert.deepEqual(
     sqlite.filter(name => !postgres.includes(name)),

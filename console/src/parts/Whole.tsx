@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Json } from '../entities.ts'
+import { printExactly } from '../exact.ts'
 import { formatNumber, t } from '../i18n/i18n.ts'
 import { cut, Value } from './Value.tsx'
 
@@ -27,7 +28,7 @@ export function Whole({
       </ul>
     )
   if (typeof value === 'string' && type !== 'date-time') return <Long text={value} />
-  if (typeof value === 'object' && value !== null) return <Long text={JSON.stringify(value, null, 2)} code />
+  if (typeof value === 'object' && value !== null) return <Long text={printExactly(value, 2)} code />
   if (typeof value === 'string')
     return (
       <span>

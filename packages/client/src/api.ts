@@ -377,6 +377,27 @@ export interface Schemas {
       readonly milliseconds: number
     }
   }
+  readonly ExposableTable: {
+    readonly schema: string
+    readonly name: string
+    readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table'
+    readonly key: readonly (string)[]
+    readonly fields: readonly ({
+      readonly name: string
+      readonly type: 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
+      readonly nullable: boolean
+      readonly sortable?: false
+      readonly collation?: string
+    })[]
+    readonly entities: readonly (string)[]
+  }
+  readonly ExposableTablePage: {
+    readonly _embedded: {
+      readonly tables: readonly (Schemas['ExposableTable'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
   readonly Feature: {
     readonly id: string
     readonly description: string
@@ -472,6 +493,7 @@ export interface Schemas {
     readonly uuid: string
     readonly name: string
     readonly permanent: boolean
+    readonly special: boolean
     readonly metadata: Schemas['Metadata']
     readonly type: 'group'
     readonly _links: {
@@ -960,6 +982,15 @@ export interface Schemas {
       readonly self: Schemas['Link']
     }
   }
+  readonly SignOnProviders: {
+    readonly providers: readonly ({
+      readonly id: string
+      readonly name: string
+      readonly kind: 'saml' | 'oidc' | 'proxy' | 'ldap'
+      readonly method: string
+      readonly federation: boolean
+    })[]
+  }
   readonly SignOnQuestion: {
     readonly provider?: (string | null)
     readonly entityId?: (string | null)
@@ -990,6 +1021,71 @@ export interface Schemas {
     }
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
+  }
+  readonly SpecialGroupRules: {
+    readonly rules: readonly (({
+      readonly group: {
+        readonly uuid: string
+        readonly name: string
+      }
+      readonly sessions?: readonly ({
+        readonly method: string
+        readonly begun: string
+        readonly lastUsed: string
+        readonly lastNetwork: (string | null)
+        readonly gives: 'yes' | 'perhaps'
+      })[]
+      readonly how: 'address'
+      readonly ranges: readonly (string)[]
+    } | {
+      readonly group: {
+        readonly uuid: string
+        readonly name: string
+      }
+      readonly sessions?: readonly ({
+        readonly method: string
+        readonly begun: string
+        readonly lastUsed: string
+        readonly lastNetwork: (string | null)
+        readonly gives: 'yes' | 'perhaps'
+      })[]
+      readonly how: 'method'
+      readonly method: string
+    } | {
+      readonly group: {
+        readonly uuid: string
+        readonly name: string
+      }
+      readonly sessions?: readonly ({
+        readonly method: string
+        readonly begun: string
+        readonly lastUsed: string
+        readonly lastNetwork: (string | null)
+        readonly gives: 'yes' | 'perhaps'
+      })[]
+      readonly how: 'attribute'
+      readonly provider: string
+      readonly method: string
+      readonly attribute: string
+      readonly value: string
+    } | {
+      readonly group: {
+        readonly uuid: string
+        readonly name: string
+      }
+      readonly sessions?: readonly ({
+        readonly method: string
+        readonly begun: string
+        readonly lastUsed: string
+        readonly lastNetwork: (string | null)
+        readonly gives: 'yes' | 'perhaps'
+      })[]
+      readonly how: 'attribute'
+      readonly provider: string
+      readonly method: string
+      readonly attribute: string
+      readonly pattern: string
+    }))[]
   }
   readonly Status: {
     readonly okay: true
@@ -1064,6 +1160,10 @@ export interface Schemas {
       readonly schema?: string
       readonly name: string
     } | null)
+  }
+  readonly WantedIdentity: {
+    readonly subject: string
+    readonly entityId?: (string | null)
   }
   readonly WantedItem: {
     readonly metadata?: Readonly<Record<string, unknown>>
@@ -1156,8 +1256,11 @@ export interface Routes {
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; answer: Schemas['Entity'] }
     readonly '/api/admin/epersons/{uuid}/access': { path: { readonly uuid: string }; query: { readonly address?: string; readonly method?: string; readonly object?: string; readonly entity?: string; readonly key?: string }; answer: Schemas['Access'] }
     readonly '/api/admin/figures': { answer: Schemas['Figures'] }
+    readonly '/api/admin/special-groups': { query: { readonly eperson?: string }; answer: Schemas['SpecialGroupRules'] }
     readonly '/api/admin/sso/check': { answer: Schemas['Report'] }
-    readonly '/api/admin/sso/identities': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
+    readonly '/api/admin/sso/identities': { query: { readonly eperson?: string; readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
+    readonly '/api/admin/sso/providers': { answer: Schemas['SignOnProviders'] }
+    readonly '/api/admin/tables': { query: { readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ExposableTablePage'] }
     readonly '/api/admin/tokens': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokensOfAllPage'] }
     readonly '/api/authn': { answer: {
   readonly type: 'authn'
@@ -2133,6 +2236,7 @@ export interface Routes {
   }
   readonly put: {
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; json: Schemas['WantedEntity']; answer: Schemas['Entity'] }
+    readonly '/api/admin/sso/identities/{provider}/{uuid}': { path: { readonly provider: string; readonly uuid: string }; json: Schemas['WantedIdentity']; answer: Schemas['LinkedIdentity'] }
     readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }
     readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; answer: undefined }
     readonly '/api/core/bitstreams/{uuid}/content': { path: { readonly uuid: string }; query: { readonly upload?: string; readonly replaceName?: boolean }; answer: Schemas['Bitstream'] }

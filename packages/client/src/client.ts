@@ -1,5 +1,7 @@
 import type { Routes, Schemas } from './api.ts'
 import { type HalList, listOf } from './hal.ts'
+import { canBeExact, exactly } from './json.ts'
+import { type LoginMethod, methodsIn } from './login-methods.ts'
 import { CarrelProblem } from './problem.ts'
 import type { Json } from './query.ts'
 import { type Description, Entity, type Query, queryOf } from './records.ts'
@@ -31,14 +33,11 @@ export interface Options {
   /** CARREL_CSRF_HEADER, if the service has another one. */
   readonly csrfHeader?: string
   readonly fetch?: typeof fetch
-}
-
-/** A way to log in. */
-export interface LoginMethod {
-  /** `password`, or the scheme of a provider. */
-  readonly scheme: string
-  /** Where a browser has to go; nothing for passwords. */
-  readonly location?: string
+  /**
+   * true: integers beyond Number.MAX_SAFE_INTEGER are read as BigInt, with all their digits. Otherwise they are the nearest
+   * number. It takes an engine with JSON.rawJSON: Node 22, browsers since 2025.
+   */
+  readonly bigint?: boolean
 }
 
 export type Status = Schemas['Status']
@@ -46,16 +45,23 @@ export type Status = Schemas['Status']
 type ListOptions = Pick<Request, 'path' | 'query'>
 
 /** Entities whose fields nobody has described. */
-export type AnyEntities = Readonly<Record<string, Readonly<Record<string, Json>>>>
+export type AnyEntities<N = never> = Readonly<Record<string, Readonly<Record<string, Json<N>>>>>
 
 /**
  * @param url the public address of the service, such as `https://repo.example.edu/server`; empty: the origin of the page
  * @typeParam E the entities and the types of their records, which `carrel types` writes
  */
+export function createClient<E extends { readonly [N in keyof E]: object } = AnyEntities<bigint>>(
+  url: string,
+  options: Options & { readonly bigint: true },
+): Client<E, bigint>
 export function createClient<E extends { readonly [N in keyof E]: object } = AnyEntities>(
-  url = '',
-  options: Options = {},
-): Client<E> {
+  url?: string,
+  options?: Options,
+): Client<E>
+export function createClient(url = '', options: Options = {}): Client {
+  if (options.bigint && !canBeExact)
+    throw new TypeError('This engine has no JSON.rawJSON, which bigint needs')
   const base = url.replace(/\/+$/, '')
   const { storage = 'memory', retries, shared = true } = options
   const name = `carrel:${base}`
@@ -65,6 +71,7 @@ export function createClient<E extends { readonly [N in keyof E]: object } = Any
     csrfHeader: options.csrfHeader ?? 'DSPACE-XSRF-TOKEN',
     retries: { times: 3, longest: 10, ...retries },
     fetch: options.fetch ?? ((...of) => fetch(...of)),
+    parse: options.bigint ? exactly : JSON.parse,
   })
   const kept = typeof storage === 'string' ? openStorage(storage, name) : storage
   if (options.token !== undefined) kept.set(options.token)
@@ -80,7 +87,7 @@ export function createClient<E extends { readonly [N in keyof E]: object } = Any
 }
 
 /** The service, as those who are logged in see it. */
-export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities> {
+export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities, N = never> {
   readonly #transport: Transport
   readonly #sessions: Sessions
   /** Sent with each request. */
@@ -91,6 +98,11 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
   readonly put = this.#ask<'put'>('PUT')
   readonly patch = this.#ask<'patch'>('PATCH')
   readonly delete = this.#ask<'delete'>('DELETE')
+
+  /** Reads JSON as the client does. */
+  get parse(): (text: string) => unknown {
+    return this.#transport.settings.parse
+  }
 
   constructor(transport: Transport, sessions: Sessions, headers: Readonly<Record<string, string>> = {}) {
     this.#transport = transport
@@ -168,7 +180,7 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
   }
 
   /** The same session, in which an administrator acts as somebody else. */
-  onBehalfOf(eperson: string, { reason }: { readonly reason?: string } = {}): Client<E> {
+  onBehalfOf(eperson: string, { reason }: { readonly reason?: string } = {}): Client<E, N> {
     // A header is bytes: these are of UTF-8.
     const bytes = reason && String.fromCharCode(...new TextEncoder().encode(reason))
     return new Client(this.#transport, this.#sessions, {
@@ -209,12 +221,12 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
     return this.get(this.#transport.settings.queryBase, given)
   }
 
-  entity<N extends keyof E & string>(name: N): Entity<E[N], E> {
+  entity<Name extends keyof E & string>(name: Name): Entity<E[Name], E> {
     return new Entity(this, this.#transport.settings.queryBase, name)
   }
 
   /** A query in PQL, of any entity. */
-  pql<T = Readonly<Record<string, Json>>>(query: string): Query<T> {
+  pql<T = Readonly<Record<string, Json<N>>>>(query: string): Query<T> {
     return queryOf<T>(this, this.#transport.settings.queryBase, { query })
   }
 
@@ -226,22 +238,12 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities>
   }
 
   #ask<M extends keyof Routes>(method: string): Ask<M> {
-    return (async (path: string, given?: Request) => read(await this.request(method, path, given))) as Ask<M>
+    return (async (path: string, given?: Request) =>
+      read(await this.request(method, path, given), this.parse)) as Ask<M>
   }
 
   /** Leaves the other tabs, and renews nothing any more. */
   close(): void {
     this.#sessions.close()
   }
-}
-
-/** RFC 9110 §11.6.1, as far as this service uses it: a scheme and its parameters, all of them quoted. */
-function methodsIn(header: string, returnTo: string | undefined): readonly LoginMethod[] {
-  return [...header.matchAll(/([\w-]+)((?:\s*,?\s*[\w-]+="[^"]*")+)/g)].map(([, scheme = '', rest = '']) => {
-    const [, location] = /location="([^"]*)"/.exec(rest) ?? []
-    if (location === undefined) return { scheme }
-    const address = new URL(location)
-    if (returnTo !== undefined) address.searchParams.set('redirectUrl', returnTo)
-    return { scheme, location: address.href }
-  })
 }

@@ -27,7 +27,7 @@ const usualSize = 100
 export function listOf<T>(client: Requests, path: string, query: Send['query']): HalList<T> {
   async function page(number = 0, size = usualSize, signal?: AbortSignal): Promise<HalPage<T>> {
     const given = { query: { ...query, page: number, size }, signal }
-    const body = (await (await client.request('GET', path, given)).json()) as Body
+    const body = client.parse(await (await client.request('GET', path, given)).text()) as Body
     const items = (Object.values(body._embedded ?? {})[0] ?? []) as readonly T[]
     return {
       items,

@@ -3,13 +3,23 @@ export {
   type AnyEntities,
   Client,
   createClient,
-  type LoginMethod,
   type Options,
   type Status,
 } from './client.ts'
 export type { HalList, HalPage } from './hal.ts'
+export type { LoginMethod } from './login-methods.ts'
 export { CarrelNetworkError, CarrelProblem } from './problem.ts'
-export type { Column, Condition, Field, Instant, Json, Row, Specification, Subquery } from './query.ts'
+export type {
+  Column,
+  Condition,
+  ExactJson,
+  Field,
+  Instant,
+  Json,
+  Row,
+  Specification,
+  Subquery,
+} from './query.ts'
 export type { Description, Entity, Found, Operation, Page, Precondition, Query } from './records.ts'
 export type { Request } from './routes.ts'
 export type { Session, SessionListener } from './session.ts'

@@ -1,5 +1,19 @@
 /** Queries as the service reads them (docs/reference/query-language.md): the AST, with types. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
+/** @typeParam N `bigint`, where integers may be BigInt */
+export type Json<N = never> =
+  | string
+  | number
+  | N
+  | boolean
+  | null
+  | readonly Json<N>[]
+  | { readonly [name: string]: Json<N> }
+
+/** As a client with the option `bigint` reads it. */
+export type ExactJson = Json<bigint>
+
+/** `bigint`, if a field may be one. */
+type BigIn<T> = Extract<T[keyof T], bigint>
 
 declare const instant: unique symbol
 /** A date-time. Any text can be given for one; `~` and `match` can't be asked of one. */
@@ -14,7 +28,7 @@ type Kind<V> = [V] extends [never]
     ? 'date-time'
     : [V] extends [string]
       ? 'text'
-      : [V] extends [number]
+      : [V] extends [number | bigint]
         ? 'number'
         : [V] extends [boolean]
           ? 'boolean'
@@ -49,20 +63,20 @@ interface Operators<F, V> {
     | readonly ['=' | Order, F, string | number]
     | readonly ['in', F, readonly ['array', readonly (string | number)[]] | Subquery]
   readonly json:
-    | readonly ['=', F, Json]
-    | readonly [Order, F, number]
+    | readonly ['=', F, ExactJson]
+    | readonly [Order, F, number | bigint]
     | readonly ['~' | 'match', F, string]
     | readonly ['~>', F, readonly (string | number)[]]
-    | readonly ['in', F, readonly ['array', readonly Json[]] | Subquery]
+    | readonly ['in', F, readonly ['array', readonly ExactJson[]] | Subquery]
 }
 
 /** A condition on records of this type. A field that they don't have, or an operator that it doesn't take, is an error. */
 export type Condition<T> =
   | { [F in Field<T>]: Operators<F, Value<T, F>>[KindOf<T, F>] }[Field<T>]
-  | Operators<Path<T>, Json>['json']
+  | Operators<Path<T>, ExactJson>['json']
   | readonly ['null?', Field<T> | Path<T>, boolean]
   | readonly ['match', '*' | readonly FieldOf<T, 'text' | 'json'>[], string]
-  | readonly ['in', readonly Field<T>[], readonly ['array', readonly (readonly Json[])[]] | Subquery]
+  | readonly ['in', readonly Field<T>[], readonly ['array', readonly (readonly ExactJson[])[]] | Subquery]
   | readonly ['subquery', string, ...(readonly unknown[])]
   | Logic<T>
   | readonly ['not', Condition<T>]
@@ -97,13 +111,13 @@ type ResultOf<T, C> = C extends keyof T
     ? N extends 'count' | 'count_distinct' | 'relevance'
       ? number
       : N extends 'avg' | 'sum'
-        ? number | null
+        ? number | (A[0] extends keyof T ? Extract<T[A[0]], bigint> : BigIn<T>) | null
         : N extends 'min' | 'max'
           ? A[0] extends keyof T
             ? T[A[0]] | null
-            : Json
+            : Json<BigIn<T>>
           : string | null
-    : Json
+    : Json<BigIn<T>>
 
 /** What a query gives: whole records, unless it names columns. Of two columns with the same name, only the first is typed. */
 export type Row<T, C> = [C] extends [never] ? T : { readonly [K in C as NameOf<K>]: ResultOf<T, K> }

@@ -1,3 +1,4 @@
+import { toJson } from './json.ts'
 import { linesOf } from './lines.ts'
 import { type Asked, askedBy, type Column, type Row, type Specification } from './query.ts'
 import type { Requests } from './routes.ts'
@@ -55,7 +56,8 @@ export interface Found<T> {
   readonly etag: string | undefined
 }
 
-type Key = string | number | boolean | readonly (string | number | boolean)[]
+type KeyPart = string | number | bigint | boolean
+type Key = KeyPart | readonly KeyPart[]
 
 export interface Precondition {
   readonly ifMatch?: string | undefined
@@ -72,18 +74,18 @@ export function queryOf<T>(client: Requests, path: string, asked: Asked): Query<
     const { query, order_by, ...numbers } = asked
     const inAddress = {
       ...numbers,
-      ...(query === undefined ? {} : { query: typeof query === 'string' ? query : JSON.stringify(query) }),
+      ...(query === undefined ? {} : { query: typeof query === 'string' ? query : toJson(query) }),
       ...(order_by ? { order_by: JSON.stringify(order_by) } : {}),
     }
     const given = { headers: { accept }, signal }
-    return JSON.stringify(inAddress).length > longestAddress
+    return toJson(inAddress).length > longestAddress
       ? client.request('POST', path, { ...given, json: asked })
       : client.request('GET', path, { ...given, query: inAddress })
   }
 
   async function* stream(signal?: AbortSignal): AsyncGenerator<T> {
     for await (const line of linesOf(await ask(asked, 'application/x-ndjson', signal), signal))
-      if (line !== '') yield JSON.parse(line) as T
+      if (line !== '') yield client.parse(line) as T
   }
 
   async function page({ limit, offset, total, signal }: PageOptions = {}): Promise<Page<T>> {
@@ -96,7 +98,7 @@ export function queryOf<T>(client: Requests, path: string, asked: Asked): Query<
     const response = await ask(window, 'application/json', signal)
     const counted = response.headers.get('x-records')
     return {
-      records: (await response.json()) as T[],
+      records: client.parse(await response.text()) as T[],
       total: counted === null ? undefined : Number(counted),
       offset: window.offset ?? 0,
       etag: response.headers.get('etag') ?? undefined,
@@ -144,12 +146,12 @@ export class Entity<T, E> {
 
   /** @throws CarrelProblem 404 if there is none that the caller may read */
   async get(key: Key, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Found<T>> {
-    return found(await this.#client.request('GET', this.#address(key), { signal }))
+    return this.#found(await this.#client.request('GET', this.#address(key), { signal }))
   }
 
   /** Writes it whole. @throws CarrelProblem `precondition-failed` if somebody was faster */
   async put(key: Key, record: T, precondition: Precondition = {}): Promise<Found<T>> {
-    return found(
+    return this.#found(
       await this.#client.request('PUT', this.#address(key), { ...conditions(precondition), json: record }),
     )
   }
@@ -163,7 +165,7 @@ export class Entity<T, E> {
     const type = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json'
     const { headers, signal } = conditions(precondition)
     const given = { headers: { ...headers, 'content-type': type }, signal, json: patch }
-    return found(await this.#client.request('PATCH', this.#address(key), given))
+    return this.#found(await this.#client.request('PATCH', this.#address(key), given))
   }
 
   async delete(key: Key, precondition: Precondition = {}): Promise<void> {
@@ -181,6 +183,11 @@ export class Entity<T, E> {
       `${this.#address(key)}/${encodeURIComponent(entity)}`,
       askedBy(specification),
     )
+  }
+
+  async #found(response: Response): Promise<Found<T>> {
+    const record = this.#client.parse(await response.text()) as T
+    return { record, etag: response.headers.get('etag') ?? undefined }
   }
 
   #address(key: Key): string {
@@ -201,9 +208,4 @@ export interface Operation {
 const conditions = ({ ifMatch, ifNoneMatch, signal }: Precondition) => ({
   headers: { 'if-match': ifMatch, 'if-none-match': ifNoneMatch },
   signal,
-})
-
-const found = async <T>(response: Response): Promise<Found<T>> => ({
-  record: (await response.json()) as T,
-  etag: response.headers.get('etag') ?? undefined,
 })

@@ -3,7 +3,7 @@ import type { Send } from './transport.ts'
 
 export interface Request extends Send {
   /** What stands for `{uuid}` and the like in the path. */
-  readonly path?: Readonly<Record<string, string | number>>
+  readonly path?: Readonly<Record<string, string | number | bigint>>
   /** Without the token, also if somebody is logged in. */
   readonly anonymous?: boolean
 }
@@ -11,6 +11,8 @@ export interface Request extends Send {
 /** What can be asked: all that records and lists know of a client. */
 export interface Requests {
   request(method: string, path: string, given?: Request): Promise<Response>
+  /** Reads JSON. */
+  parse(text: string): unknown
 }
 
 /** Of a route that the service describes, what it takes; a body that is no JSON is given as `body`. */
@@ -54,8 +56,8 @@ export function pathIn(link: string, values: Request['path'] = {}): string {
 }
 
 /** JSON as it is, other text as text, and nothing of an empty answer. */
-export async function read(response: Response): Promise<unknown> {
+export async function read(response: Response, parse: Requests['parse']): Promise<unknown> {
   const text = await response.text()
   if (text === '') return undefined
-  return /\bjson\b/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text
+  return /\bjson\b/.test(response.headers.get('content-type') ?? '') ? parse(text) : text
 }

@@ -1,4 +1,5 @@
 import { Cookies } from './cookies.ts'
+import { toJson } from './json.ts'
 import { brokenLine, type CarrelProblem, problemOf } from './problem.ts'
 
 /** What a request may have. */
@@ -16,7 +17,7 @@ export interface Send {
   readonly fetch?: typeof fetch
 }
 
-type Parameter = string | number | boolean
+type Parameter = string | number | bigint | boolean
 
 export interface Retries {
   /** How often a request is repeated at most; 0: never. */
@@ -32,6 +33,8 @@ interface Settings {
   readonly csrfHeader: string
   readonly retries: Retries
   readonly fetch: typeof fetch
+  /** How JSON is read. */
+  readonly parse: (text: string) => unknown
 }
 
 const safe = /^(GET|HEAD|OPTIONS)$/
@@ -98,7 +101,7 @@ export class Transport {
       ...given.headers,
     }
     for (const [name, value] of Object.entries(all)) if (value !== undefined) headers.set(name, value)
-    const content = json === undefined ? (typeof body === 'function' ? body() : body) : JSON.stringify(json)
+    const content = json === undefined ? (typeof body === 'function' ? body() : body) : toJson(json)
     const init: RequestInit & { duplex?: 'half' } = { method, headers, credentials: 'include' }
     if (content !== undefined && content !== null) init.body = content
     if (content instanceof ReadableStream) init.duplex = 'half'

@@ -97,7 +97,8 @@ export async function explain(
   }
 }
 
-function providerOf(config: SingleSignOnConfig, id: string | null): AnyProvider {
+/** @throws WrongProvider where the configuration has no such provider, or several and none is named */
+export function providerOf(config: SingleSignOnConfig, id: string | null): AnyProvider {
   const providers = providersIn(config)
   const [only, ...more] = providers
   if (id === null && only && more.length === 0) return only

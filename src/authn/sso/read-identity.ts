@@ -41,7 +41,7 @@ export function readIdentity(
       : `the attribute ${subjectName} (the subject) has no scope that the metadata gives to this identity provider`
   if (subjects.length > 1) return `the attribute ${subjectName} (the subject) has several values`
   const full = federation && idp ? nameAt(idp.entityId, subject) : subject
-  if (full.length > 1_024 || !isClean(subject))
+  if (!isSubject(subject, full))
     return `the attribute ${subjectName} (the subject) is too long, or has control characters or invalid Unicode`
 
   const meets = ({ attribute, matches }: Condition) =>
@@ -72,6 +72,10 @@ export function readIdentity(
  */
 export const isClean = (text: string): boolean =>
   text.isWellFormed() && !text.includes('\uFFFD') && !/\p{Cc}/u.test(text)
+
+/** @param full with the identity provider of a federation */
+export const isSubject = (subject: string, full: string): boolean =>
+  subject !== '' && full.length <= 1_024 && isClean(subject)
 
 function whyIgnored(
   { email, attributes: names }: AnyProvider,

@@ -38,6 +38,7 @@ import { createRecordWriter } from './record-changes.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { TableListings } from './table-listings.ts'
+import { findTables } from './tables.ts'
 
 /** How long a replaced version is kept for requests that have just looked it up, in seconds. */
 const retiredGrace = 60
@@ -207,6 +208,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       return dropped
     },
     expose: async (request, event) => exposeEntity(pool, await parts.describe(request), request, event),
+    tables: search => findTables(pool, search),
     foreignKeys: async name => {
       await lookup.ask()
       return findForeignKeys(pool, entities, name)

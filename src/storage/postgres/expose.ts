@@ -72,7 +72,7 @@ export const tableExists = async (
  * The columns of a table. Domains are resolved to their base types. `ordered`: the type has an order (a default operator
  * class for B-trees). `castsToJson`: the type belongs to an extension, such as hstore, that defines a cast to JSON.
  */
-const findColumns = `SELECT a.attname AS name, NOT a.attnotnull AS nullable, b.typname AS type, b.typtype AS kind,
+export const findColumns = `SELECT a.attname AS name, NOT a.attnotnull AS nullable, b.typname AS type, b.typtype AS kind,
     b.typcategory AS category, EXISTS (SELECT 1 FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod
       WHERE m.amname = 'btree' AND o.opcdefault AND o.opcintype = b.oid) AS ordered,
     EXISTS (SELECT 1 FROM pg_cast k WHERE b.oid >= 16384 AND k.castsource = b.oid AND k.castmethod = 'f'
@@ -83,7 +83,7 @@ const findColumns = `SELECT a.attname AS name, NOT a.attnotnull AS nullable, b.t
       SELECT oid FROM base WHERE kind <> 'd')
   WHERE a.attrelid = CAST($1 AS BIGINT) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
-type ColumnRow = {
+export type ColumnRow = {
   name: string
   nullable: boolean
   type: string
@@ -117,7 +117,7 @@ const types: Readonly<Record<string, FieldType>> = {
 const texts: ReadonlySet<string> = new Set(['text', 'varchar', 'bpchar', 'name', 'citext', 'char'])
 const isText = ({ type, kind }: ColumnRow) => texts.has(type) || kind === 'e'
 
-function toField(column: ColumnRow): Field {
+export function toField(column: ColumnRow): Field {
   const { name, type, nullable, kind, category, ordered, castsToJson } = column
   // Arrays and composite types become nested JSON. Every other type without an entry in `types` becomes text.
   const shown = types[type] ?? (category === 'A' || kind === 'c' || castsToJson ? 'json' : 'text')
@@ -125,14 +125,20 @@ function toField(column: ColumnRow): Field {
   return sortable ? { name, type: shown, nullable } : { name, type: shown, nullable, sortable: false }
 }
 
+/** @returns none where there is no such key */
+export const primaryKeyOf = async (db: Queries, oid: number): Promise<readonly string[]> =>
+  (
+    await db.rows<{ name: string }>(
+      `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
+       WHERE i.indrelid = CAST($1 AS BIGINT) AND i.indisprimary
+       ORDER BY array_position(CAST(i.indkey AS SMALLINT[]), a.attnum)`,
+      oid,
+    )
+  ).map(column => column.name)
+
 async function primaryKey(db: Queries, oid: number, table: string): Promise<readonly string[]> {
-  const columns = await db.rows<{ name: string }>(
-    `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
-     WHERE i.indrelid = CAST($1 AS BIGINT) AND i.indisprimary
-     ORDER BY array_position(CAST(i.indkey AS SMALLINT[]), a.attnum)`,
-    oid,
-  )
-  if (columns.length > 0) return columns.map(column => column.name)
+  const columns = await primaryKeyOf(db, oid)
+  if (columns.length > 0) return columns
   throw new ExposeError(
     `${table} has no primary key; use --key to name columns that are never null and unique together`,
   )

@@ -10,9 +10,9 @@ import {
   readTicket,
   recognize,
   takeTicket,
-  unlink,
   whoIs,
 } from './identity-changes.ts'
+import { link, unlink } from './identity-links.ts'
 
 /** Single sign-on in PostgreSQL. */
 export function postgresIdentities(pool: Pool): Identities {
@@ -27,6 +27,7 @@ export function postgresIdentities(pool: Pool): Identities {
         `SELECT eperson, email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson
          ORDER BY email_key, provider`,
       ),
+    link: (email, subject, event) => link(pool, email, subject, event),
     unlink: (email, provider, event) => unlink(pool, email, provider, event),
     forgetSessions: begunBy => forgetSessions(pool, begunBy.toISOString()),
     keepTicket: (id, content, expires, certain) => keepTicket(pool, id, content, expires, certain),

@@ -12,11 +12,8 @@ import {
   recognitionEvents,
 } from '../../model/identities.ts'
 import type { Begun } from '../../model/sessions.ts'
-import type { Changed } from '../accounts.ts'
-import { dropAccessTokens } from './access-token-changes.ts'
 import {
   type BegunRow,
-  changeEperson,
   insertEperson,
   type NoSession,
   replaceSessionKey,
@@ -25,14 +22,11 @@ import {
 import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { eventValues, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
+import { again, ConcurrentLink } from './identity-links.ts'
 import { type EpersonRow, epersonColumns, replaceNul, sessionColumns, toEperson } from './rows.ts'
 import { insertSession, newSessionValues, nextBegun } from './session-changes.ts'
 
 /** Changes of single sign-on. On the path of requests, each is a single statement where possible. */
-
-/** Another request linked or created the same eperson first. The transaction is rolled back, and the retry finds theirs. */
-class ConcurrentLink extends Error {}
-const maxAttempts = 5
 
 export async function recognize(
   pool: Pool,
@@ -40,12 +34,7 @@ export async function recognize(
   matching: Matching,
   event: AuditEvent,
 ): Promise<Recognized> {
-  for (let attempt = 1; ; attempt++)
-    try {
-      return await pool.transaction(db => recognizeOnce(db, identity, matching, event))
-    } catch (error) {
-      if (!(error instanceof ConcurrentLink) || attempt === maxAttempts) throw error
-    }
+  return again(pool, db => recognizeOnce(db, identity, matching, event))
 }
 
 export async function begin(
@@ -109,16 +98,6 @@ export const endAtProvider = (
       await recordEvent(db, { ...event, eperson })
     }
     return epersons.length
-  })
-
-export const unlink = (pool: Pool, email: string, provider: string, event: AuditEvent): Promise<Changed> =>
-  changeEperson(pool, email, event, async (db, { uuid }) => {
-    const sql = 'DELETE FROM carrel.identity WHERE eperson = $1 AND provider = $2'
-    if ((await db.run(sql, uuid, provider)) === 0) return 'unchanged'
-    await db.run(`UPDATE carrel.eperson SET ${replaceSessionKey} WHERE uuid = $2`, randomBytes(32), uuid)
-    await dropAccessTokens(db, uuid)
-    await db.run('DELETE FROM carrel.provider_session WHERE eperson = $1', uuid)
-    return 'changed'
   })
 
 export async function forgetSessions(pool: Pool, begunBy: string): Promise<void> {

@@ -33,8 +33,8 @@ import {
   keepTicket,
   recognize,
   takeTicket,
-  unlink,
 } from './identity-changes.ts'
+import { link, unlink } from './identity-links.ts'
 import { addMembers, addSubgroups, setMember, setSubgroup } from './member-changes.ts'
 import {
   changeEperson,
@@ -108,6 +108,7 @@ export const changes = {
   begin,
   endAtProvider,
   forgetSessions,
+  link,
   unlink,
   keepTicket,
   takeTicket,

@@ -206,6 +206,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       return dropped
     },
     expose: undefined,
+    tables: undefined,
     foreignKeys: undefined,
     scratchFolder: folder,
     close: async () => {

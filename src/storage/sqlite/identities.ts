@@ -18,6 +18,7 @@ export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }):
          ORDER BY email_key, provider`,
       )
       .map(row => ({ ...row })),
+  link: (email, subject, event) => write('link', email, subject, event),
   unlink: (email, provider, event) => write('unlink', email, provider, event),
   forgetSessions: begunBy => write('forgetSessions', begunBy.toISOString()),
   keepTicket: (id, content, expires, certain) => write('keepTicket', id, content, expires, certain),

@@ -11,8 +11,6 @@ import {
   recognitionEvents,
 } from '../../model/identities.ts'
 import type { Begun } from '../../model/sessions.ts'
-import type { Changed } from '../accounts.ts'
-import { dropAccessTokens } from './access-token-changes.ts'
 import { addEperson, endTokens, nextStamp } from './account-changes.ts'
 import { rememberNetwork } from './attempt-changes.ts'
 import type { Database } from './driver.ts'
@@ -118,18 +116,6 @@ export function endAtProvider(db: Database, which: ProviderSessionFilter, event:
     recordEvent(db, { ...event, eperson })
   }
   return epersons.length
-}
-
-export function unlink(db: Database, email: string, provider: string, event: AuditEvent): Changed {
-  const eperson = find(db, email)
-  if (!eperson) return 'no-eperson'
-  if (db.run('DELETE FROM identity WHERE eperson = ? AND provider = ?', eperson.uuid, provider) === 0)
-    return 'unchanged'
-  endTokens(db, eperson.uuid)
-  dropAccessTokens(db, eperson.uuid)
-  db.run('DELETE FROM provider_session WHERE eperson = ?', eperson.uuid)
-  recordEvent(db, { ...event, eperson: eperson.uuid })
-  return 'changed'
 }
 
 export function forgetSessions(db: Database, begunBy: string): void {

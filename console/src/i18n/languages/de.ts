@@ -442,8 +442,30 @@ export const administration: Administration = {
   'group.open.help':
     'Das steht für alle, oder für alle, die angemeldet sind. Es ist für Regeln da und hat keine eigenen Mitglieder.',
   'group.special': 'besondere Gruppe',
-  'group.special.help':
-    'Die Konfiguration des Dienstes bestimmt, wer in dieser Gruppe ist: {rules}. Von Hand kann niemand hinzugefügt werden.',
+  'special.title': 'Besondere Gruppen',
+  'special.who': 'Wer in dieser Gruppe ist',
+  'special.help':
+    'Die Konfiguration des Dienstes bestimmt, wer wann in dieser besonderen Gruppe ist. Von Hand kann niemand hinzugefügt werden.',
+  'special.of-person.help':
+    'Eine Sitzung hat sie, weil sie von dort kommt oder so begonnen hat. „Vielleicht“ hängt von der ganzen Adresse einer Anfrage ab oder davon, was der Anbieter bei der Anmeldung gesagt hat: Beides wird nicht aufbewahrt.',
+  'special.rule': 'Gegeben an',
+  'special.sessions': 'Sitzungen dieser Person',
+  'special.perhaps': 'vielleicht',
+  'special.session': '{method}, seit {time}',
+  'special.session.from': '{method}, seit {time}, zuletzt aus {network}',
+  'special.others': {
+    one: '{n} weitere Regel gibt ihren Sitzungen nichts.',
+    other: '{n} weitere Regeln geben ihren Sitzungen nichts.',
+  },
+  'special.none': {
+    one: 'Keine Sitzung hat eine. Es gibt {n} Regel.',
+    other: 'Keine Sitzung hat eine. Es gibt {n} Regeln.',
+  },
+  'special.by-address': 'Adressen in {ranges}',
+  'special.by-address.without': 'Adressen in {ranges}, ohne {without}',
+  'special.by-method': 'Anmeldungen mit {method}',
+  'special.by-value': 'Personen, von denen {provider} sagt: {attribute} = {value}',
+  'special.by-pattern': 'Personen, von denen {provider} ein {attribute} nennt, das auf {pattern} passt',
   'group.members': 'Mitglieder',
   'group.members.help': 'Personen, die unmittelbar in der Gruppe sind.',
   'group.members.find': 'Person zum Hinzufügen suchen',
@@ -460,6 +482,38 @@ export const administration: Administration = {
   'group.delete.help':
     'Die Mitglieder bleiben, ohne das, was die Gruppe lesen darf. Das lässt sich nicht rückgängig machen.',
   'group.deleted': 'Die Gruppe {name} ist gelöscht.',
+
+  // Tables of the database
+  'tables.do': 'Tabelle zeigen',
+  'tables.title': 'Tabellen der Datenbank',
+  'tables.lead':
+    'Eine Tabelle oder Sicht kann als Entität gelesen werden. Nichts wird kopiert und nichts geschrieben.',
+  'tables.search': 'Teil des Namens',
+  'tables.none': 'Keine Tabelle gefunden',
+  'tables.none.help':
+    'Hier stehen die Tabellen, die der PostgreSQL-Benutzer des Dienstes lesen darf. Der eingebaute Speicher hat keine.',
+  'tables.missing': 'Es gibt keine solche Tabelle',
+  'tables.name': 'Tabelle',
+  'tables.kind': 'Art',
+  'tables.kind.table': 'Tabelle',
+  'tables.kind.view': 'Sicht',
+  'tables.kind.materialized view': 'materialisierte Sicht',
+  'tables.kind.foreign table': 'Fremdtabelle',
+  'tables.primary-key': 'Primärschlüssel',
+  'tables.shown-as': 'Gezeigt als',
+  'tables.show.lead':
+    'Die Zeilen werden direkt gelesen: Was sich in der Tabelle ändert, ist sofort zu sehen.',
+  'tables.entity.hint': 'a bis z, Ziffern, _ und -. Er ist Teil der Adresse.',
+  'tables.taken': 'Es gibt schon eine Entität mit diesem Namen.',
+  'tables.columns': 'Spalten',
+  'tables.columns.help':
+    'Die Werte einer Spalte, die nicht gezeigt wird, kann niemand lesen, danach sortieren oder sie erraten. Der Schlüssel unterscheidet Zeilen: Seine Spalten müssen zusammen eindeutig und nie leer sein.',
+  'tables.column.shown': 'Gezeigt',
+  'tables.column.shown.of': '{name} zeigen',
+  'tables.column.key.of': 'Schlüssel: {name}',
+  'tables.key.needed': 'Wählen Sie die Spalten des Schlüssels.',
+  'tables.show': 'Zeigen',
+  'tables.shown': 'Die Entität {name} ist da.',
 
   // Rules
   'rule.anonymous': 'alle',
@@ -838,9 +892,8 @@ export const administration: Administration = {
   'explain.assertion.hint':
     'Eine SAML-Antwort als XML oder Base64, ein ID-Token, oder Attribute als JSON-Objekt.',
   'explain.provider': 'Anbieter',
-  'explain.provider.hint': 'Leer, wenn es nur einen gibt.',
   'explain.entity-id': 'Entity-ID',
-  'explain.entity-id.hint': 'Nur bei Föderationen.',
+  'explain.entity-id.hint': 'Der Identity-Provider; leer für den der Assertion.',
   'explain.do': 'Erklären',
   'explain.answer': 'Was geschähe',
   'explain.signature': 'Signatur',
@@ -861,12 +914,19 @@ export const administration: Administration = {
   'tokens.used': 'Zuletzt benutzt',
   'identities.title': 'Konten bei anderen Anbietern',
   'identities.help':
-    'Wer bei welchem Anbieter der Einmalanmeldung wer ist. Eine Anmeldung stellt die Verbindung her. Entfernen Sie eine falsche: Die nächste Anmeldung dort entscheidet neu.',
+    'Wer bei welchem Anbieter der Einmalanmeldung wer ist. Eine Anmeldung stellt die Verbindung her, oder Sie selbst auf der Seite einer Person. Entfernen Sie eine falsche: Die nächste Anmeldung dort entscheidet neu.',
   'identities.linked': 'Seit',
   'identities.unlink': 'Entfernen',
   'identities.unlink.title': 'Verbindung von {name} mit {provider} entfernen?',
   'identities.unlink.help':
     'Diese Person wird überall abgemeldet. Das Konto bleibt. Die nächste Anmeldung beim Anbieter findet es vielleicht an seiner Adresse wieder, oder es entsteht ein anderes.',
+  'identities.link': 'Mit einem Konto verbinden',
+  'identities.link.title': '{name} mit einem Konto bei einem anderen Anbieter verbinden',
+  'identities.link.help':
+    'Von da an sind Anmeldungen dort mit diesem Konto Anmeldungen dieser Person, ganz gleich, welche E-Mail-Adresse sie haben.',
+  'identities.linked.said': '{name} ist mit {provider} verbunden.',
+  'identities.subject.hint': 'Die dauerhafte Kennung des Kontos, genau wie der Anbieter sie sendet.',
+  'identities.entity-id.hint': 'Der Identity-Provider der Föderation.',
   'identities.unlinked': 'Die Verbindung ist entfernt.',
   'sessions.end-all': 'Alle Sitzungen beenden',
   'sessions.end-all.title': 'Alle abmelden?',

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { Json } from '../../entities.ts'
+import { printExactly } from '../../exact.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
@@ -116,6 +117,6 @@ function Changes({ event: { changes } }: { readonly event: TrailEvent }): JSX.El
 }
 
 const written = (value: Json) =>
-  value === null ? t('null') : typeof value === 'string' ? value : JSON.stringify(value, null, 1)
+  value === null ? t('null') : typeof value === 'string' ? value : printExactly(value, 1)
 
 export default EventPage

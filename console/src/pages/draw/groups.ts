@@ -1,5 +1,6 @@
 import { service } from '../../api.ts'
-import { type Entity, type EntityField, type Json, pathOf, readExactly } from '../../entities.ts'
+import { type Entity, type EntityField, type Json, pathOf } from '../../entities.ts'
+import { printExactly, readExactly } from '../../exact.ts'
 import { written } from '../entity/pql.ts'
 
 /** What is drawn: how many records there are of each value, and, if wanted, of each pair of values. */
@@ -107,5 +108,5 @@ const nameOf = (value: Json | undefined): string | null =>
   value === null || value === undefined
     ? null
     : typeof value === 'object'
-      ? JSON.stringify(value)
+      ? printExactly(value)
       : String(value)

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
+import { printExactly } from '../../exact.ts'
 import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
@@ -26,7 +27,7 @@ const valuesOf = ({ entity }: Tagged): Values => ({
   description: entity.description ?? '',
   read: entity.read,
   write: entity.write ?? '',
-  condition: entity.defaultCondition === null ? '' : JSON.stringify(entity.defaultCondition),
+  condition: entity.defaultCondition === null ? '' : printExactly(entity.defaultCondition),
   relations: entity.relations,
 })
 
@@ -147,17 +148,23 @@ export function Declarations({
 /** Only what is another than before; undefined: the condition is no JSON. */
 function changeFrom(before: Values, after: Values): Change | undefined {
   const isOther = (name: keyof Values) => JSON.stringify(before[name]) !== JSON.stringify(after[name])
+  const condition = after.condition.trim()
+  if (condition !== '' && !isJson(condition)) return undefined
+  return {
+    ...(isOther('description') && { description: after.description.trim() || null }),
+    ...(isOther('read') && { read: after.read }),
+    ...(isOther('write') && { write: after.write || null }),
+    ...(isOther('relations') && { relations: after.relations }),
+    // As text: so its numbers keep their digits.
+    ...(isOther('condition') && { defaultCondition: condition || null }),
+  }
+}
+
+function isJson(text: string): boolean {
   try {
-    return {
-      ...(isOther('description') && { description: after.description.trim() || null }),
-      ...(isOther('read') && { read: after.read }),
-      ...(isOther('write') && { write: after.write || null }),
-      ...(isOther('relations') && { relations: after.relations }),
-      ...(isOther('condition') && {
-        defaultCondition: after.condition.trim() === '' ? null : (JSON.parse(after.condition) as unknown),
-      }),
-    }
+    JSON.parse(text)
+    return true
   } catch {
-    return undefined
+    return false
   }
 }

@@ -131,7 +131,7 @@ function Fields({ entity: { name, source, fields } }: { readonly entity: Declare
       label: a('field.collation'),
       cell: field => (
         <>
-          <bdi>{field.collation ?? a('field.code-point')}</bdi>{' '}
+          <bdi>{field.collation ?? (field.type === 'text' ? a('field.code-point') : '–')}</bdi>{' '}
           {source === 'imported' && field.type === 'text' && (
             <button
               type="button"

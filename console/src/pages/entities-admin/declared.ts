@@ -23,7 +23,7 @@ export interface Tagged {
 
 export async function loadDeclared(name: string, signal?: AbortSignal): Promise<Tagged> {
   const response = await service.value.request('GET', addressOf(name), { signal })
-  return { entity: (await response.json()) as Declared, tag: response.headers.get('etag') }
+  return { entity: service.value.parse(await response.text()) as Declared, tag: response.headers.get('etag') }
 }
 
 export type Change = Partial<

@@ -1,6 +1,7 @@
 import type { Page } from '@carrel/client'
 import { service } from '../../api.ts'
-import { type DataRecord, type Entity, type EntityField, keyOf, pathOf, readExactly } from '../../entities.ts'
+import { type DataRecord, type Entity, type EntityField, keyOf, pathOf } from '../../entities.ts'
+import { readExactly } from '../../exact.ts'
 import type { Order } from '../../parts/Table.tsx'
 import { query, setQuery } from '../../router.ts'
 

@@ -17,6 +17,7 @@ import { nameOf, type Person, people, personPath, textOf } from '../people/peopl
 import { GroupTags } from './Groups.tsx'
 import { changeGroup, deleteGroup, type Group, groupPath, groups, isOpen, loadGroup } from './groups.ts'
 import { Members } from './Members.tsx'
+import { RulesOfGroup } from './SpecialGroups.tsx'
 
 /** One group: its name, who is in it, and which groups are. */
 function GroupPage({
@@ -41,7 +42,8 @@ function GroupPage({
       lead={<GroupTags group={value} />}
       actions={
         mayChange &&
-        !value.permanent && (
+        !value.permanent &&
+        !value.special && (
           <button type="button" class="button danger" onClick={() => setDeleting(true)}>
             <Icon of={Trash2} />
             {t('delete')}
@@ -57,10 +59,18 @@ function GroupPage({
             <h2>{a('group.about')}</h2>
             <About group={value} onChange={reload} />
           </section>
+          {value.special && (
+            <section class="section">
+              <h2>{a('special.who')}</h2>
+              <p class="soft prose">{a('special.help')}</p>
+              <RulesOfGroup group={uuid} />
+            </section>
+          )}
           <section class="section">
             <h2>{a('group.members')}</h2>
             <p class="soft">{a('group.members.help')}</p>
             <Members<Person>
+              isClosed={value.special}
               group={uuid}
               kind="epersons"
               search={`${people}/search/isNotMemberOf`}
@@ -78,6 +88,7 @@ function GroupPage({
             <h2>{a('group.subgroups')}</h2>
             <p class="soft">{a('group.subgroups.help')}</p>
             <Members<Group>
+              isClosed={value.special}
               group={uuid}
               kind="subgroups"
               search={`${groups}/search/isNotMemberOf`}
@@ -116,6 +127,7 @@ function About({ group, onChange }: { readonly group: Group; readonly onChange: 
   const known = textOf(group.metadata, 'dc.description')
   const [name, setName] = useTyped(group.name)
   const [description, setDescription] = useTyped(known)
+  const keepsName = group.permanent || group.special
   const isSame = name === group.name && description === known
   const work = useWork(async () => {
     await changeGroup(group.uuid, name === group.name ? undefined : name.trim(), description.trim())
@@ -131,10 +143,10 @@ function About({ group, onChange }: { readonly group: Group; readonly onChange: 
       }}
     >
       <div class="fields">
-        <Field label={a('group.name')} {...(group.permanent ? { hint: a('group.permanent.help') } : {})}>
+        <Field label={a('group.name')} {...(keepsName ? { hint: a('group.permanent.help') } : {})}>
           <input
             required
-            readOnly={group.permanent}
+            readOnly={keepsName}
             value={name}
             onInput={event => setName(event.currentTarget.value)}
           />

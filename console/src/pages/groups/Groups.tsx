@@ -41,6 +41,8 @@ export const GroupTags = ({ group }: { readonly group: Group }): JSX.Element | n
     <span class="tag">{a('group.permanent')}</span>
   ) : isOpen(group) ? (
     <span class="tag warn">{a('group.open')}</span>
+  ) : group.special ? (
+    <span class="tag">{a('group.special')}</span>
   ) : null
 
 function Groups(): JSX.Element {

@@ -18,30 +18,34 @@ interface Parts<Row> {
   readonly nameOf: (row: Row) => string
   readonly noteOf: (row: Row) => string
   readonly pathOf: (row: Row) => string
+  /** Nobody can be added by hand. */
+  readonly isClosed: boolean
 }
 
 /** Who is directly in a group, and a way to add others. */
 export function Members<Row extends { readonly uuid: string }>(parts: Parts<Row>): JSX.Element {
-  const { group, kind, search, texts, nameOf, noteOf, pathOf } = parts
+  const { group, kind, search, texts, nameOf, noteOf, pathOf, isClosed } = parts
   const [version, setVersion] = useState(0)
   const [leaving, setLeaving] = useState<Row>()
   const again = () => setVersion(one => one + 1)
   return (
     <>
-      <Finder<Row>
-        label={texts.find}
-        path={search}
-        parameters={{ group }}
-        nameOf={nameOf}
-        noteOf={noteOf}
-        idOf={({ uuid }) => uuid}
-        action={a('add')}
-        onChoose={async row => {
-          await addMember(group, kind, row.uuid)
-          toast(a('group.joined', { name: nameOf(row) }))
-          again()
-        }}
-      />
+      {!isClosed && (
+        <Finder<Row>
+          label={texts.find}
+          path={search}
+          parameters={{ group }}
+          nameOf={nameOf}
+          noteOf={noteOf}
+          idOf={({ uuid }) => uuid}
+          action={a('add')}
+          onChoose={async row => {
+            await addMember(group, kind, row.uuid)
+            toast(a('group.joined', { name: nameOf(row) }))
+            again()
+          }}
+        />
+      )}
       <HalTable<Row>
         label={texts.label}
         path={`${addressOf(group)}/${kind}`}

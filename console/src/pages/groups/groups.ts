@@ -11,6 +11,18 @@ export const addressOf = (uuid: string): string => `${groups}/${encodeURICompone
 /** Everybody, and everybody who is logged in: they are groups for rules only. */
 export const isOpen = ({ uuid }: Group): boolean => /^0{8}-0{4}-8000-8000-0{11}[01]$/.test(uuid)
 
+/** Who gets a special group; of somebody, with their sessions that have it. */
+export type SpecialRule = Schemas['SpecialGroupRules']['rules'][number]
+export type SpecialSession = NonNullable<SpecialRule['sessions']>[number]
+
+export const loadRules = async (signal: AbortSignal, eperson?: string): Promise<readonly SpecialRule[]> =>
+  (
+    await service.value.get<Schemas['SpecialGroupRules']>('/api/admin/special-groups', {
+      query: { eperson },
+      signal,
+    })
+  ).rules
+
 export const loadGroup = (uuid: string, signal: AbortSignal): Promise<Group> =>
   service.value.get<Group>(addressOf(uuid), { signal })
 

@@ -9,7 +9,9 @@ import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
+import { SpecialGroupsOf } from '../groups/SpecialGroups.tsx'
 import { AccessView } from './AccessView.tsx'
+import { IdentitiesOf } from './LinkIdentity.tsx'
 import { LoginState } from './People.tsx'
 import { PersonActions } from './PersonActions.tsx'
 import { changePerson, loadPerson, nameOf, type Person, textOf } from './people.ts'
@@ -45,6 +47,8 @@ function PersonPage({
         <Profile person={value} onChange={reload} />
       </section>
       <AccessView person={value} />
+      <SpecialGroupsOf person={uuid} />
+      <IdentitiesOf person={value} />
       <section class="section">
         <h2>{a('tokens.title')}</h2>
         <Tokens uuid={uuid} />

@@ -9,9 +9,9 @@ import {
   keyPath,
   pathOf,
   type Relation,
-  readExactly,
   recordPath,
 } from '../../entities.ts'
+import { printExactly, readExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -128,7 +128,7 @@ function Related({
   const other = entities.value?.find(({ name }) => name === relation.to.entity)
   const values = relation.fields.map(name => record[name])
   const condition = relation.to.fields
-    .map((name, at) => `${written(name)} = ${JSON.stringify(values[at])}`)
+    .map((name, at) => `${written(name)} = ${printExactly(values[at])}`)
     .join(' and ')
   const isNull = values.some(value => value === null || value === undefined)
   const { value, problem, reload } = useLoad(

@@ -4,10 +4,12 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { useWork } from '../../parts/load.ts'
+import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { href } from '../../router.ts'
 import { personPath } from '../people/people.ts'
+import { loadProviders } from './logins.ts'
+import { ProviderSelect } from './ProviderSelect.tsx'
 import { type Explained, explain } from './system.ts'
 
 /** Attributes are an object in JSON; everything else that is pasted is what a provider has sent. */
@@ -26,13 +28,16 @@ export function Explain(): JSX.Element {
   const [provider, setProvider] = useState('')
   const [entityId, setEntityId] = useState('')
   const [found, setFound] = useState<Explained>()
+  const { value: providers = [] } = useLoad(loadProviders, [])
+  const [first] = providers
+  const chosen = providers.find(({ id }) => id === provider) ?? first
   const work = useWork(async () => {
     setFound(undefined)
     const attributes = attributesIn(text)
     setFound(
       await explain({
-        ...(provider.trim() && { provider: provider.trim() }),
-        ...(entityId.trim() && { entityId: entityId.trim() }),
+        ...(chosen && { provider: chosen.id }),
+        ...(chosen?.federation && entityId.trim() && { entityId: entityId.trim() }),
         ...(attributes ? { attributes } : { assertion: text.trim() }),
       }),
     )
@@ -57,20 +62,20 @@ export function Explain(): JSX.Element {
         />
       </Field>
       <div class="fields">
-        <Field label={a('explain.provider')} hint={a('explain.provider.hint')}>
-          <input
-            value={provider}
-            spellcheck={false}
-            onInput={event => setProvider(event.currentTarget.value)}
-          />
-        </Field>
-        <Field label={a('explain.entity-id')} hint={a('explain.entity-id.hint')}>
-          <input
-            value={entityId}
-            spellcheck={false}
-            onInput={event => setEntityId(event.currentTarget.value)}
-          />
-        </Field>
+        {providers.length > 1 && (
+          <Field label={a('explain.provider')}>
+            <ProviderSelect providers={providers} value={chosen?.id ?? ''} onChoose={setProvider} />
+          </Field>
+        )}
+        {chosen?.federation && (
+          <Field label={a('explain.entity-id')} hint={a('explain.entity-id.hint')}>
+            <input
+              value={entityId}
+              spellcheck={false}
+              onInput={event => setEntityId(event.currentTarget.value)}
+            />
+          </Field>
+        )}
       </div>
       <div>
         <button type="submit" class="button primary" aria-busy={work.busy}>

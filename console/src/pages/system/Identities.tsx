@@ -4,35 +4,49 @@ import { a } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
+import type { Column } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { personPath } from '../people/people.ts'
 import { type Identity, identities, unlink } from './logins.ts'
 
-/** Who is whom at which provider. A login makes these; only their end is an administrator's. */
-export function Identities(): JSX.Element {
+const personColumn = (): Column<Identity> => ({
+  id: 'person',
+  label: a('person.title'),
+  cell: ({ eperson, email }) => (
+    <a href={href(personPath(eperson))}>
+      <bdi>{email}</bdi>
+    </a>
+  ),
+})
+
+/**
+ * Who is whom at which provider. Logins make these, and administrators on the page of a person.
+ * @param person whose they are; everybody's, if not given
+ * @param changed loads them again when it changes
+ */
+export function Identities({
+  person,
+  changed = 0,
+}: {
+  readonly person?: string
+  readonly changed?: number
+}): JSX.Element {
   const [leaving, setLeaving] = useState<Identity>()
-  const [version, setVersion] = useState(0)
+  const [removed, setRemoved] = useState(0)
   return (
     <>
       <HalTable<Identity>
         label={a('identities.title')}
         path={identities}
         name="identities"
-        version={version}
+        parameters={{ eperson: person }}
+        version={changed + removed}
         size={25}
         idOf={({ provider, eperson }) => `${provider} ${eperson}`}
         empty={<p class="soft">{t('none')}</p>}
         columns={[
-          {
-            id: 'person',
-            label: a('person.title'),
-            cell: ({ eperson, email }) => (
-              <a href={href(personPath(eperson))}>
-                <bdi>{email}</bdi>
-              </a>
-            ),
-          },
+          ...(person === undefined ? [personColumn()] : []),
           { id: 'provider', label: a('explain.provider'), cell: ({ provider }) => <bdi>{provider}</bdi> },
           {
             id: 'subject',
@@ -61,7 +75,7 @@ export function Identities(): JSX.Element {
           work={async () => {
             await unlink(leaving)
             toast(a('identities.unlinked'))
-            setVersion(version + 1)
+            setRemoved(removed + 1)
           }}
         >
           <p>{a('identities.unlink.help')}</p>

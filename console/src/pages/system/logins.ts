@@ -29,8 +29,23 @@ export async function loadTokens(
   }
 }
 
+export type Provider = Schemas['SignOnProviders']['providers'][number]
+
+/** None where single sign-on is off. */
+export const loadProviders = async (signal: AbortSignal): Promise<readonly Provider[]> =>
+  (await service.value.get<Schemas['SignOnProviders']>(`${admin}/sso/providers`, { signal })).providers
+
+const linkOf = (provider: string, eperson: string) =>
+  `${identities}/${encodeURIComponent(provider)}/${encodeURIComponent(eperson)}`
+
+export const link = (
+  eperson: string,
+  provider: string,
+  json: { readonly subject: string; readonly entityId?: string },
+): Promise<unknown> => service.value.put(linkOf(provider, eperson), { json })
+
 export const unlink = ({ provider, eperson }: Identity): Promise<unknown> =>
-  service.value.delete(`${identities}/${encodeURIComponent(provider)}/${encodeURIComponent(eperson)}`)
+  service.value.delete(linkOf(provider, eperson))
 
 /** Of everybody, one's own as well. */
 export const endAllSessions = (): Promise<unknown> => service.value.delete(`${admin}/sessions`)

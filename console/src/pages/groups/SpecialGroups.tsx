@@ -1,0 +1,113 @@
+import type { JSX } from 'preact'
+import { a } from '../../i18n/admin.ts'
+import { formatTime } from '../../i18n/i18n.ts'
+import { useLoad } from '../../parts/load.ts'
+import { Loading, ProblemView } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { href } from '../../router.ts'
+import { groupPath, loadRules, type SpecialRule, type SpecialSession } from './groups.ts'
+import '../people/people.css'
+
+/** By which rules of the configuration somebody is in a special group. */
+export function RulesOfGroup({ group }: { readonly group: string }): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadRules(signal), [group])
+  if (problem) return <ProblemView problem={problem} retry={reload} />
+  if (!value) return <Loading lines={2} />
+  return (
+    <ul>
+      {value
+        .filter(rule => rule.group.uuid === group)
+        .map(rule => (
+          <li key={JSON.stringify(rule)}>
+            <bdi>{inWords(rule)}</bdi>
+          </li>
+        ))}
+    </ul>
+  )
+}
+
+type Given = SpecialRule & { readonly sessions: readonly SpecialSession[] }
+
+/** Which session of somebody has which special group, and by which rule. */
+export function SpecialGroupsOf({ person }: { readonly person: string }): JSX.Element | null {
+  const { value, problem, reload } = useLoad(signal => loadRules(signal, person), [person])
+  // A service that has no special groups has nothing to say about them.
+  if (value?.length === 0) return null
+  const given = (value ?? []).filter((rule): rule is Given => (rule.sessions?.length ?? 0) > 0)
+  const others = (value ?? []).length - given.length
+  return (
+    <section class="section">
+      <h2>{a('special.title')}</h2>
+      <p class="soft prose">{a('special.of-person.help')}</p>
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : !value ? (
+        <Loading lines={3} />
+      ) : (
+        <>
+          {given.length > 0 && (
+            <Table<Given>
+              whole
+              label={a('special.title')}
+              rows={given}
+              columns={columns()}
+              idOf={({ sessions: _, ...rule }) => JSON.stringify(rule)}
+            />
+          )}
+          {others > 0 && (
+            <p class="soft small">
+              {given.length > 0 ? a('special.others', { n: others }) : a('special.none', { n: others })}
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  )
+}
+
+const columns = (): readonly Column<Given>[] => [
+  {
+    id: 'group',
+    label: a('group.name'),
+    cell: ({ group }) => (
+      <a href={href(groupPath(group.uuid))}>
+        <bdi>{group.name}</bdi>
+      </a>
+    ),
+  },
+  { id: 'rule', label: a('special.rule'), wrap: true, cell: rule => <bdi>{inWords(rule)}</bdi> },
+  {
+    id: 'sessions',
+    label: a('special.sessions'),
+    wrap: true,
+    cell: ({ sessions }) => (
+      <ul class="sessions-of">
+        {sessions.map(one => (
+          <li key={one.begun}>
+            {one.gives === 'perhaps' && <span class="tag warn">{a('special.perhaps')}</span>}{' '}
+            {a(one.lastNetwork === null ? 'special.session' : 'special.session.from', {
+              method: one.method,
+              time: formatTime(one.begun),
+              network: one.lastNetwork ?? '',
+            })}
+          </li>
+        ))}
+      </ul>
+    ),
+  },
+]
+
+function inWords(rule: SpecialRule): string {
+  if (rule.how === 'method') return a('special.by-method', { method: rule.method })
+  if (rule.how === 'attribute') {
+    const { provider, attribute } = rule
+    return 'value' in rule
+      ? a('special.by-value', { provider, attribute, value: rule.value })
+      : a('special.by-pattern', { provider, attribute, pattern: rule.pattern })
+  }
+  const without = rule.ranges.filter(range => range.startsWith('!')).map(range => range.slice(1))
+  const ranges = rule.ranges.filter(range => !range.startsWith('!')).join(', ')
+  return without.length === 0
+    ? a('special.by-address', { ranges })
+    : a('special.by-address.without', { ranges, without: without.join(', ') })
+}

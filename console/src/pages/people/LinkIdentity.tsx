@@ -1,0 +1,97 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { a } from '../../i18n/admin.ts'
+import { Link } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { toast } from '../../parts/toast.tsx'
+import { Identities } from '../system/Identities.tsx'
+import { link, loadProviders, type Provider } from '../system/logins.ts'
+import { ProviderSelect } from '../system/ProviderSelect.tsx'
+import { nameOf, type Person } from './people.ts'
+
+/** Who somebody is at providers of single sign-on. Nothing, where there is none. */
+export function IdentitiesOf({ person }: { readonly person: Person }): JSX.Element | null {
+  const { value: providers = [] } = useLoad(loadProviders, [])
+  const [linking, setLinking] = useState(false)
+  const [version, setVersion] = useState(0)
+  if (providers.length === 0) return null
+  return (
+    <section class="section">
+      <h2>{a('identities.title')}</h2>
+      <Identities person={person.uuid} changed={version} />
+      <div>
+        <button type="button" class="button" onClick={() => setLinking(true)}>
+          <Icon of={Link} />
+          {a('identities.link')}
+        </button>
+      </div>
+      {linking && (
+        <LinkForm
+          person={person}
+          providers={providers}
+          onClose={() => setLinking(false)}
+          onLinked={() => setVersion(version + 1)}
+        />
+      )}
+    </section>
+  )
+}
+
+interface Parts {
+  readonly person: Person
+  readonly providers: readonly Provider[]
+  readonly onClose: () => void
+  readonly onLinked: () => void
+}
+
+function LinkForm({ person, providers, onClose, onLinked }: Parts): JSX.Element {
+  const [chosen, setChosen] = useState(providers[0]?.id ?? '')
+  const [subject, setSubject] = useState('')
+  const [entityId, setEntityId] = useState('')
+  const provider = providers.find(({ id }) => id === chosen)
+  return (
+    <Confirm
+      tone="primary"
+      title={a('identities.link.title', { name: nameOf(person) })}
+      act={a('identities.link')}
+      onClose={onClose}
+      work={async () => {
+        await link(person.uuid, chosen, {
+          subject: subject.trim(),
+          ...(provider?.federation ? { entityId: entityId.trim() } : {}),
+        })
+        toast(a('identities.linked.said', { name: nameOf(person), provider: provider?.name ?? chosen }))
+        onLinked()
+      }}
+    >
+      <p>{a('identities.link.help')}</p>
+      <Field label={a('explain.provider')}>
+        <ProviderSelect providers={providers} value={chosen} onChoose={setChosen} />
+      </Field>
+      {provider?.federation && (
+        <Field label={a('explain.entity-id')} hint={a('identities.entity-id.hint')}>
+          <input
+            required
+            value={entityId}
+            spellcheck={false}
+            autoComplete="off"
+            onInput={event => setEntityId(event.currentTarget.value)}
+          />
+        </Field>
+      )}
+      <Field label={a('explain.subject')} hint={a('identities.subject.hint')}>
+        <input
+          required
+          value={subject}
+          spellcheck={false}
+          autoComplete="off"
+          maxLength={1024}
+          onInput={event => setSubject(event.currentTarget.value)}
+        />
+      </Field>
+    </Confirm>
+  )
+}

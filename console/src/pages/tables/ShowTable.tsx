@@ -1,0 +1,163 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { CarrelProblem } from '../../api.ts'
+import { loadEntities } from '../../entities.ts'
+import { a, aOf } from '../../i18n/admin.ts'
+import { Table2 } from '../../icons.ts'
+import { Field } from '../../parts/Field.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Empty, Loading, Notice, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { go, href } from '../../router.ts'
+import { who } from '../../session.ts'
+import { adminPath } from '../entities-admin/declared.ts'
+import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
+import '../entities-admin/entities-admin.css'
+import { fullName, loadTable, nameFor, type OwnTable, showTable, tablesPath } from './tables.ts'
+
+/** One of the database's tables, and how it is to be shown as an entity. */
+function ShowTable({
+  parameters: { schema = '', name = '' },
+}: {
+  readonly parameters: { readonly schema?: string; readonly name?: string }
+}): JSX.Element {
+  const { value, problem, loading, reload } = useLoad(
+    signal => loadTable(schema, name, signal),
+    [schema, name, who.value],
+  )
+  return (
+    <Page
+      title={fullName({ schema, name })}
+      lead={value && a('tables.show.lead')}
+      crumbs={[
+        [a('entities.title'), href('admin/entities')],
+        [a('tables.title'), href(tablesPath)],
+      ]}
+    >
+      {problem ? (
+        <ProblemView problem={problem} retry={reload} />
+      ) : value ? (
+        <>
+          {value.entities.length > 0 && (
+            <Notice>
+              {a('tables.shown-as')}:{' '}
+              {value.entities.map((one, at) => (
+                <>
+                  {at > 0 && ', '}
+                  <a key={one} href={href(adminPath(one))}>
+                    <bdi>{one}</bdi>
+                  </a>
+                </>
+              ))}
+            </Notice>
+          )}
+          <Form table={value} />
+        </>
+      ) : loading ? (
+        <Loading />
+      ) : (
+        <Empty icon={Table2} title={a('tables.missing')} help={a('tables.none.help')} />
+      )}
+    </Page>
+  )
+}
+
+type OwnColumn = OwnTable['fields'][number]
+
+function Form({ table }: { readonly table: OwnTable }): JSX.Element {
+  const all = table.fields.map(field => field.name)
+  const [entity, setEntity] = useState(() => nameFor(table))
+  const [read, setRead] = useState('admin')
+  const [key, setKey] = useState<ReadonlySet<string>>(() => new Set(table.key))
+  const [fields, setFields] = useState<ReadonlySet<string>>(() => new Set(all))
+  const work = useWork(async () => {
+    await showTable(table, {
+      ...{ entity: entity.trim(), read },
+      // In the order of the primary key, where that is the key.
+      key: [...key],
+      fields: all.filter(name => fields.has(name) || key.has(name)),
+    })
+    toast(a('tables.shown', { name: entity.trim() }))
+    await loadEntities().catch(() => {})
+    go(adminPath(entity.trim()))
+  })
+  const { problem } = work
+  const isTaken = problem instanceof CarrelProblem && [409, 412].includes(problem.status)
+  const has = (set: ReadonlySet<string>, name: string, is: boolean) =>
+    is ? new Set([...set, name]) : new Set([...set].filter(one => one !== name))
+  const columns: readonly Column<OwnColumn>[] = [
+    {
+      id: 'shown',
+      label: a('tables.column.shown'),
+      cell: ({ name }) => (
+        <input
+          type="checkbox"
+          aria-label={a('tables.column.shown.of', { name })}
+          checked={fields.has(name) || key.has(name)}
+          disabled={key.has(name)}
+          onChange={event => setFields(has(fields, name, event.currentTarget.checked))}
+        />
+      ),
+    },
+    {
+      id: 'key',
+      label: a('entity.key'),
+      cell: ({ name, sortable }) => (
+        <input
+          type="checkbox"
+          aria-label={a('tables.column.key.of', { name })}
+          checked={key.has(name)}
+          disabled={sortable === false}
+          onChange={event => setKey(has(key, name, event.currentTarget.checked))}
+        />
+      ),
+    },
+    { id: 'name', label: a('field.name'), cell: ({ name }) => <bdi>{name}</bdi> },
+    { id: 'type', label: a('field.type'), cell: ({ type }) => aOf('type', type) },
+  ]
+  return (
+    <form
+      class="declarations"
+      onSubmit={event => {
+        event.preventDefault()
+        if (key.size > 0) work.run()
+      }}
+    >
+      <section class="section">
+        <div class="fields">
+          <Field
+            label={a('entity.name')}
+            hint={a('tables.entity.hint')}
+            fault={isTaken ? a('tables.taken') : undefined}
+          >
+            <input
+              required
+              pattern="[a-z0-9_\-]+"
+              autoComplete="off"
+              spellcheck={false}
+              value={entity}
+              onInput={event => setEntity(event.currentTarget.value)}
+            />
+          </Field>
+          <RuleField label={a('declare.read')} value={read} choices={readChoices()} onChange={setRead} />
+        </div>
+      </section>
+      <section class="section">
+        <h2>{a('tables.columns')}</h2>
+        <p class="soft prose">{a('tables.columns.help')}</p>
+        <Table label={a('tables.columns')} columns={columns} rows={table.fields} idOf={({ name }) => name} />
+      </section>
+      {key.size === 0 && <Notice tone="warn">{a('tables.key.needed')}</Notice>}
+      {!isTaken && <ProblemNotice problem={problem} />}
+      <div>
+        <button type="submit" class="button primary" aria-disabled={key.size === 0} aria-busy={work.busy}>
+          {a('tables.show')}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+export default ShowTable
