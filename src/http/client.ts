@@ -21,9 +21,8 @@ class RequestClient implements Client {
     return siteOf(clientAddress(this.#request.ip))
   }
 
-  signal(): AbortSignal {
-    return signalOf(this.#request)
-  }
+  /** Own, because it is also called without its object. */
+  readonly signal = (): AbortSignal => signalOf(this.#request)
 }
 
 /** For whom the store works (Q10, Q18). Most requests need neither. */
