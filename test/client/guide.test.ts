@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createDemo } from '../../src/cli/demo.ts'
+import { importText } from '../support/data/imports.ts'
 import { everybody, putItem } from '../support/data/repository.ts'
 import { assertDone } from '../support/service/commands.ts'
 import { testOn } from '../support/service/engines.ts'
@@ -64,6 +65,7 @@ testOn('sqlite', 'CL13 what the guide shows runs from the top to the end', async
     env: { CARREL_BASE_URL: 'http://localhost', CARREL_LOGIN_ON_BEHALF_OF: 'true' },
   })
   await createDemo(service.storage, service.config.filesFolder)
+  await importText(service, '{"id": 9007199254740993}\n', { entity: 'stars', key: 'id' })
   // Of the entity, the guide says that it is open for writing.
   assertDone(await carrel(service.dataFolder, ['entity', 'writers', 'letters', 'admin']))
   await service.addEperson('ruth@example.org', { admin: true })
@@ -90,7 +92,7 @@ testOn('sqlite', 'CL13 what the guide shows runs from the top to the end', async
     ['await carrel.logout()', `await carrel.logout()\n${logIn}`],
   ] as const) {
     assert.ok(program.includes(shown), shown)
-    program = program.replace(shown, given)
+    program = program.replaceAll(shown, given)
   }
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'node_modules/@carrel'), { recursive: true })
@@ -105,6 +107,7 @@ testOn('sqlite', 'CL13 what the guide shows runs from the top to the end', async
   assert.equal(code, 0, stdout.slice(-2000) + stderr)
   assert.match(stdout, /^password undefined\nlogout undefined\n/)
   assert.match(stdout, /\nDublin 917\nBasel 915\n/)
+  assert.match(stdout, /\{ id: 9007199254740993n \} 9007199254740994n\n/)
   assert.match(stdout, /\nTitle of test\/1 true\n/)
   assert.match(stdout, /\nend\n404 not-found No information is known about letters "1000000"/)
 })

@@ -200,13 +200,17 @@ carrel import wrong.ndjson --entity wrong --key id --type year=integer`,
   },
   expose: {
     engine: 'postgres',
-    prepare: service =>
-      runSqlIn(
+    prepare: async service => {
+      await service.addEperson('ruth@example.org', { admin: true })
+      await runSqlIn(
         service.dataFolder,
         `CREATE TABLE public.artists (id integer PRIMARY KEY, name text, born integer, secret text);
          INSERT INTO public.artists VALUES (1, 'Zoë', 1900, 'x'), (2, 'Ada', null, 'y')`,
-      ),
-    least: 1,
+      )
+    },
+    before: `${logInAs('ruth@example.org')}
+AUTH=(-b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -H "Authorization: Bearer $TOKEN")`,
+    least: 2,
   },
   'special-groups': {
     env: (_t, folder) => {
