@@ -20,6 +20,7 @@ import {
   removeMetadataSchema,
   schemaIn,
 } from './registry-changes.ts'
+import { isStorable } from './rows.ts'
 
 /** A name is plain ASCII, so `lower` does what it says. */
 const matches = `($1::text IS NULL OR s.prefix = $1) AND ($2::text IS NULL OR f.element = $2)
@@ -42,6 +43,7 @@ export const postgresRegistry = (pool: Pool): MetadataRegistry => ({
   schema: id => schemaIn(pool, id),
   fields: async (search, { offset, limit }) => {
     const asked = askedOf(search)
+    if (!asked.every(text => text === null || isStorable(text))) return { rows: [], total: 0 }
     const rows = await pool.rows<FieldRow>(
       `SELECT ${fieldColumns} FROM ${joined} WHERE ${matches} ORDER BY f.name LIMIT $6 OFFSET $7`,
       ...asked,
