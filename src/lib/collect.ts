@@ -1,7 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Asks V8 to collect garbage, where it can't know that there is some, or that it isn't needed again. */
+// Asks V8 to collect garbage, where it can't know that there is some, or that it isn't needed again.
+
 export interface Collecting {
   /** `minor`: only what is new, in about a millisecond. */
   readonly type: 'minor' | 'major'
@@ -25,10 +26,7 @@ export function collect(options: Collecting): void {
 /** In ms. */
 const soon = 1_000
 
-/**
- * Collects once what starting has left to the thread that calls it: V8 wouldn't before the heap has grown by half. It takes 20
- * to 40 ms.
- */
+/** Collects what starting has left: V8 wouldn't look before the heap has grown. It takes 20 to 40 ms, longer on a busy machine. */
 export function collectAfterStart(): void {
   setTimeout(collect, soon, { type: 'major', flavor: 'last-resort' } satisfies Collecting).unref()
 }

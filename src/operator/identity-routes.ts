@@ -56,8 +56,7 @@ export function identityRoutes(
     const uuid = eperson === undefined ? undefined : readUuid(eperson)
     if (eperson !== undefined && uuid === undefined)
       throw badParameter('eperson', eperson, 'The parameter eperson must be the UUID of an eperson.')
-    const all = await identities.listIdentities()
-    const wanted = uuid === undefined ? all : all.filter(one => one.eperson === uuid)
+    const wanted = await identities.listIdentities(uuid)
     return halPage('identities', wanted, readPage(query), withParameters(list, query, ['eperson']))
   })
 
@@ -85,8 +84,7 @@ export function identityRoutes(
   })
 
   async function shown({ uuid }: Eperson, { provider, subject }: SubjectOf) {
-    const all = await identities.listIdentities()
-    const found = all.find(one => one.eperson === uuid && one.provider === provider)
+    const found = (await identities.listIdentities(uuid)).find(one => one.provider === provider)
     if (found?.subject !== subject)
       throw new Problem('not-found', 'The link has been removed in the meantime.')
     return found

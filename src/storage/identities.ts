@@ -34,7 +34,8 @@ export interface Identities {
   /** Ends every token of the epersons who have such a session (T4). @returns how many epersons had one */
   endAtProvider(which: ProviderSessionFilter, event: AuditEvent): Promise<number>
 
-  listIdentities(): Awaitable<readonly LinkedIdentity[]>
+  /** @param eperson a UUID: only theirs */
+  listIdentities(eperson?: string): Awaitable<readonly LinkedIdentity[]>
   /** Links the eperson to a subject. Nobody has two subjects at a provider, and no subject is two epersons. */
   link(email: string, subject: SubjectOf, event: AuditEvent): Promise<Linked>
   /** Unlinks the eperson from their subject, and ends their tokens, which another person may hold. */

@@ -37,6 +37,15 @@ test('CL1 somebody logs in, is known, and logs out on every device', async t => 
   assert.equal((await other.status()).authenticated, false)
 })
 
+test('CL1 without the storage of a browser, the token is in memory', async t => {
+  assert.equal(globalThis.localStorage, undefined)
+  const { openAs } = await startClientWorld(t)
+  const client = await openAs(ruth, { storage: 'local' })
+  assert.equal((await client.status())._embedded.eperson?.email, ruth)
+  await client.logout()
+  assert.equal(client.session, undefined)
+})
+
 test('CL1 a token is renewed before it ends, once for all who ask meanwhile', async t => {
   const { line, open, openAs } = await startClientWorld(t)
   const first = await openAs(ruth)

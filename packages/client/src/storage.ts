@@ -7,17 +7,16 @@ export interface TokenStorage {
 
 /**
  * `memory`: a reload logs out, unless another tab is open. `session`: this tab, also after a reload. `local`: all tabs,
- * until the token expires.
+ * until the token expires. Without the storage of the engine, the token is in memory.
  */
 export function openStorage(kind: 'memory' | 'session' | 'local', key: string): TokenStorage {
-  if (kind !== 'memory') {
-    const place = kind === 'local' ? localStorage : sessionStorage
+  const place = kind === 'memory' ? undefined : webStorage(kind)
+  if (place)
     return {
       get: () => place.getItem(key),
       set: token => place.setItem(key, token),
       remove: () => place.removeItem(key),
     }
-  }
   let kept: string | undefined
   return {
     get: () => kept,
@@ -27,5 +26,14 @@ export function openStorage(kind: 'memory' | 'session' | 'local', key: string): 
     remove: () => {
       kept = undefined
     },
+  }
+}
+
+/** @returns undefined where there is none, as in Node 24, or where the browser denies it, as with cookies blocked */
+function webStorage(kind: 'session' | 'local'): Storage | undefined {
+  try {
+    return kind === 'local' ? localStorage : sessionStorage
+  } catch {
+    return undefined
   }
 }

@@ -22,10 +22,11 @@ export function postgresIdentities(pool: Pool): Identities {
     begin: (login, event) => begin(pool, login, event),
     isAtProvider: which => isAtProvider(pool, which),
     endAtProvider: (which, event) => endAtProvider(pool, which, event),
-    listIdentities: () =>
+    listIdentities: eperson =>
       pool.rows<LinkedIdentity & Record<string, unknown>>(
         `SELECT eperson, email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson
-         ORDER BY email_key, provider`,
+         ${eperson === undefined ? '' : 'WHERE eperson = $1'} ORDER BY email_key, provider`,
+        ...(eperson === undefined ? [] : [eperson]),
       ),
     link: (email, subject, event) => link(pool, email, subject, event),
     unlink: (email, provider, event) => unlink(pool, email, provider, event),

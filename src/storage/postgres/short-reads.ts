@@ -15,11 +15,15 @@ import { withReplicaFallback } from './replica-fallback.ts'
 const maxRunning = 2
 /** In ms. Where statements take so long, as from a cold disk, more of them run at once. */
 const patience = 5
-/** So many records at most are read at once, unless a page has more. */
-const maxRecords = 1_000
+/** A statement reads so many bytes at most, by the largest record of the version, unless a page alone may have more. */
+const maxBytes = 1024 * 1024
+/** What a record costs at least, however short. */
+const leastBytes = 1024
 
 interface Page<N extends RecordNumbers> {
   readonly numbers: N
+  /** How many there are. */
+  readonly length: number
   readonly resolve: (json: Uint8Array) => void
   readonly reject: (error: unknown) => void
 }
@@ -30,7 +34,7 @@ interface Batch<N extends RecordNumbers = RecordNumbers> {
   readonly separator: string
   readonly isOfLists: boolean
   readonly pages: Page<N>[]
-  records: number
+  bytes: number
   timer?: NodeJS.Timeout
 }
 
@@ -41,12 +45,12 @@ export function createShortReads(pools: readonly Pool[]) {
   let running = 0
   let isScheduled = false
 
-  function batchFor(version: string, separator: string, isOfLists: boolean, records: number): Batch {
+  function batchFor(version: string, separator: string, isOfLists: boolean, bytes: number): Batch {
     const open = batches.findLast(
       one => one.version === version && one.separator === separator && one.isOfLists === isOfLists,
     )
-    if (open && open.records + records <= maxRecords) return open
-    const batch: Batch = { version, separator, isOfLists, pages: [], records: 0 }
+    if (open && open.bytes + bytes <= maxBytes) return open
+    const batch: Batch = { version, separator, isOfLists, pages: [], bytes: 0 }
     batch.timer = setTimeout(begin, patience, batch)
     batches.push(batch)
     return batch
@@ -90,19 +94,17 @@ export function createShortReads(pools: readonly Pool[]) {
 
   return ({ source }: RecordEntity, numbers: RecordNumbers, separator: string): Promise<Uint8Array> => {
     const isList = numbers instanceof Uint32Array
-    const records = lengthOf(numbers)
-    if (records === 0) return Promise.resolve(new Uint8Array())
+    const length = isList ? numbers.length : numbers[1] - numbers[0]
+    if (length === 0) return Promise.resolve(new Uint8Array())
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-    const batch = batchFor(source.version, separator, isList, records)
-    batch.pages.push({ numbers, resolve, reject })
-    batch.records += records
+    const bytes = length * Math.max(source.largest, leastBytes)
+    const batch = batchFor(source.version, separator, isList, bytes)
+    batch.pages.push({ numbers, length, resolve, reject })
+    batch.bytes += bytes
     schedule()
     return promise
   }
 }
-
-const lengthOf = (numbers: RecordNumbers = [0, 0]) =>
-  numbers instanceof Uint32Array ? numbers.length : numbers[1] - numbers[0]
 
 interface PageRow {
   readonly at: number
@@ -123,8 +125,7 @@ async function readBatch(pool: Pool, batch: Batch, isLast: boolean): Promise<(st
     ? readLists(pool, batch as Batch<Uint32Array>)
     : readRanges(pool, batch as Batch<readonly [number, number]>))
   const read: (string | undefined)[] = batch.pages.map(() => undefined)
-  for (const { at, json, count } of rows)
-    if (count === lengthOf(batch.pages[at - 1]?.numbers)) read[at - 1] = json
+  for (const { at, json, count } of rows) if (count === batch.pages[at - 1]?.length) read[at - 1] = json
   if (!isLast && read.includes(undefined)) throw incomplete()
   return read
 }

@@ -11,11 +11,12 @@ export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }):
   begin: (login, event) => write('begin', login, event),
   isAtProvider: which => isAtProvider(db, which),
   endAtProvider: (which, event) => write('endAtProvider', which, event),
-  listIdentities: () =>
+  listIdentities: eperson =>
     db
       .all<LinkedIdentity & Record<string, unknown>>(
         `SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson
-         ORDER BY email_key, provider`,
+         ${eperson === undefined ? '' : 'WHERE eperson = ?'} ORDER BY email_key, provider`,
+        ...(eperson === undefined ? [] : [eperson]),
       )
       .map(row => ({ ...row })),
   link: (email, subject, event) => write('link', email, subject, event),
