@@ -34,6 +34,8 @@ function localTime(text: string | null): string {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
+const allowed = ['all', 'current', 'admin'] as const
+
 function AlertForm({
   alert,
   onChange,
@@ -44,6 +46,7 @@ function AlertForm({
   const start = {
     message: alert?.message ?? '',
     active: alert?.active ?? true,
+    sessions: alert?.allowSessions ?? 'all',
     until: localTime(alert?.countdownTo ?? null),
   }
   const [values, setValues] = useTyped(start)
@@ -53,7 +56,7 @@ function AlertForm({
       message: values.message.trim(),
       active: values.active,
       countdownTo: values.until === '' ? null : new Date(values.until).toISOString(),
-      allowSessions: alert?.allowSessions ?? 'all',
+      allowSessions: values.sessions,
     })
     toast(values.active ? a('alert.shown') : a('alert.hidden'))
     onChange()
@@ -82,6 +85,21 @@ function AlertForm({
           value={values.until}
           onInput={event => setValues({ ...values, until: event.currentTarget.value })}
         />
+      </Field>
+      <Field label={a('alert.sessions')}>
+        <select
+          value={values.sessions}
+          onChange={event => {
+            const sessions = allowed.find(one => one === event.currentTarget.value) ?? 'all'
+            setValues({ ...values, sessions })
+          }}
+        >
+          {allowed.map(one => (
+            <option key={one} value={one}>
+              {a(`alert.sessions.${one}`)}
+            </option>
+          ))}
+        </select>
       </Field>
       <label class="check">
         <input
