@@ -26,8 +26,8 @@ export function serveCommand(): Command {
     .action(async ({ demo }: { demo?: boolean }) => {
       const asked = toConfig(process.env)
       const shared = createShared(asked.cacheSize)
-      // They load the service while this thread opens the store.
-      const spawned = asked.workers > 1 ? Array.from({ length: asked.workers }, spawnWorker) : []
+      // It loads the service while this thread opens the store.
+      const spawned = asked.workers > 1 ? [spawnWorker()] : []
       const storage = await openStore(asked, { create: true }, shared, announceLoss)
       try {
         const fail = () => void storage.close().finally(() => process.exit(1))

@@ -41,7 +41,7 @@ export function spawnWorker(): Worker {
 }
 
 interface Parts {
-  /** Workers that were started already. */
+  /** Those that were started already. */
   readonly spawned: Worker[]
   readonly config: Config
   readonly shared: OwnShared
@@ -51,7 +51,8 @@ interface Parts {
 
 /**
  * Starts the event loops that answer requests, and replaces one that ends.
- * @throws Failure when they can't listen
+ * @returns when the first one listens
+ * @throws Failure when it can't
  */
 export async function startWorkers({ spawned, config, shared, fail }: Parts): Promise<Workers> {
   const count = config.workers
@@ -94,15 +95,16 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     })
   }
 
-  const first = Array.from({ length: count }, (_, at) => start(at))
+  const first = start(0)
   try {
-    await Promise.all(first.map(({ listening }) => listening))
+    await first.listening
   } catch (error) {
     isClosing = true
-    await Promise.all(first.map(({ worker }) => worker.terminate()))
+    await first.worker.terminate()
     throw error
   }
-  for (const [at, one] of first.entries()) watch(at, one)
+  // One answers already. Side by side, they would take longer to load until anybody gets an answer.
+  for (let at = 0; at < count; at++) watch(at, at === 0 ? first : start(at))
   return {
     close: async () => {
       isClosing = true

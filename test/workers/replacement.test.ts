@@ -74,6 +74,13 @@ testOn('sqlite', 'D10 ready says how many workers run while one is being replace
   )
 })
 
+testOn('sqlite', 'D4 D10 a service that is stopped while workers start ends as usual', async t => {
+  const served = await serve(t, temporaryFolder(t), { env: three, waitsForWorkers: false })
+  assert.equal((await fetch(`${served.address}/api/authn/status`)).status, 200)
+  assert.equal(await served.stop(), 0)
+  assert.equal(served.output.stderr, '')
+})
+
 testOn('sqlite', 'D10 three workers that end within a minute end the service, which says why', async t => {
   const ends = endings(t)
   const served = await serve(t, temporaryFolder(t), { env: { ...three, ...ends.env } })

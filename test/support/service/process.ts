@@ -161,13 +161,22 @@ interface ServeOptions {
   readonly env?: Settings
   readonly args?: readonly string[]
   readonly program?: readonly [string, ...string[]]
+  readonly waitsForWorkers?: boolean
 }
 
-/** `carrel serve` on any free port, once it has said that it answers; it is gone at the end of the test. */
+/**
+ * `carrel serve` on any free port, once it has said that it answers, and all of the workers that the test wants run. It is
+ * gone at the end of the test.
+ */
 export async function serve(
   t: TestContext,
   dataFolder: string,
-  { env = {}, args = [], program = [process.execPath, entry] }: ServeOptions = {},
+  {
+    env = {},
+    args = [],
+    program = [process.execPath, entry],
+    waitsForWorkers = Number(env.CARREL_WORKERS ?? 1) > 1,
+  }: ServeOptions = {},
 ): Promise<Served> {
   const [command, ...first] = program
   const settings = {
@@ -205,6 +214,7 @@ export async function serve(
   await said(listening)
   const where = listening.exec(output.stdout)?.[1]
   assert.ok(where, `serve did not start:\n${output.stdout}${output.stderr}`)
+  if (waitsForWorkers) await untilAllRun(child, `http://${where}`)
   return {
     address: `http://${where}`,
     pid: child.pid ?? 0,
@@ -216,5 +226,13 @@ export async function serve(
       child.kill('SIGTERM')
       return (await ended).code
     },
+  }
+}
+
+async function untilAllRun(child: ChildProcess, address: string): Promise<void> {
+  while (child.exitCode === null && child.signalCode === null) {
+    const answer = await fetch(`${address}/health/ready`).catch(() => undefined)
+    if (answer && !(await answer.text()).includes('workers')) return
+    await new Promise(resolve => setTimeout(resolve, 10))
   }
 }
