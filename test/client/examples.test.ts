@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import type { Page as Tab } from 'playwright-core'
 import { build } from 'vite'
 import { createDemo } from '../../src/cli/demo.ts'
-import { openBrowser } from '../support/clients/browser.ts'
+import { assertCount, openBrowser } from '../support/clients/browser.ts'
 import { bundle, entries } from '../support/clients/bundles.ts'
 import { testOn } from '../support/service/engines.ts'
 import { type Page, startFaultyLine } from '../support/service/faulty-line.ts'
@@ -106,7 +106,7 @@ testOn(
     await tab.getByRole('alert').filter({ hasText: 'password is wrong' }).waitFor()
     await logIn(tab)
     await tab.getByText('10000 letters').waitFor()
-    assert.equal(await tab.getByRole('listitem').count(), 10)
+    await assertCount(tab.getByRole('listitem'), 10)
     await tab.getByRole('button', { name: 'More' }).click()
     await tab.getByRole('listitem').nth(19).waitFor()
     await tab.getByLabel('Words').fill('zoe gott*')
@@ -155,7 +155,7 @@ testOn(
     await logIn(tab)
     await tab.getByText('10000 letters').waitFor()
     const rows = tab.locator('tbody tr')
-    assert.equal(await rows.count(), 20)
+    await assertCount(rows, 20)
     await tab.getByLabel('Words').fill('zoe gott*')
     await rows.first().filter({ hasText: 'Göttingen' }).waitFor()
     const first = await rows.first().innerText()

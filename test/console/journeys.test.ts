@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Download, Page } from 'playwright-core'
+import { assertCount } from '../support/clients/browser.ts'
 import {
   assertAccessible,
   assertFits,
@@ -106,6 +107,7 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await page.getByRole('button', { name: 'Show the records' }).click()
   const condition = 'year >= 1790 and title ~ "(?i)aarhus"'
   await page.waitForURL(url => url.searchParams.get('q') === condition)
+  await page.getByRole('row').nth(1).waitFor()
   await settled(page)
   const shown = await page.getByRole('row').count()
 
@@ -129,7 +131,7 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await other.logIn(reader)
   await other.page.goto(address)
   await settled(other.page)
-  assert.equal(await other.page.getByRole('row').count(), shown)
+  await assertCount(other.page.getByRole('row'), shown)
 
   await desk.open('entities/letters?size=25')
   await page.getByLabel('Page', { exact: true }).fill('12')
@@ -207,7 +209,7 @@ testOn('sqlite', 'CO4 drawings are saved as SVG and PNG, and are there as a tabl
   await page.getByLabel('And by').selectOption('sender')
   await page.getByLabel('Drawn as').selectOption('cells')
   await settled(page)
-  assert.equal(await page.locator('svg.plot rect').count(), 25)
+  await assertCount(page.locator('svg.plot rect'), 25)
   const [svg] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'SVG' }).click(),
@@ -226,7 +228,7 @@ testOn('sqlite', 'CO4 drawings are saved as SVG and PNG, and are there as a tabl
     'PNG',
   )
   await page.getByText('The same as a table').click()
-  assert.equal(await page.getByRole('row').count(), 6)
+  await assertCount(page.getByRole('row'), 6)
   await assertAccessible(page, 'the table of a drawing')
   desk.assertQuiet()
 })

@@ -1,8 +1,9 @@
+import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { atEnd } from '../service/at-end.ts'
 import { launchChromium } from './chromium.ts'
 
@@ -43,4 +44,10 @@ export const openPage = async (...of: Parameters<typeof openBrowser>): Promise<P
 function launch(): Promise<Browser> {
   scratch = mkdtempSync(join(tmpdir(), 'carrel-test-browser-'))
   return launchChromium(scratch, patience)
+}
+
+/** Waits for that many, and finds no more. */
+export async function assertCount(found: Locator, count: number): Promise<void> {
+  await found.nth(count - 1).waitFor()
+  assert.equal(await found.count(), count)
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Run } from '../../src/model/processes.ts'
 import { createProcesses } from '../../src/processes/processes.ts'
+import { assertCount } from '../support/clients/browser.ts'
 import {
   assertAccessible,
   button,
@@ -52,13 +53,13 @@ testOn(
     await page.getByRole('log').getByText('1 backups read, 0 damaged').waitFor()
 
     await desk.open('admin/processes?status=COMPLETED')
-    assert.equal(await page.getByRole('row').count(), 4, 'three, and the head')
+    await assertCount(page.getByRole('row'), 4)
     await page.getByRole('link', { name: '1', exact: true }).click()
     await button(page, 'Remove').click()
     await dialog(page).getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('heading', { level: 1, name: 'Processes' }).waitFor()
     await settled(page)
-    assert.equal(await page.getByRole('row').count(), 3)
+    await assertCount(page.getByRole('row'), 3)
     desk.assertQuiet()
   },
 )
@@ -271,6 +272,11 @@ testOn(
     await anybody.open('items')
     await anybody.page.locator('.alert').getByText('Away <b>on Sunday</b>').waitFor()
     await assertAccessible(anybody.page, 'an alert')
+    await page.getByLabel('Sessions while it is shown').selectOption('Only administrators are logged in')
+    await button(page, 'Save').click()
+    await page.locator('button[type=submit][aria-disabled=true]').waitFor()
+    const refused = service.client()
+    await assert.rejects(refused.login(reader), /logins-closed|403/)
 
     await page.getByRole('button', { name: 'Appearance, Language' }).click()
     await page.getByRole('button', { name: 'Deutsch' }).click()
