@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ImportError } from '../../src/import/import-error.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import { bodyOf, list, listPath, queryPath } from '../support/clients/listings.ts'
-import { changeText, importText, leftoversIn, ndjson } from '../support/data/imports.ts'
+import { changeText, importText, leftoversIn, ndjson, until } from '../support/data/imports.ts'
 import { repeats } from '../support/scale.ts'
 import { createDatabase } from '../support/service/databases.ts'
 import { engineIn, storeSettings, test, testOn } from '../support/service/engines.ts'
@@ -112,6 +112,30 @@ test('D12 keys of several fields, collations and many changes in a row', async t
       await bodyOf(service, listPath('fresh', page)),
     )
   }
+})
+
+test('D12 Q1 pages are the same whether they are read from the store or from memory', async t => {
+  const service = await startService(t)
+  const made = (ids: Iterable<number>, said: string) =>
+    Array.from(ids, id => ({ id, title: `${said} ${id} – Ä\n${'x'.repeat(id % 90)}` }))
+  const old = made(Array(5_000).keys(), 'Old')
+  await importText(service, ndjson(old), { entity: 'works', key: 'id' })
+  const renewed = made([7, 2_047, 2_048, 4_999, 5_000], 'New')
+  await changeText(service, ndjson(renewed), { entity: 'works', kind: 'update' })
+  const expected = [...old, ...renewed.slice(-1)].map(
+    record => renewed.find(({ id }) => id === record.id) ?? record,
+  )
+  const pages = async () =>
+    (
+      await Promise.all(
+        [0, 2_040, 4_095, 4_990].map(offset => list(service.client(), 'works', { offset, limit: 20 })),
+      )
+    ).flat()
+  const wanted = [0, 2_040, 4_095, 4_990].flatMap(offset => expected.slice(offset, offset + 20))
+  assert.deepEqual(await pages(), wanted)
+  const bytes = Buffer.byteLength(expected.map(record => JSON.stringify(record)).join(''))
+  await until(() => service.storage.metrics.cache().bytes >= bytes)
+  assert.deepEqual(await pages(), wanted)
 })
 
 test('D12 a change that the entity can’t take is refused by its line and changes nothing', async t => {

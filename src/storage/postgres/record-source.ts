@@ -3,14 +3,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { RecordEntity } from '../entities.ts'
-import { unpackRecords } from '../shared/loaded-records.ts'
-import {
-  type RecordNumbers,
-  type RecordSource,
-  type RecordWork,
-  type SortField,
-  slotsOf,
-} from '../shared/record-source.ts'
+import type { RecordNumbers, RecordSource, RecordWork, SortField } from '../shared/record-source.ts'
 import type { WorkerHandlers } from '../shared/record-worker.ts'
 import { shareNumbers } from '../shared/records/columns.ts'
 import { findKeysTogether, searchIn } from '../shared/records/search.ts'
@@ -21,7 +14,7 @@ import { readColumn, readRecords, recordTable, slotsField } from './record-versi
 import { withReplicaFallback } from './replica-fallback.ts'
 import { createShortReads } from './short-reads.ts'
 
-/** How many records are loaded into memory at a time. */
+/** How many records are read at a time. */
 const loadStep = 2_000
 
 interface Parts {
@@ -89,22 +82,6 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
   return {
     openVersions,
     inTurn: (client, work) => queue.run(client, () => work(workOf())),
-    load: async entity => {
-      const { bytes } = entity.source
-      const count = slotsOf(entity)
-      const packed = new Uint8Array(
-        new SharedArrayBuffer((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes),
-      )
-      const { starts, json } = unpackRecords(packed, count)
-      let at = 0
-      let n = 0
-      for (let from = 0; from < count; from += loadStep)
-        for (const record of await records(entity, [from, Math.min(from + loadStep, count)])) {
-          at += json.write(record, at)
-          starts[++n] = at
-        }
-      return packed
-    },
     readShort: createShortReads(pools),
     open: entity => {
       const { version } = entity.source

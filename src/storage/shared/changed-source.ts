@@ -94,11 +94,6 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
 
   return {
     inTurn: (client, work) => source.inTurn(client, own => work(workOf(own, client))),
-    load: entity => {
-      // `record-listings.ts` loads its base.
-      if (changesOf(entity)) throw new Error(`${entity.name} has changes, and can't be loaded as a whole`)
-      return source.load(entity)
-    },
     readShort: (entity, numbers, separator) =>
       changesOf(entity)
         ? recordsOf(entity, listed(numbers)).then(records => joinPieces(records, separator))

@@ -20,7 +20,7 @@ export const unpackRecords = (packed: Uint8Array, count: number): LoadedRecords 
 /** @returns the records with these numbers, in this order, joined by the separator */
 export function pickRecords(
   { starts, json }: LoadedRecords,
-  numbers: Iterable<number>,
+  numbers: Uint32Array | readonly number[],
   separator: string,
 ): Uint8Array {
   const separatorByte = separator.charCodeAt(0)

@@ -7,6 +7,7 @@ import type { FoundRecord, Listing, OpenVersion, RecordEntity } from '../entitie
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
 import type { Explanation, Steps } from './explain.ts'
+import { loadRecords, packedLength } from './load-records.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { pieceBytes } from './page-limits.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
@@ -50,9 +51,9 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
   function loaded(entity: RecordEntity): LoadedRecords | undefined {
     const { version, bytes } = entity.source
     const count = slotsOf(entity)
-    const size = bytes + (count + 1) * Uint32Array.BYTES_PER_ELEMENT
+    const size = packedLength(entity)
     if (!cache.hasRoomFor(size) || bytes > maxLoadedBytes) return undefined
-    const make = () => source.load(entity)
+    const make = () => loadRecords(source, entity)
     const records = cache.get(version, 'records', size, make, packed => unpackRecords(packed, count))
     if (!(records instanceof Promise)) return records
     // The page is read from the store instead, and fails itself if the store does.

@@ -50,8 +50,6 @@ export interface RecordWork {
 export interface RecordSource {
   /** Runs work when it is the turn of the client. @throws Overloaded if too much is waiting */
   inTurn<T>(client: Client, work: (work: RecordWork) => Promise<T>): Promise<T>
-  /** All records, as `unpackRecords` takes them. */
-  load(entity: RecordEntity): Promise<Uint8Array<SharedArrayBuffer>>
   /** A few records, joined by the separator. */
   readShort(entity: RecordEntity, numbers: RecordNumbers, separator: string): Awaitable<Uint8Array>
   /** Keeps the version readable until it is closed, for a listing that is sent in pieces. */

@@ -23,7 +23,6 @@ import { queryFunctions } from './functions.ts'
 import { findByName } from './people-names.ts'
 import {
   openRecords,
-  packRecords,
   ranksIn,
   recordReader,
   recordsBetween,
@@ -140,9 +139,6 @@ function createReader() {
         return sorted
       })
     },
-
-    load: (file: string, slots: number, bytes: number): Uint8Array<SharedArrayBuffer> =>
-      withFile(file, db => packRecords(db, slots, bytes)),
 
     columnIn: (file: string, field: number, nullable: boolean) =>
       withFile(file, db => packColumn(ranksIn(db, field), nullable)),

@@ -1,4 +1,3 @@
-import { nobody } from '../../lib/fair-queue.ts'
 import { type RecordSource, type RecordWork, slotsOf } from '../shared/record-source.ts'
 import type { Database } from './driver.ts'
 import type { Reader, ReaderThreads } from './reader-threads.ts'
@@ -46,11 +45,6 @@ export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
 
   return {
     inTurn: (client, work) => readerThreads.long(client, reader => work(workIn(reader))),
-    load: entity =>
-      // Records are loaded for all clients to come.
-      readerThreads.long(nobody, reader =>
-        reader.call('load', fileOf(entity.source.version), slotsOf(entity), entity.source.bytes),
-      ),
     readShort: ({ source }, numbers, separator) =>
       numbers instanceof Uint32Array
         ? recordsNumbered(database(source.version), numbers, separator)

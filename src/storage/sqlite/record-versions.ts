@@ -4,7 +4,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
 import { sync } from '../../lib/sync.ts'
 import type { NewEntity, NewRecords, Revision } from '../entities.ts'
-import { unpackRecords } from '../shared/loaded-records.ts'
 import { type Database, openDatabase } from './driver.ts'
 
 /**
@@ -214,11 +213,14 @@ export function* recordsInOrder(db: Database): Iterable<string> {
   for (const slot of slots) yield read(slot)
 }
 
-/** A range of records without its end, in the order of the key, joined. */
+/** The records in a range of slots without its end, joined. */
 export function recordsBetween(db: Database, from: number, end: number, separator: string) {
+  const records = revisions.has(db)
+    ? '(SELECT * FROM base.record UNION ALL SELECT * FROM main.record)'
+    : 'record'
   return blob(
     db.get(
-      'SELECT CAST(group_concat(json, ?) AS BLOB) json FROM (SELECT json FROM record WHERE n >= ? AND n < ? ORDER BY n)',
+      `SELECT CAST(group_concat(json, ?) AS BLOB) json FROM (SELECT json FROM ${records} WHERE n >= ? AND n < ? ORDER BY n)`,
       separator,
       from,
       end,
@@ -228,20 +230,3 @@ export function recordsBetween(db: Database, from: number, end: number, separato
 
 const blob = (row: { json?: unknown } | undefined): Uint8Array<ArrayBuffer> =>
   (row?.json as Uint8Array<ArrayBuffer> | null | undefined) ?? new Uint8Array()
-
-/** The records of all slots, in the format of `unpackRecords`. */
-export function packRecords(db: Database, count: number, bytes: number): Uint8Array<SharedArrayBuffer> {
-  const packed = new Uint8Array(new SharedArrayBuffer((count + 1) * Uint32Array.BYTES_PER_ELEMENT + bytes))
-  const { starts, json } = unpackRecords(packed, count)
-  let at = 0
-  let n = 0
-  for (const schema of revisions.has(db) ? ['base', 'main'] : ['main'])
-    for (const [record] of db.iterate(
-      `SELECT CAST(json AS BLOB) FROM ${schema}.record ORDER BY n`,
-    ) as IterableIterator<[Uint8Array]>) {
-      json.set(record, at)
-      at += record.length
-      starts[++n] = at
-    }
-  return packed
-}
