@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { shareLog } from '../http/log-stream.ts'
 import { programFile } from '../lib/own-files.ts'
 import { createRows } from '../lib/tally.ts'
+import { StoreUnavailable } from '../model/errors.ts'
 import { createLoginQueues, type LoginQueues } from '../model/limits.ts'
 import type { OwnShared } from '../storage/shared/event-loops.ts'
 import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
@@ -16,6 +17,8 @@ import type { SharedNumbers, Start, WorkerHandlers } from './worker.ts'
 /** So many ends of workers within so many ms end the service. */
 const maxEnds = 3
 const endsWithin = 60_000
+/** In ms, before a worker is started again that needs the store. */
+const untilStoreIsAskedAgain = 1_000
 /** In ms, for closing the store after the requests under way. */
 const graceToClose = 1_000
 /** Most of what a request makes is garbage when it has been answered. More would take 4 MB of each idle worker. */
@@ -79,8 +82,15 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
 
   /** Replaces the worker when it has ended. */
   function watch(at: number, { ended }: RunningWorker): void {
-    void ended.then(reason => {
+    void ended.then(async reason => {
       if (isClosing) return
+      // It didn't start, for want of the store and not by a fault of its own. The others wait for the store, too.
+      if (reason instanceof StoreUnavailable) {
+        announceEnd(reason)
+        await delay(untilStoreIsAskedAgain, undefined, { ref: false })
+        if (!isClosing) watch(at, start(at))
+        return
+      }
       const now = Date.now()
       ends = [...ends.filter(end => now - end < endsWithin), now]
       announceEnd(reason)

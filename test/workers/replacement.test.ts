@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { test as nodeTest } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
 import { until } from '../support/data/imports.ts'
 import { isReadByNobody, test, testOn } from '../support/service/engines.ts'
+import { fragilePostgres } from '../support/service/faults.ts'
 import {
   adminOf,
   answerOf,
@@ -73,6 +75,29 @@ testOn('sqlite', 'D10 ready says how many workers run while one is being replace
     JSON.stringify(seen),
   )
 })
+
+nodeTest(
+  'D10 E2 a worker that ends while PostgreSQL hangs is replaced when it goes on, and the service stays',
+  async t => {
+    const postgres = await fragilePostgres(t)
+    const ends = endings(t)
+    const env = { CARREL_DATABASE_URL: postgres.url, ...three, ...ends.env }
+    const served = await serve(t, temporaryFolder(t, 'sqlite'), { env })
+    await postgres.hang()
+    await ends.begin('throw')
+    // More often than a service would live through workers that end by their own fault.
+    await until(() => served.output.stdout.match(/a worker has ended and is replaced/g)?.length === 5)
+    const isLive = async () => (await fetch(`${served.address}/health/live`)).status === 200
+    assert.equal(await isLive(), true)
+    postgres.goOn()
+    await until(async () => {
+      const ready = await fetch(`${served.address}/health/ready`)
+      return ready.status === 200 && !(await ready.text()).includes('workers')
+    })
+    assert.doesNotMatch(served.output.stdout, /the service ends/)
+    assert.equal(await served.stop(), 0)
+  },
+)
 
 testOn('sqlite', 'D4 D10 a service that is stopped while workers start ends as usual', async t => {
   const served = await serve(t, temporaryFolder(t), { env: three, waitsForWorkers: false })
