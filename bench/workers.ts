@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { artworks, scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
 import { artworkOrders } from './support/orders.ts'
@@ -19,6 +20,8 @@ const services = [
   { workers: 1, running: await startCarrel(folder, { CARREL_WORKERS: '1' }) },
   { workers: 2, running: await startCarrel(folder, { CARREL_WORKERS: '2' }) },
 ]
+// What starting leaves in memory is collected a second later.
+await sleep(2_000)
 for (const { workers, running } of services)
   console.log(`idle with ${workers} workers: ${memory(running.pid).now.toFixed(0)} MB`)
 

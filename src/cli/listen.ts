@@ -6,6 +6,8 @@ import { Failure } from './failures.ts'
 
 /** Requests under way have this long to finish after SIGTERM, in ms (D4). */
 export const graceToFinish = 10_000
+/** A worker has this long to close its store after that, in ms. */
+export const graceToClose = 1_000
 
 export const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
@@ -30,7 +31,7 @@ export function serveCommand(): Command {
       const spawned = asked.workers > 1 ? [spawnWorker()] : []
       const storage = await openStore(asked, { create: true }, shared, announceLoss)
       try {
-        const fail = () => void storage.close().finally(() => process.exit(1))
+        const fail = () => void inTime(storage.close()).finally(() => process.exit(1))
         const stopHousekeeping = await keepHouse(storage, asked)
         const service = await listen(asked, { spawned, storage, shared, fail })
         const { config } = service
@@ -94,6 +95,10 @@ async function listen(asked: Config, parts: Parts): Promise<Service> {
   }
 }
 const maxAttempts = 5
+
+/** In ms, after the requests under way. A store that doesn't answer may take much longer, and has nothing to lose (D4). */
+const graceToEnd = 5_000
+const inTime = (end: Promise<void>) => Promise.race([end, delay(graceToEnd)])
 
 /** @returns a function that answers the requests that have begun, and stops */
 async function answer(config: Config, { storage, ...parts }: Parts) {
@@ -162,7 +167,7 @@ function introduce(demo: Demo, config: Config): void {
   stream.write(`${text}\n`)
 }
 
-/** @param end what is done when the last request has been answered */
+/** @param end what is done when the last request has been answered. */
 function stopOnSignal(service: Service, end: () => Promise<void>): void {
   let stopping = false
   const stop = async () => {
@@ -170,7 +175,7 @@ function stopOnSignal(service: Service, end: () => Promise<void>): void {
     if (stopping) process.exit(1)
     stopping = true
     await service.close()
-    await end()
+    await inTime(end())
     process.exit(0)
   }
   process.on('SIGTERM', stop)

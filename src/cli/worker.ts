@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from '../app.ts'
@@ -10,7 +11,7 @@ import { joinShared, type Loop, type SharedHandlers } from '../storage/shared/ev
 import type { Storage } from '../storage/storage.ts'
 import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
 import { type QueueHandlers, remoteQueue } from '../threads/queue.ts'
-import { codeOf, drain } from './listen.ts'
+import { codeOf, drain, graceToClose } from './listen.ts'
 import { openStore } from './store.ts'
 
 /**
@@ -85,7 +86,8 @@ const handlers = {
 
   async close(): Promise<void> {
     if (app) await drain(app)
-    await storage?.close()
+    // A store that doesn't answer may take longer, and has nothing to lose.
+    await Promise.race([storage?.close(), delay(graceToClose)])
   },
 }
 

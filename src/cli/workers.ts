@@ -10,7 +10,7 @@ import type { OwnShared } from '../storage/shared/event-loops.ts'
 import { answerOver, callsOver, handlerIn } from '../threads/calls.ts'
 import { shareQueues } from '../threads/queue.ts'
 import { loaderOf } from '../threads/thread.ts'
-import { graceToFinish, listenFailure } from './listen.ts'
+import { graceToClose, graceToFinish, listenFailure } from './listen.ts'
 import { announce } from './output.ts'
 import type { SharedNumbers, Start, WorkerHandlers } from './worker.ts'
 
@@ -19,8 +19,6 @@ const maxEnds = 3
 const endsWithin = 60_000
 /** In ms, before a worker is started again that needs the store. */
 const untilStoreIsAskedAgain = 1_000
-/** In ms, for closing the store after the requests under way. */
-const graceToClose = 1_000
 /** Most of what a request makes is garbage when it has been answered. More would take 4 MB of each idle worker. */
 const maxYoungGenerationSizeMb = 4
 
