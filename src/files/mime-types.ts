@@ -1,4 +1,7 @@
-import mimeTypes from 'mime-types'
+import type * as mimeTypes from 'mime-types'
+import { onDemand } from '../lib/on-demand.ts'
+
+const library = onDemand<typeof mimeTypes>('mime-types')
 
 /** The MIME type by the name's extension. The file's content is not looked at. */
-export const mimeTypeOf = (name: string): string => mimeTypes.lookup(name) || 'application/octet-stream'
+export const mimeTypeOf = (name: string): string => library().lookup(name) || 'application/octet-stream'

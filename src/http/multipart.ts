@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
+import type * as busboy from '@fastify/busboy'
+import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
+import { onDemand } from '../lib/on-demand.ts'
 import { arriving } from './body-pieces.ts'
 import { Problem } from './problems.ts'
 import { free } from './send-pieces.ts'
+
+const library = onDemand<typeof busboy>('@fastify/busboy')
 
 /** A file in a form (RFC 7578), as it arrives. */
 export interface SentFile {
@@ -140,7 +144,7 @@ function parserOf(body: IncomingMessage, fileSize: number): BusboyInstance {
   if (!/^multipart\/form-data\s*;/i.test(body.headers['content-type'] ?? ''))
     throw new Problem('unsupported-media-type', 'The body must be multipart/form-data with a boundary.')
   try {
-    return new Busboy({
+    return new (library().Busboy)({
       headers: { 'content-type': body.headers['content-type'] ?? '' },
       limits: {
         fieldNameSize: maxFieldName,

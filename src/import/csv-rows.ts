@@ -1,7 +1,10 @@
-import { CsvError, parse } from 'csv-parse'
+import type * as csvParse from 'csv-parse'
+import { onDemand } from '../lib/on-demand.ts'
 import { quoteFault, rowWithMoreThan } from './csv-quotes.ts'
 import { ImportError } from './import-error.ts'
 import { LongLine, maxLineBytes } from './lines.ts'
+
+const library = onDemand<typeof csvParse>('csv-parse')
 
 /** A row of a CSV file (RFC 4180), with the number of its first line. */
 export interface Row {
@@ -33,7 +36,7 @@ export async function* csvRows(
   let rows: Row[] = []
   let columns: number | undefined
   const place = new RowPlace(lenient)
-  const parser = parse({
+  const parser = library().parse({
     skip_empty_lines: true,
     // They are compared below, where the parser goes on after a row of another length.
     relax_column_count: true,
@@ -77,7 +80,7 @@ export async function* csvRows(
     yield take()
     if (uneven) throw uneven
   } catch (error) {
-    if (!(error instanceof CsvError || error instanceof LongLine)) throw error
+    if (!(error instanceof library().CsvError || error instanceof LongLine)) throw error
     // The rows before the bad line are good.
     yield take()
     throw new ImportError(explain(error, place, lenient), { cause: error })
@@ -142,7 +145,7 @@ class RowPlace {
 }
 
 /** What is wrong with a row, where that begins, and what would be right. */
-function explain(error: CsvError | LongLine, place: RowPlace, lenient: boolean): string {
+function explain(error: csvParse.CsvError | LongLine, place: RowPlace, lenient: boolean): string {
   const fault = quoteFault(place.row, lenient)
   const line = place.lineAt(fault?.from ?? 0)
   if (fault?.kind === 'open')

@@ -1,12 +1,15 @@
-import { RE2JS, RE2JSException, RE2JSSyntaxException } from 're2js'
+import type * as re2js from 're2js'
 import { maxSteps, repeatsAnchors, requiredText, sizeOf } from './expression-cost.ts'
 import { printForPostgres, printForV8 } from './expression-dialects.ts'
 import { type Expression, hasPlace, OnlyRe2, readExpression } from './expression-tree.ts'
+import { onDemand } from './on-demand.ts'
 
 /**
  * Regular expressions of clients, matched in linear time: RE2's dialect (https://github.com/google/re2/wiki/Syntax,
  * docs/decisions/0036). The only file that knows the library.
  */
+
+const library = onDemand<typeof re2js>('re2js')
 
 /** In UTF-16 units. */
 const maxLength = 1_000
@@ -29,18 +32,18 @@ export function checkExpression(text: string): string | undefined {
   if (text.length > maxLength)
     return `a regular expression may have at most ${maxLength} characters, and this one has ${text.length}`
   try {
-    const size = RE2JS.compile(text).programSize()
+    const size = library().RE2JS.compile(text).programSize()
     if (size <= maxProgram) return undefined
     return `the regular expression repeats too much: it takes ${size} steps, and at most ${maxProgram} are allowed`
   } catch (error) {
-    if (error instanceof RE2JSException) return explain(error, text)
+    if (error instanceof library().RE2JSException) return explain(error, text)
     throw error
   }
 }
 
 /** RE2 says what is wrong, and shows the part of the expression that is. */
-function explain(error: RE2JSException, text: string): string {
-  if (!(error instanceof RE2JSSyntaxException)) return error.message
+function explain(error: re2js.RE2JSException, text: string): string {
+  if (!(error instanceof library().RE2JSSyntaxException)) return error.message
   const [why, part] = [error.getDescription(), error.getPattern()]
   // Of parentheses that have no partner it shows the whole expression.
   if (part === null || part === '' || / [()]$/.test(why)) return why
@@ -61,9 +64,9 @@ const hintOf = (part: string) =>
  * @param text of an expression that was checked
  */
 export function compileExpression(text: string): (text: string) => boolean {
-  const library = RE2JS.compile(text)
+  const expression = library().RE2JS.compile(text)
   const tree = treeOf(text)
-  if (typeof tree === 'string') return candidate => library.test(candidate)
+  if (typeof tree === 'string') return candidate => expression.test(candidate)
   const { text: required, isAll } = requiredText(tree)
   // A half of a surrogate pair is no match within a whole one.
   if (isAll && required.isWellFormed()) return candidate => candidate.includes(required)
@@ -71,7 +74,7 @@ export function compileExpression(text: string): (text: string) => boolean {
   const v8 = short < 0 ? undefined : new RegExp(printForV8(tree), 'v')
   return candidate => {
     if (required !== '' && !candidate.includes(required)) return false
-    return v8 !== undefined && candidate.length <= short ? v8.test(candidate) : library.test(candidate)
+    return v8 !== undefined && candidate.length <= short ? v8.test(candidate) : expression.test(candidate)
   }
 }
 
