@@ -15,7 +15,7 @@ const maxThreads = 3
  * The memory for young objects, in MB, of which a thread has three. With what Node gives it by itself, an import is a few
  * percent faster, and that memory is more than all the rest.
  */
-const youngObjects = 4
+const youngObjects = 2
 
 /** How much memory may grow before it is collected, as a share of what is in use, in percent. */
 const heapGrowth = 30
