@@ -6,6 +6,7 @@ import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { declaredOf, entityTag } from '../model/declared.ts'
 import type { Entity } from '../model/entities.ts'
@@ -37,6 +38,10 @@ const bodyLimit = 256 * 1024
 /** How often a change is tried again that somebody else was faster with. */
 const maxAttempts = 10
 
+/** Tables that wait until another one has been looked through, and for how many ms. */
+const maxExposing = 10
+const maxWait = 60_000
+
 const json = 'application/json'
 
 /** `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for administrators. */
@@ -44,6 +49,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   type Route = { Params: { name: string } }
   const { accounts, addresses, entities } = parts
   const list = `${addresses.api}/admin/entities`
+  const exposing = createFairQueue({ max: 1, maxWaiting: maxExposing, maxWait })
   const eventFor = (request: FastifyRequest, event: AuditEvent['event'], name: string) =>
     eventOf(request.caller, request, { event, outcome: 'success', object: name })
 
@@ -82,7 +88,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     const wanted = wantedByPut(readObject(request, [json]), name)
     await requireGroup(wanted.read, accounts)
     await requireGroup(wanted.write, accounts, '/write')
-    const isNew = await putEntity(parts, request, { name, wanted, eventFor })
+    const isNew = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
     const { tag, body } = await answer(name)
     if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
     return reply.header('etag', tag).send(body)

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import { clientOf } from '../http/client.ts'
 import { Problem } from '../http/problems.ts'
 import { checkName, importStaged, VersionReplaced } from '../import/import-entity.ts'
 import { ImportError } from '../import/import-error.ts'
+import type { FairQueue } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { declaredOf, entityTag } from '../model/declared.ts'
 import type { Entity, Field } from '../model/entities.ts'
@@ -14,6 +16,8 @@ import type { Wanted } from './wanted.ts'
 
 interface Parts {
   readonly entities: Entities
+  /** Tables are looked through one at a time: each takes a connection of its own. */
+  readonly exposing: FairQueue
 }
 
 interface Put {
@@ -68,13 +72,14 @@ function requireKind(before: Entity | undefined, wanted: Wanted): void {
 
 /** As `carrel expose`. */
 async function expose(
-  { entities }: Parts,
+  { entities, exposing }: Parts,
   request: FastifyRequest,
   { name, wanted, eventFor }: Put,
   before: Entity | undefined,
   table: { readonly schema: string; readonly name: string },
 ): Promise<void> {
-  if (entities.expose === undefined)
+  const { expose: make } = entities
+  if (make === undefined)
     throw refused(
       '/table',
       'The embedded store has no tables to expose; a service on a PostgreSQL database has. Leave table out for imported records.',
@@ -84,20 +89,19 @@ async function expose(
       throw refused(`/fields/${at}/collation`, 'Text of tables sorts by code point; leave collation out.')
   const all = await entities.all()
   const declare = (described: Described) => descriptionOf(declaredAnew(wanted, described, all))
+  const asked = {
+    name,
+    schema: table.schema,
+    table: table.name,
+    key: wanted.key ?? null,
+    fields: wanted.fields?.map(field => field.name) ?? null,
+    read: wanted.read ?? 'admin',
+    declare,
+    of: before === undefined ? null : entityTag(before),
+    isBounded: true,
+  } as const
   try {
-    await entities.expose(
-      {
-        name,
-        schema: table.schema,
-        table: table.name,
-        key: wanted.key ?? null,
-        fields: wanted.fields?.map(field => field.name) ?? null,
-        read: wanted.read ?? 'admin',
-        declare,
-        of: before === undefined ? null : entityTag(before),
-      },
-      eventFor(request, 'entity.expose', name),
-    )
+    await exposing.run(clientOf(request), () => make(asked, eventFor(request, 'entity.expose', name)))
   } catch (error) {
     if (error instanceof EntityChanged) throw stale()
     if (error instanceof ExposeError) throw refused('/table', inBodyWords(error.message))

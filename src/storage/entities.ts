@@ -158,6 +158,11 @@ export interface ExposeRequest {
   readonly declare?: (entity: Omit<Entity, 'read'>) => Description
   /** As in `Entities.declare`; null: there must be none of this name. */
   readonly of?: string | null
+  /**
+   * Whether looking through the table ends at the time limit of statements, because somebody waits for the answer. A command
+   * takes as long as it takes.
+   */
+  readonly isBounded?: boolean
 }
 
 /** The entity isn't any more the one that a change was made for. */

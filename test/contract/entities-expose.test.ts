@@ -217,3 +217,40 @@ testOn('sqlite', 'EA9 the embedded store has no tables to show', async t => {
   const answer = await root.client.get('/api/admin/tables')
   assert.equal(((await answer.json()) as { page: { totalElements: number } }).page.totalElements, 0)
 })
+
+nodeTest(
+  'EA2 Q18 tables are looked through one at a time, and no longer than a statement may take',
+  async t => {
+    const endless = 'CREATE VIEW endless AS SELECT n AS id FROM generate_series(1, 1000000000000) n'
+    const { service, url } = await withTables(t, `${endless}; ${tables}`, { CARREL_STATEMENT_TIMEOUT: '1' })
+    const root = await administrator(service)
+    const wanted = { table: { name: 'endless' }, key: ['id'], fields: ['id'] }
+    let isOver = false
+    const answers = Promise.all(
+      ['one', 'two', 'three'].map(name => root.send('PUT', `/${name}`, wanted)),
+    ).finally(() => {
+      isOver = true
+    })
+    const counts = new Set<number>()
+    while (!isOver) counts.add(await statementsIn(url))
+    assert.equal(Math.max(...counts), 1)
+    for (const { status, body } of await answers) {
+      assert.deepEqual([status, body.code, body.member], [422, 'entity-refused', '/table'])
+      assert.match(
+        body.detail,
+        /takes too long to look through public\.endless for duplicate keys; use key to/,
+      )
+    }
+    assert.equal((await root.send('PUT', '/artists', { table: { name: 'artists' } })).status, 201)
+  },
+)
+
+/** How many look through a table for duplicate keys. */
+async function statementsIn(url: string): Promise<number> {
+  const [row] = await runSql<{ count: string }>(
+    url,
+    `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+     AND query LIKE '%GROUP BY %HAVING%' AND pid <> pg_backend_pid()`,
+  )
+  return Number(row?.count)
+}

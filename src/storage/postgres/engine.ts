@@ -147,7 +147,11 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     shared,
     connect: () => connect(unlimited),
     describe: async request => {
-      const connection = await connect(unlimited)
+      const connection = await connect(
+        request.isBounded
+          ? { ...unlimited, statementTimeout, queryTimeout: statementTimeout + timeoutGrace }
+          : unlimited,
+      )
       try {
         return await describeTable(connection, request)
       } finally {

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { ExposeError, type ExposeRequest } from '../entities.ts'
 import { quoteName } from './cells.ts'
 import type { Connection, Queries } from './driver.ts'
-import { Conflict } from './errors.ts'
+import { Conflict, codeOf } from './errors.ts'
 
 /**
  * The role that reads exposed tables: it may read the exposed columns and nothing else. Roles belong to the whole server,
@@ -48,7 +48,14 @@ export async function describeTable(db: Connection, request: ExposeRequest): Pro
     if (field.sortable === false)
       throw new ExposeError(`the column ${name} can't be part of the key: its values have no order`)
   }
-  await checkKey(db, found.oid, request, key)
+  try {
+    await checkKey(db, found.oid, request, key)
+  } catch (error) {
+    if (codeOf(error) !== canceled) throw error
+    throw new ExposeError(
+      `it takes too long to look through ${full} for duplicate keys; use --key to name columns of a unique index that are never null, or the command \`carrel expose\`, which has no time limit`,
+    )
+  }
   const [first, ...more] = key
   return {
     name: request.name,
@@ -57,6 +64,9 @@ export async function describeTable(db: Connection, request: ExposeRequest): Pro
     source: { kind: 'exposed', schema, table, asText: columns.filter(isText).map(column => column.name) },
   }
 }
+
+/** By a time limit, or by an administrator of the database. */
+const canceled = '57014'
 
 const distinct = (names: readonly string[]) => [...new Set(names)]
 

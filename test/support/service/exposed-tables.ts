@@ -26,14 +26,18 @@ interface Tables {
 }
 
 /** A service on a new database with these tables. */
-export async function withTables(t: TestContext, sql: string): Promise<Tables> {
+export async function withTables(
+  t: TestContext,
+  sql: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Tables> {
   // Roles belong to the server and stay when the database has gone.
   let database = ''
   atEnd(t, () => dropReader(database))
   const dataFolder = temporaryFolder(t, 'postgres')
   const { CARREL_DATABASE_URL: url = '' } = await storeSettings(dataFolder)
   database = new URL(url).pathname.slice(1)
-  const service = await startService(t, { dataFolder })
+  const service = await startService(t, { dataFolder, env })
   await runSql(url, sql)
   return {
     service,
