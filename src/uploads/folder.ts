@@ -1,5 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises'
+import {
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  statfs,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../lib/make-folder.ts'
 import { hasEnded, ownProgram } from '../lib/programs.ts'
@@ -73,8 +85,21 @@ export async function listUploads(folder: string): Promise<readonly Found[]> {
 
 const namesIn = async (folder: string): Promise<string[]> => (await unlessMissing(readdir(folder))) ?? []
 
-export const removeUpload = (folder: string, id: string): Promise<void> =>
-  rm(join(folder, id), { recursive: true, force: true })
+/** Whoever still uses it finds none: what is added to a folder while it is removed would stay. */
+export const removeUpload = (folder: string, id: string): Promise<void> => removeAll(join(folder, id))
+
+async function removeAll(path: string): Promise<void> {
+  const aside = `${path}.removed`
+  await unlessMissing(rename(path, aside))
+  await rm(aside, { recursive: true, force: true })
+}
+
+/** Removes one at a client's wish, unless something is made of it. */
+export async function discardUpload(folder: string, id: string): Promise<'removed' | 'held' | 'missing'> {
+  const isOwn = await holdUpload(folder, id)
+  if (isOwn) await removeUpload(folder, id)
+  return isOwn ? 'removed' : isOwn === undefined ? 'missing' : 'held'
+}
 
 /** How many bytes of the disk are free for others than its administrator. */
 export async function freeIn(folder: string): Promise<number> {
@@ -91,8 +116,9 @@ export async function hold(path: string): Promise<boolean> {
       return true
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      if (!(await isForsaken(path))) return false
-      await rm(path, { force: true })
+      const left = await leftIn(path)
+      if (left === undefined) return false
+      await removeLeft(path, left)
     }
   return false
 }
@@ -100,23 +126,30 @@ export async function hold(path: string): Promise<boolean> {
 /** In ms. A file that is empty for so long was left by a program that ended while it wrote it. */
 const writingTakes = 10_000
 
-async function isForsaken(path: string): Promise<boolean> {
+/** @returns what a program that has ended has left; null: there is nothing any more; undefined: somebody holds it */
+async function leftIn(path: string): Promise<string | null | undefined> {
   try {
     const owner = await readFile(path, 'utf8')
-    if (owner === '') return Date.now() - (await stat(path)).mtimeMs > writingTakes
-    return hasEnded(owner)
+    const isLeft = owner === '' ? Date.now() - (await stat(path)).mtimeMs > writingTakes : hasEnded(owner)
+    return isLeft ? owner : undefined
   } catch (error) {
-    if (isMissing(error)) return true
+    if (isMissing(error)) return null
     throw error
   }
 }
 
-export const holdUpload = (folder: string, id: string): Promise<boolean> => hold(heldOf(folder, id))
-
-export async function isHeld(folder: string, id: string): Promise<boolean> {
-  const path = heldOf(folder, id)
-  return (await stat(path).catch(() => undefined)) !== undefined && !(await isForsaken(path))
+/** Others may find the same at once, and one of them be the holder by now: what is theirs goes back. */
+async function removeLeft(path: string, left: string | null): Promise<void> {
+  if (left === null) return
+  const aside = `${path}.${newUploadId()}`
+  if ((await unlessMissing(rename(path, aside).then(() => true))) === undefined) return
+  if ((await readFile(aside, 'utf8')) !== left) await link(aside, path).catch(() => {})
+  await rm(aside, { force: true })
 }
+
+/** @returns undefined if there is no such upload any more */
+export const holdUpload = (folder: string, id: string): Promise<boolean | undefined> =>
+  written(() => unlessMissing(hold(heldOf(folder, id))))
 
 /** It can be taken again, and expires as if it had just arrived. */
 export async function giveBack(folder: string, id: string): Promise<void> {
@@ -153,8 +186,8 @@ export async function clearUploads(folder: string, lifetime: number, now: number
     const isOld =
       unpacked !== undefined
         ? unpacked.isForsaken
-        : now - at > lifetime && !(isUploadId(name) && (await isHeld(folder, name)))
-    if (isOld) await rm(path, { recursive: true, force: true })
+        : now - at > lifetime && (!isUploadId(name) || (await holdUpload(folder, name)) === true)
+    if (isOld) await removeAll(path)
   }
 }
 

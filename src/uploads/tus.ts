@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
 import { Problem } from '../http/problems.ts'
-import { addUpload, findUpload, isHeld, newUploadId, removeUpload } from './folder.ts'
+import { addUpload, discardUpload, findUpload, newUploadId, removeUpload } from './folder.ts'
 import { lockOf } from './lock.ts'
 import { receive } from './receive.ts'
 
@@ -87,8 +87,9 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
 
     override async remove(id: string): Promise<void> {
       await this.getUpload(id)
-      if (await isHeld(folder, id)) throw inUse()
-      await removeUpload(folder, id)
+      const done = await discardUpload(folder, id)
+      if (done === 'missing') throw ERRORS.FILE_NOT_FOUND
+      if (done === 'held') throw inUse()
     }
 
     override getExpiration = () => lifetime
