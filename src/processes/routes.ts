@@ -181,7 +181,8 @@ async function requireLogin({ caller }: { readonly caller: Caller }): Promise<vo
 /** As `EventSource` sends it when it connects again. */
 function lastLine({ headers }: FastifyRequest): number {
   const id = String(headers['last-event-id'] ?? '')
-  return /^\d{1,15}$/.test(id) ? Number(id) : 0
+  // No line has a greater number.
+  return /^\d{1,15}$/.test(id) ? Math.min(Number(id), maxLines) : 0
 }
 
 const kinds: readonly ProcessKind[] = [

@@ -202,6 +202,10 @@ test('PR2 events tell of progress and lines as they come, go on after the last o
   )
   const rest = await (await admin.get(`${path}/${id}/events`, { 'last-event-id': '1' })).text()
   assert.ok(rest.includes('second') && !rest.includes('first'))
+  for (const last of ['2147483648', '999999999999999']) {
+    const end = await (await admin.get(`${path}/${id}/events`, { 'last-event-id': last })).text()
+    assert.ok(end.includes('event: end') && !end.includes('event: log'), last)
+  }
 
   // A client that logs out hears no more; a short-lived token opens the stream for `EventSource`.
   const other = await runner.start({ kind: 'import', eperson: adminId, parameters: {} }, aborted)

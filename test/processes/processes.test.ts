@@ -228,3 +228,22 @@ test('EA7 of many that begin at the same instant on two nodes, one is alone with
     await other.close()
   }
 })
+
+test('news whose commit nobody was told of come again, are kept once, and the process ends', async t => {
+  const { storage } = await startService(t)
+  const { processes } = storage
+  const begun = await processes.begin(asked, { owner: 'x', atOnce: null, waiting: 1 })
+  assert.ok(begun && 'id' in begun)
+  const time = new Date().toISOString()
+  const news = (...texts: readonly string[]) => ({
+    lines: texts.map((text, at) => ({ n: at + 1, time, text })),
+    progress: null,
+    written: texts.length,
+  })
+  assert.equal(await processes.keep(begun.id, 'x', news('one')), 'wanted')
+  assert.equal(await processes.keep(begun.id, 'x', news('one', 'two')), 'wanted')
+  const how = { state: 'completed', result: null, fault: null } as const
+  assert.equal(await processes.end(begun.id, 'x', how, news('one', 'two')), true)
+  const { lines, left } = await processes.lines(begun.id, 0, 10)
+  assert.deepEqual([lines.map(({ text }) => text), left], [['one', 'two'], 0])
+})

@@ -109,9 +109,11 @@ async function keepNews(db: Connection, id: number, { progress, lines, written }
     id,
   )
   if (lines.length === 0) return
+  // Those of news whose commit nobody was told of, because the connection broke, come again.
   await db.run(
     `INSERT INTO carrel.process_line (process, n, time, text)
-     SELECT $1, n, time, text FROM unnest($2::int[], $3::text[], $4::text[]) AS line (n, time, text)`,
+     SELECT $1, n, time, text FROM unnest($2::int[], $3::text[], $4::text[]) AS line (n, time, text)
+     ON CONFLICT DO NOTHING`,
     id,
     lines.map(({ n }) => n),
     lines.map(({ time }) => time),

@@ -90,7 +90,10 @@ function keepNews(db: Database, id: number, { progress, lines, written }: News):
     id,
   )
   for (const { n, time, text } of lines)
-    db.run('INSERT INTO process_line (process, n, time, text) VALUES (?, ?, ?, ?)', id, n, time, text)
+    db.run(
+      'INSERT INTO process_line (process, n, time, text) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      ...[id, n, time, text],
+    )
 }
 
 export function endProcess(db: Database, id: number, owner: string, how: Ending, news: News): boolean {
