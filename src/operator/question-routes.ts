@@ -79,8 +79,17 @@ function wanted(body: Readonly<Record<string, unknown>>): ExplainRequest {
   if (text !== null) return { provider, entityId, given: { kind: 'assertion', text } }
   if (!isObject(attributes))
     throw wrong('attributes must be an object with the names and values of attributes.')
+  if (!isFlat(attributes)) throw wrong(`attributes must not be nested more than ${maxLevels} levels deep.`)
   return { provider, entityId, given: { kind: 'attributes', attributes } }
 }
+
+/** No provider nests claims so deep, and what is much deeper can't be sent to the process that answers. */
+const maxLevels = 20
+
+const isFlat = (value: unknown, levels = maxLevels): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (levels > 0 && Object.values(value).every(one => isFlat(one, levels - 1)))
 
 /** What begins with the name of a member keeps it as it is. */
 const sentence = (text: string) =>

@@ -113,7 +113,13 @@ function outcomeOf<Job>(
       if (outcome) resolve(outcome)
       else reject(new StoreUnavailable(`${name} ended before it was done (${how})${consequence}`))
     })
-    tell(child, { job })
+    try {
+      tell(child, { job })
+    } catch (error) {
+      // It would wait for its work for ever.
+      child.kill('SIGKILL')
+      reject(error)
+    }
   })
 }
 

@@ -158,6 +158,11 @@ test('OP2 the claims of an ID token are explained, and a body that is wrong is r
     assert.match(problem.detail, detail)
   }
   await assertProblem(await ask(root.client, '[1]'), 400, 'bad-request')
+  for (const levels of [20, 5_000, 200_000]) {
+    const nested = `{"provider":"company","attributes":{"a":${'['.repeat(levels)}${']'.repeat(levels)}}}`
+    const deep = await assertProblem(await ask(root.client, nested), 422, 'explanation-refused')
+    assert.match(deep.detail, /nested more than 20 levels/)
+  }
   await assertProblem(
     await ask(root.client, { provider: 'company', assertion: 'x'.repeat(2 ** 20) }),
     413,

@@ -104,6 +104,8 @@ test('OP5 a link that can’t be is refused with the reason, and nothing is link
   ])
     await assertProblem(await put(`apache/${uuid}`, body), 422, 'change-refused')
   await assertProblem(await root.client.get(`${list}?eperson=ruth`), 400, 'bad-parameter')
+  for (const other of ['apach', '%00', 'apache%00'])
+    await assertProblem(await root.client.delete(`${list}/${other}/${uuid}`), 404, 'not-found')
   assert.deepEqual(await linked(), [])
 })
 

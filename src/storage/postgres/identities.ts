@@ -13,6 +13,7 @@ import {
   whoIs,
 } from './identity-changes.ts'
 import { link, unlink } from './identity-links.ts'
+import { isStorable } from './rows.ts'
 
 /** Single sign-on in PostgreSQL. */
 export function postgresIdentities(pool: Pool): Identities {
@@ -29,7 +30,8 @@ export function postgresIdentities(pool: Pool): Identities {
         ...(eperson === undefined ? [] : [eperson]),
       ),
     link: (email, subject, event) => link(pool, email, subject, event),
-    unlink: (email, provider, event) => unlink(pool, email, provider, event),
+    unlink: async (email, provider, event) =>
+      isStorable(provider) ? unlink(pool, email, provider, event) : 'unchanged',
     forgetSessions: begunBy => forgetSessions(pool, begunBy.toISOString()),
     keepTicket: (id, content, expires, certain) => keepTicket(pool, id, content, expires, certain),
     readTicket: (id, now) => readTicket(pool, id, now),

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runInChild } from '../../src/threads/child.ts'
+import { until } from '../support/data/imports.ts'
+
+/** How many processes this one has begun that have not ended. */
+const children = () => process.getActiveResourcesInfo().filter(name => name === 'ProcessWrap').length
+
+test('work that can’t be sent to a process of its own fails, and leaves no process that waits for it', async () => {
+  const before = children()
+  let job: unknown = 1
+  for (let level = 0; level < 50_000; level++) job = [job]
+  const running = { signal: new AbortController().signal, progress: () => {} }
+  const work = runInChild({ program: 'question-process', job, name: 'the answer' }, running)
+  assert.ok(children() > before)
+  await assert.rejects(work, RangeError)
+  await until(() => children() === before)
+})
