@@ -85,7 +85,7 @@ export async function listUploads(folder: string): Promise<readonly Found[]> {
 
 const namesIn = async (folder: string): Promise<string[]> => (await unlessMissing(readdir(folder))) ?? []
 
-/** Whoever still uses it finds none: what is added to a folder while it is removed would stay. */
+/** In one step for all others: what they add to a folder while it is removed would stay. */
 export const removeUpload = (folder: string, id: string): Promise<void> => removeAll(join(folder, id))
 
 async function removeAll(path: string): Promise<void> {
