@@ -56,7 +56,12 @@ async function measure(name: string, folder: string): Promise<void> {
   const all = {
     ...addresses,
     'members of a group': `/api/eperson/groups/${group}/epersons`,
+    'last page of its members': `/api/eperson/groups/${group}/epersons?page=2499`,
+    'its members by part of a name': `/api/eperson/epersons/search/isMemberOf?query=number%20777&group=${group}`,
+    'its members by a name that all have': `/api/eperson/epersons/search/isMemberOf?query=ruth&group=${group}`,
     'those who are not in it': `/api/eperson/epersons/search/isNotMemberOf?query=&group=${group}`,
+    'last page of those who are not in it': `/api/eperson/epersons/search/isNotMemberOf?query=&group=${group}&page=2499`,
+    'those who are not in it by part of a name': `/api/eperson/epersons/search/isNotMemberOf?query=number%20777&group=${group}`,
   }
   for (const [what, path] of Object.entries(all)) {
     const times: number[] = []

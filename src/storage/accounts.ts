@@ -67,8 +67,14 @@ export interface Accounts {
 export interface EpersonSearch {
   /** Part of a name or of an e-mail address, or a whole uuid, in lower case; '' for everybody. */
   readonly text: string
-  /** Only those who are in this group, or are not; null: all. */
-  readonly membership: { readonly group: string; readonly is: boolean } | null
+  /** null: all. */
+  readonly membership: Membership | null
+}
+
+/** Only those who are in this group, or are not. */
+export interface Membership {
+  readonly group: string
+  readonly is: boolean
 }
 
 export type Changed = 'changed' | 'unchanged' | 'no-eperson'

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { commandEvent } from '../../src/cli/store.ts'
-import { maxExcepted } from '../../src/storage/shared/people-names.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { everybody, titled } from '../support/data/repository.ts'
 import { test, testOn } from '../support/service/engines.ts'
@@ -56,13 +55,14 @@ testOn('sqlite', 'Q18 a page does not wait for searches for a part of a name', a
   const service = await startService(t)
   await service.addEperson('root@example.org', { admin: true })
   const token = await service.client().login('root@example.org')
-  const added = await Promise.all(
+  // Their names are too long for the list of names, so a search passes the rows of everybody.
+  await Promise.all(
     times(3_000, at =>
       service.storage.accounts.addEperson(
         {
           email: `p${at}@example.org`,
           firstName: 'P',
-          lastName: 'x'.repeat(5_000),
+          lastName: 'x'.repeat(6_000),
           passwordHash: null,
           administrator: false,
         },
@@ -70,15 +70,7 @@ testOn('sqlite', 'Q18 a page does not wait for searches for a part of a name', a
       ),
     ),
   )
-  // So many members that the search passes the rows of everybody instead of the list of names.
-  const group = await service.storage.accounts.addGroup('Many', commandEvent('group.add'))
-  assert.ok(group !== 'exists')
-  const members = added.slice(0, maxExcepted + 1).flatMap(one => (typeof one === 'string' ? [] : [one.uuid]))
-  assert.equal(
-    await service.storage.people.addMembers(group.uuid, members, commandEvent('group.join')),
-    'changed',
-  )
-  const search = `/api/eperson/epersons/search/isNotMemberOf?group=${group.uuid}&query=nowhere`
+  const search = '/api/eperson/epersons/search/byMetadata?query=nowhere'
   const answered = await inOrder(service, [
     // Few enough that the last of them waits less than 15 s for its turn on a slow machine.
     ...times(12, at => ['search', { path: `${search}${at}`, token }] as const),

@@ -8,7 +8,7 @@ import type { Eperson } from '../../src/model/accounts.ts'
 import type { EpersonSearch } from '../../src/storage/accounts.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { repeats } from '../support/scale.ts'
-import { engines, runSqlIn, testOn } from '../support/service/engines.ts'
+import { engines, test as onEngines, runSqlIn, testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
 /** Any changes of epersons on one node, against a plain reading of what a search on another must find. */
@@ -177,9 +177,9 @@ for (const engine of engines)
         assert.ok(added !== 'exists')
         groups.push(added.uuid)
       }
-      const search = (text: string, group: string | null, offset: number) =>
+      const search = (text: string, group: string | null, offset: number, is = false) =>
         node.storage.accounts.findEpersons(
-          { text, membership: group === null ? null : { group, is: false } },
+          { text, membership: group === null ? null : { group, is } },
           { offset, limit: 7 },
           storeClient,
         )
@@ -210,29 +210,111 @@ for (const engine of engines)
         if (n < 50) few?.add(`up${n}`)
         many?.add(`up${n}`)
       }
-      for (const [text, group, members, offset] of [
-        ['', null, few, 3 * count - 3],
-        ['', null, few, 3 * count],
-        ['', null, few, 4_000],
-        ['', groups[0], few, 9_000],
-        ['', groups[1], many, 9_000],
-        ['12', null, few, 0],
-        ['number 12', groups[0], few, 3],
-        ['q12', groups[1], many, 3],
-        ['1', groups[1], many, 2_100],
-      ] as const) {
-        const found = await search(text, group ?? null, offset)
-        const membership = group === null || group === undefined ? null : { group, is: false }
-        const expected = plainly(all, members ?? few ?? new Set(), { text, membership })
+      const finds = async (
+        text: string,
+        group: string | undefined,
+        members: ReadonlySet<string> | undefined,
+        offset: number,
+        is = false,
+      ) => {
+        const found = await search(text, group ?? null, offset, is)
+        const membership = group === undefined ? null : { group, is }
+        const expected = plainly(all, members ?? new Set(), { text, membership })
         assert.deepEqual(
           found.rows.map(({ uuid }) => uuid),
           expected.slice(offset, offset + 7),
-          `${text} ${offset}`,
+          `${text} ${offset} ${is}`,
         )
         assert.equal(found.total, expected.length)
       }
+      await finds('', undefined, undefined, 3 * count - 3)
+      await finds('', undefined, undefined, 3 * count)
+      await finds('', undefined, undefined, 4_000)
+      await finds('12', undefined, undefined, 0)
+      const asked = [
+        ['', 0],
+        ['', 40],
+        ['', 4_990],
+        ['', 9_000],
+        ['12', 0],
+        ['number 12', 3],
+        ['q12', 3],
+        ['1', 2_100],
+        ['up77', 0],
+      ] as const
+      for (const [text, offset] of asked)
+        for (const is of [true, false]) {
+          await finds(text, groups[0], few, offset, is)
+          await finds(text, groups[1], many, offset, is)
+        }
+      // Members come and go, by any way, and somebody is deleted; the next search knows, one after another.
+      const uuidsOf = { 10: 'up10', 60: 'up60', 70: 'uq70' }
+      const [fewUuid = '', manyUuid = ''] = groups
+      await people.setMember(false, fewUuid, uuidsOf[10], commandEvent('group.leave'))
+      few?.delete(uuidsOf[10])
+      await finds('number 1', groups[0], few, 0, true)
+      await people.setMember(true, manyUuid, uuidsOf[70], commandEvent('group.join'))
+      many?.add(uuidsOf[70])
+      await finds('', groups[1], many, 4_997, true)
+      await run(`DELETE FROM ${schema}membership WHERE eperson = '${uuidsOf[60]}'`)
+      many?.delete(uuidsOf[60])
+      await finds('number 60', groups[1], many, 0, false)
+      await people.removeEperson('up80', commandEvent('eperson.delete'))
+      many?.delete('up80')
+      all.splice(
+        all.findIndex(({ uuid }) => uuid === 'up80'),
+        1,
+      )
+      await finds('', groups[1], many, 4_990, true)
+      await finds('', groups[1], many, 9_000, false)
+      assert.equal(await people.removeGroup(manyUuid, commandEvent('group.delete')), 'changed')
+      await finds('', groups[1], new Set(), 4_990, true)
+      await finds('12', groups[1], new Set(), 0, false)
+      await finds('number 1', groups[0], few, 0, true)
     })
   })
+
+onEngines(
+  'M3 S4 searches in many groups at once find their members while others join and leave',
+  async t => {
+    const service = await startService(t)
+    const node = await startService(t, { dataFolder: service.dataFolder })
+    const { people } = service.storage
+    const persons: string[] = []
+    for (let n = 0; n < 12; n++) persons.push((await service.addEperson(`p${n}@example.org`)).uuid)
+    const groups = new Map<string, Set<string>>()
+    // More than a list of names knows.
+    for (let n = 0; n < 20; n++) {
+      const added = await people.createGroup({ name: `G${n}`, description: null }, commandEvent('group.add'))
+      assert.ok(added !== 'exists')
+      groups.set(added.uuid, new Set())
+    }
+    const find = (group: string, is: boolean) =>
+      node.storage.accounts.findEpersons(
+        { text: 'example', membership: { group, is } },
+        { offset: 0, limit: 20 },
+        storeClient,
+      )
+    for (let round = 0; round < 4; round++) {
+      const changes = [...groups].map(async ([group, members], at) => {
+        const person = persons[(at + round * 5) % persons.length] ?? ''
+        const is = !members.has(person)
+        await people.setMember(is, group, person, commandEvent(is ? 'group.join' : 'group.leave'))
+        if (is) members.add(person)
+        else members.delete(person)
+        // What was acknowledged is found by the next search, whatever else is going on.
+        const found = await find(group, is)
+        assert.ok(found.rows.some(({ uuid }) => uuid === person))
+      })
+      await Promise.all([...changes, ...[...groups.keys()].map(group => find(group, true))])
+      for (const [group, members] of groups) {
+        const found = await find(group, true)
+        assert.deepEqual(new Set(found.rows.map(({ uuid }) => uuid)), members)
+        assert.equal((await find(group, false)).total, persons.length - members.size)
+      }
+    }
+  },
+)
 
 testOn(
   'postgres',

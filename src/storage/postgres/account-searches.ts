@@ -1,7 +1,7 @@
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
-import { isByName, maxExcepted } from '../shared/people-names.ts'
+import { farAway, passesMany } from '../shared/people-names.ts'
 import type { Part, Window } from '../window.ts'
 import type { Pool, Value } from './driver.ts'
 import type { KeptNames } from './people-names.ts'
@@ -19,7 +19,7 @@ export async function findEpersons(
   const { text, membership } = search
   const { offset, limit } = window
   if (![text, membership?.group ?? ''].every(isStorable)) return nothing
-  const byName = isByName(search, window) ? await findByName(pool, names, search, window) : undefined
+  const byName = passesMany(search, window) ? await findByName(pool, names, search, window) : undefined
   if (byName) return byName
   const values: Value[] = []
   const place = (value: Value) => `$${values.push(value)}`
@@ -47,34 +47,33 @@ export async function findEpersons(
   return { rows: (await rows).map(toEperson), total: await total }
 }
 
-/** @returns undefined where there are too many epersons for a list, or too many members of the group */
+/** @returns undefined where the page passes few, or there are too many epersons for a list */
 async function findByName(
   pool: Pool,
   kept: KeptNames,
-  { text, membership }: EpersonSearch,
+  search: EpersonSearch,
   window: Window,
 ): Promise<Part<Eperson> | undefined> {
-  const [current, members] = await Promise.all([
-    kept.current(text),
-    membership ? membersOf(pool, membership.group) : [],
-  ])
-  if (!current || members.length > maxExcepted) return undefined
-  const { emails, total } = current.names.find(text, window, current.also, new Set(members))
+  const { text, membership } = search
+  if (passesMany(search, window) === 'if large' && !(await isLarge(pool, membership?.group ?? '')))
+    return undefined
+  const found = await kept.find(text, window, membership ?? undefined)
+  if (!found) return undefined
   const rows = await pool.rows<EpersonRow>(
     `SELECT ${epersonColumns} FROM carrel.eperson WHERE email_key = ANY($1) ORDER BY email_key`,
-    emails,
+    found.emails,
   )
-  return { rows: rows.map(toEperson), total }
+  return { rows: rows.map(toEperson), total: found.total }
 }
 
-async function membersOf(pool: Pool, group: string): Promise<readonly string[]> {
-  const rows = await pool.rows<{ email_key: string }>(
-    'SELECT email_key FROM carrel.membership JOIN carrel.eperson ON uuid = eperson WHERE epersongroup = $1 LIMIT $2',
-    group,
-    maxExcepted + 1,
-  )
-  return rows.map(({ email_key }) => email_key)
-}
+const isLarge = async (pool: Pool, group: string): Promise<boolean> =>
+  (
+    await pool.rows(
+      'SELECT 1 AS one FROM carrel.membership WHERE epersongroup = $1 LIMIT 1 OFFSET $2',
+      group,
+      farAway,
+    )
+  ).length > 0
 
 /** Only an index is read up to the beginning of the page. */
 async function pageOfAll(pool: Pool, { offset, limit }: Window): Promise<Part<Eperson>> {

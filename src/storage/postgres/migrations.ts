@@ -1,6 +1,7 @@
 import { epersonCount } from './eperson-count.ts'
 import { itemTables } from './item-tables.ts'
 import { mailTables } from './mail-tables.ts'
+import { memberTables } from './member-tables.ts'
 import { nameTables } from './name-tables.ts'
 import { peopleTables } from './people-tables.ts'
 import { processTables } from './process-tables.ts'
@@ -245,4 +246,5 @@ export const migrations: readonly string[] = [
   mailTables,
   nameTables,
   registryTables,
+  memberTables,
 ]

@@ -1,3 +1,5 @@
+import type { Membership } from '../accounts.ts'
+
 /** Some epersons of a list (`people-names.ts`), in the order of their addresses. They are known by their places in it. */
 export interface NameChunk {
   readonly size: number
@@ -10,10 +12,16 @@ export interface NameChunk {
   /** @returns the place of the address; -1 if it isn't here */
   find(email: string): number
   email(place: number): string
-  /** How many have the text in their address or name. */
-  count(wanted: Wanted): number
+  name(place: number): string
+  /** How many have the text in their address or name. @param who only those inside or outside of a group that is kept */
+  count(wanted: Wanted, who?: Membership): number
   /** @param also a place that is among them whatever the name is */
-  matches(wanted: Wanted, also?: number): Iterable<number>
+  matches(wanted: Wanted, who?: Membership, also?: number): Iterable<number>
+  /** Keeps who is in a group. @param emails of members, in order; those who aren't here are passed over */
+  keep(group: string, emails: Iterable<string>): void
+  /** Says whether somebody is in a group that is kept. */
+  mark(group: string, place: number, is: boolean): void
+  forget(group: string): void
   insert(place: number, email: string, name: string): void
   remove(place: number): void
   /** @returns the second half, which this one then hasn't any more */
@@ -47,13 +55,18 @@ const bitOf = (text: string, at: number): number =>
 /** Before each address and each name, so that nothing is found across their ends. */
 const separator = '\0'
 
-export function nameChunk(joined = '', starts: number[] = []): NameChunk {
+export function nameChunk(
+  joined = '',
+  starts: number[] = [],
+  /** By group: 1 at the places of its members. */
+  marks: Map<string, Uint8Array> = new Map(),
+): NameChunk {
   /** One text: a call of `indexOf` takes longer than to look through the few characters of a name. */
   let texts = joined
   /** A bit for each sequence of three characters that is there: most texts that nobody here has need no look at the names. */
   let filter: Uint32Array | undefined
   /** Of the last search. */
-  let last: { readonly text: string; readonly count: number } | undefined
+  let last: { readonly key: string; readonly count: number } | undefined
 
   const startOf = (place: number) => starts[place] ?? texts.length
   function email(place: number): string {
@@ -75,9 +88,21 @@ export function nameChunk(joined = '', starts: number[] = []): NameChunk {
     if (added !== '') starts.push(start)
     for (const at of later) starts.push(at + added.length - (end - start))
     texts = texts.slice(0, start) + added + texts.slice(end)
+    moveMarks(place, removed, added === '' ? 0 : 1)
     last = undefined
     filter = undefined
   }
+  function moveMarks(place: number, removed: number, added: number): void {
+    for (const [group, bits] of marks) {
+      const moved = new Uint8Array(bits.length - removed + added)
+      moved.set(bits.subarray(0, place))
+      moved.set(bits.subarray(place + removed), place + added)
+      marks.set(group, moved)
+    }
+  }
+  /** Whether this is one of those who are looked for. */
+  const isOne = (who: Membership | undefined, place: number) =>
+    who === undefined || (marks.get(who.group)?.[place] === 1) === who.is
   function mayHave(bits: readonly number[]): boolean {
     if (!filter) {
       filter = new Uint32Array(filterBits / 32)
@@ -99,16 +124,32 @@ export function nameChunk(joined = '', starts: number[] = []): NameChunk {
       if (place === starts.length) return
     }
   }
-  function count(wanted: Wanted): number {
+  function matches(wanted: Wanted, who: Membership | undefined, also: number): number[] {
+    const places: number[] = []
+    const add = (place: number) => {
+      if (isOne(who, place)) places.push(place)
+    }
+    if (wanted.text === '') for (const place of starts.keys()) add(place)
+    else search(wanted, add)
+    if (also < 0 || places.includes(also) || !isOne(who, also)) return places
+    return [...places, also].sort((one, other) => one - other)
+  }
+  function count(wanted: Wanted, who: Membership | undefined): number {
     const { text } = wanted
-    if (text === '') return starts.length
-    if (last?.text === text) return last.count
+    if (text === '') return who ? countMembers(who) : starts.length
+    const key = who ? `${text}${separator}${who.is}${who.group}` : text
+    if (last?.key === key) return last.count
     let found = 0
-    search(wanted, () => {
-      found++
+    search(wanted, place => {
+      if (isOne(who, place)) found++
     })
-    last = { text, count: found }
+    last = { key, count: found }
     return found
+  }
+  function countMembers({ group, is }: Membership): number {
+    let inside = 0
+    for (const bit of marks.get(group) ?? []) inside += bit
+    return is ? inside : starts.length - inside
   }
 
   return {
@@ -125,20 +166,34 @@ export function nameChunk(joined = '', starts: number[] = []): NameChunk {
       return place < starts.length && email(place) === wanted ? place : -1
     },
     email,
+    name: place => texts.slice(texts.indexOf(separator, startOf(place) + 1) + 1, startOf(place + 1)),
     count,
-    matches: (wanted, also = -1) => {
-      if (wanted.text === '') return starts.keys()
-      const places: number[] = []
-      search(wanted, place => {
-        places.push(place)
-      })
-      return also < 0 || places.includes(also) ? places : [...places, also].sort((one, other) => one - other)
+    matches: (wanted, who, also = -1) => matches(wanted, who, also),
+    keep: (group, emails) => {
+      const bits = new Uint8Array(starts.length)
+      let place = 0
+      for (const wanted of emails) {
+        while (place < starts.length && isBefore(email(place), wanted)) place++
+        if (place < starts.length && email(place) === wanted) bits[place] = 1
+      }
+      marks.set(group, bits)
+      last = undefined
+    },
+    mark: (group, place, is) => {
+      const bits = marks.get(group) ?? new Uint8Array(starts.length)
+      bits[place] = is ? 1 : 0
+      marks.set(group, bits)
+      last = undefined
+    },
+    forget: group => {
+      marks.delete(group)
     },
     insert: (place, address, name) => {
       const added = separator + address + separator + name
       if (place < starts.length) return replace(place, 0, added)
       starts.push(texts.length)
       texts += added
+      moveMarks(place, 0, 1)
       last = undefined
       filter = undefined
     },
@@ -149,6 +204,7 @@ export function nameChunk(joined = '', starts: number[] = []): NameChunk {
       const second = nameChunk(
         texts.slice(start),
         starts.slice(half).map(at => at - start),
+        new Map([...marks].map(([group, bits]) => [group, bits.slice(half)] as const)),
       )
       replace(half, starts.length - half, '')
       return second

@@ -1,10 +1,11 @@
-import type { EpersonSearch } from '../accounts.ts'
+import type { EpersonSearch, Membership } from '../accounts.ts'
 import type { Window } from '../window.ts'
 import { type NameChunk, nameChunk, wantedOf } from './name-chunk.ts'
 
 /**
  * The addresses and names of all epersons in memory, in the order of addresses, to search in (docs/decisions/0048). They lie
- * in chunks of some hundred, each one text, which remembers how often it had what was searched for last.
+ * in chunks of some hundred, each one text, which remembers how often it had what was searched for last. Of the groups that
+ * were asked for last, it also knows who is in them.
  */
 export interface PeopleNames {
   readonly size: number
@@ -15,11 +16,19 @@ export interface PeopleNames {
   /**
    * Those whose address or name has the text in it.
    * @param also the address of somebody who is found whatever their name is
-   * @param except addresses of those who aren't found
+   * @param who only those inside or outside of a group that is kept
    */
-  find(text: string, window: Window, also: string | undefined, except: ReadonlySet<string>): Found
-  /** @param name null: there is nobody with this address */
-  set(email: string, name: string | null): void
+  find(text: string, window: Window, also: string | undefined, who: Membership | undefined): Found
+  /**
+   * @param name null: there is nobody with this address
+   * @param isIn which of the groups that are kept they are in
+   */
+  set(email: string, name: string | null, isIn: readonly string[]): void
+  /** The groups that are kept. */
+  readonly groups: readonly string[]
+  keeps(group: string): boolean
+  /** Keeps who is in a group. Another one may be forgotten. @param emails of its members, in their order */
+  keep(group: string, emails: readonly string[]): void
 }
 
 export interface Found {
@@ -34,29 +43,28 @@ export const maxNamed = 250_000
 const maxLength = 16_000_000
 /** How many changes are caught up with; after more of them, everything is read again. */
 export const maxChanges = 10_000
-/** How many members of a group are left out of what was found; where there are more, the store is searched. */
-export const maxExcepted = 2_000
-/** A window that begins after more rows than this is looked up in the list. */
-const farAway = 2_000
+/** Of how many groups the list knows who is in them: a byte for each eperson and group. */
+const maxGroups = 16
+/** A window that begins after more rows than this is looked up in the list, and so is one of a group of more. */
+export const farAway = 2_000
 /** For how long the list is kept after the last search, in ms; and for how long there is none, if it would be too large. */
 export const keptFor = 10 * 60_000
 /** Epersons of a chunk; when it has twice as many, it becomes two. */
 const perChunk = 256
 
-/** Whether a page is of everybody, or of those outside of a group, and passes many to get there. */
-export const isByName = ({ text, membership }: EpersonSearch, { offset }: Window): boolean =>
-  !membership?.is && (text !== '' || offset > farAway)
-
-/** Those of a chunk who are treated in another way, by their places in it. */
-interface Special {
-  also: number
-  readonly except: Set<number>
-}
+/**
+ * Whether a page may pass many to get there.
+ * @returns 'if large' if that depends on the size of the group
+ */
+export const passesMany = ({ text, membership }: EpersonSearch, { offset }: Window): boolean | 'if large' =>
+  text !== '' || offset > farAway || (membership !== null && 'if large')
 
 export function peopleNames(): PeopleNames {
   let chunks: NameChunk[] = []
   let size = 0
   let length = 0
+  /** Those that are kept, the one that was asked for last at the end. */
+  const groups = new Set<string>()
 
   /** @returns the chunk that has the address, or would have it */
   function chunkOf(email: string): number {
@@ -80,22 +88,9 @@ export function peopleNames(): PeopleNames {
     else if (chunk.size >= 2 * perChunk) chunks = chunks.toSpliced(at + 1, 0, chunk.split())
   }
 
-  function specialsOf(also: string | undefined, except: ReadonlySet<string>): ReadonlyMap<number, Special> {
-    const specials = new Map<number, Special>()
-    const of = (email: string, treat: (special: Special, place: number) => void) => {
-      const at = chunkOf(email)
-      const place = chunks[at]?.find(email) ?? -1
-      if (place < 0) return
-      const special = specials.get(at) ?? { also: -1, except: new Set() }
-      specials.set(at, special)
-      treat(special, place)
-    }
-    if (also !== undefined)
-      of(also, (special, place) => {
-        special.also = place
-      })
-    for (const email of except) of(email, (special, place) => special.except.add(place))
-    return specials
+  function forget(group: string): void {
+    groups.delete(group)
+    for (const chunk of chunks) chunk.forget(group)
   }
 
   return {
@@ -105,38 +100,65 @@ export function peopleNames(): PeopleNames {
     get isTooLarge() {
       return size > maxNamed || length > maxLength
     },
+    get groups() {
+      return [...groups]
+    },
     append: (email, name) => {
       const last = chunks.at(-1)
       if (!last || last.size >= perChunk) chunks.push(nameChunk())
       change(chunks.length - 1, chunk => chunk.insert(chunk.size, email, name))
     },
-    set: (email, name) => {
+    keep: (group, emails) => {
+      forget(group)
+      const [oldest] = groups
+      if (oldest !== undefined && groups.size === maxGroups) forget(oldest)
+      groups.add(group)
+      for (let from = 0; from < emails.length; ) {
+        const at = chunkOf(emails[from] as string)
+        const isLast = at === chunks.length - 1
+        let to = from + 1
+        while (to < emails.length && (isLast || !chunks[at]?.endsBefore(emails[to] as string))) to++
+        chunks[at]?.keep(group, emails.slice(from, to))
+        from = to
+      }
+    },
+    keeps: group => {
+      // The ones that were asked for last stay.
+      const is = groups.delete(group)
+      if (is) groups.add(group)
+      return is
+    },
+    set: (email, name, isIn) => {
       if (chunks.length === 0) {
         if (name === null) return
         chunks.push(nameChunk())
       }
-      change(chunkOf(email), chunk => {
-        const place = chunk.placeOf(email)
-        if (chunk.find(email) === place) chunk.remove(place)
-        if (name !== null) chunk.insert(place, email, name)
-      })
+      const at = chunkOf(email)
+      const place = chunks[at]?.find(email) ?? -1
+      if (place < 0 || chunks[at]?.name(place) !== name)
+        change(at, chunk => {
+          if (place >= 0) chunk.remove(place)
+          if (name !== null) chunk.insert(chunk.placeOf(email), email, name)
+        })
+      if (name === null || groups.size === 0) return
+      const chunk = chunks[chunkOf(email)] as NameChunk
+      for (const group of groups) chunk.mark(group, chunk.find(email), isIn.includes(group))
     },
-    find: (text, { offset, limit }, also, except) => {
+    find: (text, { offset, limit }, also, who) => {
       const emails: string[] = []
       const wanted = wantedOf(text)
-      const specials = specialsOf(also, except)
+      const alsoAt = also === undefined ? -1 : chunkOf(also)
       let total = 0
       for (const [at, chunk] of chunks.entries()) {
-        const special = specials.get(at)
-        if (!special) {
-          const count = chunk.count(wanted)
+        const special = at === alsoAt ? chunk.find(also ?? '') : -1
+        if (special < 0) {
+          const count = chunk.count(wanted, who)
           if (count === 0 || emails.length === limit || total + count <= offset) {
             total += count
             continue
           }
         }
-        for (const place of chunk.matches(wanted, special?.also)) {
-          if (special?.except.has(place)) continue
+        for (const place of chunk.matches(wanted, who, special)) {
           if (total >= offset && emails.length < limit) emails.push(chunk.email(place))
           total++
         }

@@ -2,7 +2,7 @@ import type { Client } from '../../lib/fair-queue.ts'
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
-import { isByName } from '../shared/people-names.ts'
+import { passesMany } from '../shared/people-names.ts'
 import { whilePresent } from '../shared/while-present.ts'
 import type { Part, Window } from '../window.ts'
 import type { TablePlan } from './compile.ts'
@@ -26,7 +26,7 @@ export async function findEpersons(
   window: Window,
   client: Client,
 ): Promise<Part<Eperson>> {
-  const byName = isByName(search, window)
+  const byName = passesMany(search, window)
     ? await whilePresent(client, stop =>
         parts.readerThreads.quick().call('people', parts.file, search, window, stop),
       )

@@ -1,5 +1,6 @@
 import { itemTables } from './item-tables.ts'
 import { mailTables } from './mail-tables.ts'
+import { memberTables } from './member-tables.ts'
 import { nameTables } from './name-tables.ts'
 import { peopleTables } from './people-tables.ts'
 import { processTables } from './process-tables.ts'
@@ -242,4 +243,5 @@ export const migrations: readonly string[] = [
   mailTables,
   nameTables,
   registryTables,
+  memberTables,
 ]

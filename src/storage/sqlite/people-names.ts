@@ -1,10 +1,11 @@
 import type { EpersonSearch } from '../accounts.ts'
 import {
+  farAway,
   keptFor,
   maxChanges,
-  maxExcepted,
   maxNamed,
   type PeopleNames,
+  passesMany,
   peopleNames,
 } from '../shared/people-names.ts'
 import type { Part, Window } from '../window.ts'
@@ -25,28 +26,30 @@ const lists = new WeakMap<Database, Kept>()
 
 /**
  * In a snapshot.
- * @returns null where there are too many epersons for a list, or too many members of the group
+ * @returns null where the page passes few, or there are too many epersons for a list
  */
-export function findByName(
-  db: Database,
-  { text, membership }: EpersonSearch,
-  window: Window,
-): Part<EpersonRow> | null {
+export function findByName(db: Database, search: EpersonSearch, window: Window): Part<EpersonRow> | null {
+  const { text, membership } = search
+  if (passesMany(search, window) === 'if large' && !isLarge(db, membership?.group ?? '')) return null
   const names = namesIn(db)
-  const members = membership ? membersOf(db, membership.group) : []
-  if (!names || members.length > maxExcepted) return null
+  if (!names) return null
+  if (membership && !names.keeps(membership.group))
+    names.keep(membership.group, membersOf(db, membership.group))
   const also = db.get<{ email_key: string }>('SELECT email_key FROM eperson WHERE uuid = ?', text)?.email_key
-  const { emails, total } = names.find(text, window, also, new Set(members))
+  const { emails, total } = names.find(text, window, also, membership ?? undefined)
   const sql = `SELECT ${epersonColumns} FROM eperson WHERE email_key = ?`
   return { rows: emails.flatMap(email => db.get<EpersonRow>(sql, email) ?? []), total }
 }
 
+const isLarge = (db: Database, group: string): boolean =>
+  db.get('SELECT 1 FROM membership WHERE epersongroup = ? LIMIT 1 OFFSET ?', group, farAway) !== undefined
+
 const membersOf = (db: Database, group: string): readonly string[] =>
   db
     .all<{ email_key: string }>(
-      'SELECT email_key FROM membership JOIN eperson ON uuid = eperson WHERE epersongroup = ? LIMIT ?',
+      `SELECT email_key FROM membership JOIN eperson ON uuid = membership.eperson WHERE epersongroup = ?
+       ORDER BY email_key`,
       group,
-      maxExcepted + 1,
     )
     .map(({ email_key }) => email_key)
 
@@ -56,12 +59,16 @@ function namesIn(db: Database): PeopleNames | undefined {
   let kept = lists.get(db)
   if (!kept || last - kept.last > maxChanges || last < kept.last) kept = load(db, last)
   else if (kept.names && last > kept.last) {
-    const changed = db.all<{ email_key: string; name_key: string | null }>(
-      `SELECT DISTINCT r.email_key, name_key FROM eperson_renamed r
-       LEFT JOIN eperson e ON e.email_key = r.email_key WHERE r.id > ?`,
+    const changed = db.all<{ email_key: string; name_key: string | null; groups: string }>(
+      `SELECT DISTINCT r.email_key, name_key,
+         (SELECT json_group_array(epersongroup) FROM membership
+          WHERE membership.eperson = e.uuid AND epersongroup IN (SELECT value FROM json_each(?))) AS groups
+       FROM eperson_renamed r LEFT JOIN eperson e ON e.email_key = r.email_key WHERE r.id > ?`,
+      JSON.stringify(kept.names.groups),
       kept.last,
     )
-    for (const { email_key, name_key } of changed) kept.names.set(email_key, name_key)
+    for (const { email_key, name_key, groups } of changed)
+      kept.names.set(email_key, name_key, JSON.parse(groups) as string[])
     kept.last = last
   }
   if (!kept?.names || kept.names.isTooLarge) return undefined
