@@ -20,7 +20,7 @@ export interface PasswordByMail {
 export function createByMail(registrations: Registrations): ByMail & PasswordByMail {
   async function register(request: FastifyRequest, token: string): Promise<Eperson> {
     const { password, email, ...body } = jsonObject(request)
-    const person = newPerson({ ...body, email: email ?? (await registrations.find(token)).email })
+    const person = newPerson({ ...body, email: email ?? (await registrations.addressOf(token)) })
     return registrations.register(
       token,
       { ...person, password: passwordIn('password', password) },

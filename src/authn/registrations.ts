@@ -34,6 +34,8 @@ export interface Registrations {
   request(kind: RegistrationKind, email: string, event: AuditEvent): void
   /** @throws Problem 404 if the token is unknown, used or expired */
   find(token: string): Promise<Registration>
+  /** The address that a token to register was sent to. @throws Problem if the token is refused */
+  addressOf(token: string): Promise<string>
   /** Makes an eperson of a registration. @throws Problem if the token or the password is refused */
   register(token: string, person: Registering, client: Client, event: AuditEvent): Promise<Eperson>
   /** Sets a new password, which ends every session (T6). @throws Problem if the token or the password is refused */
@@ -133,6 +135,7 @@ export function createRegistrations({
         throw new Problem('not-found', 'The token is unknown, or it was used, or it is older than one hour.')
       return found
     },
+    addressOf: async token => (await read(token, 'register')).email,
     register: async (token, { email, password, ...person }, client, event) => {
       const found = await read(token, 'register')
       if (emailKey(email) !== emailKey(found.email))

@@ -86,6 +86,9 @@ test('V1 a link in a mail makes an account, once, and its owner logs in', async 
   assert.equal((await service.client().tryLogin('new@example.org', fresh)).status, 200)
 
   await assertProblem(await register(client, token, 'new@example.org'), 400, 'mail-token-refused')
+  // Without an address, too, which would be that of the token.
+  for (const one of [token, 'unknown'])
+    await assertProblem(await register(client, one, undefined), 400, 'mail-token-refused')
   await assertProblem(await client.get(`${path}/search/findByToken?token=${token}`), 404, 'not-found')
   await service.addEperson('admin@example.org', { admin: true })
   const admin = service.client()
