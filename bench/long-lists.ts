@@ -4,7 +4,7 @@ import pg from 'pg'
 import { startPostgres } from '../test/support/service/postgres-server.ts'
 import { scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
-import { carrel, startCarrel } from './support/processes.ts'
+import { carrel, serverTime, startCarrel, threadsTime } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 
 /**
@@ -43,7 +43,8 @@ const addresses = {
   groups: '/api/eperson/groups',
 }
 
-async function measure(name: string, folder: string): Promise<void> {
+/** @param server the folder of the database server, if there is one */
+async function measure(name: string, folder: string, server?: string): Promise<void> {
   const service = await startCarrel(folder, { CARREL_WORKERS: '1' })
   const { token, cookie } = await logIn(service.address)
   const administrator = { authorization: `Bearer ${token}`, cookie }
@@ -63,9 +64,12 @@ async function measure(name: string, folder: string): Promise<void> {
     'last page of those who are not in it': `/api/eperson/epersons/search/isNotMemberOf?query=&group=${group}&page=2499`,
     'those who are not in it by part of a name': `/api/eperson/epersons/search/isNotMemberOf?query=number%20777&group=${group}`,
   }
+  const used = () => threadsTime(service.pid) + (server === undefined ? 0 : serverTime(server))
   for (const [what, path] of Object.entries(all)) {
     const times: number[] = []
+    const work: number[] = []
     for (let round = -10; round < rounds; round++) {
+      const before = used()
       const start = performance.now()
       const answer = await fetch(
         service.address + path,
@@ -73,10 +77,13 @@ async function measure(name: string, folder: string): Promise<void> {
       )
       const text = await answer.text()
       if (answer.status !== 200) throw new Error(text)
-      if (round >= 0) times.push(performance.now() - start)
+      const time = performance.now() - start
+      if (round < 0) continue
+      times.push(time)
+      work.push((used() - before) * 1_000)
     }
     console.log(
-      `${name}, ${what}: ${median(times).toFixed(1)} ms, the fastest ${Math.min(...times).toFixed(1)} ms`,
+      `${name}, ${what}: ${median(times).toFixed(1)} ms, the fastest ${Math.min(...times).toFixed(1)} ms; ${median(work).toFixed(1)} ms of processor time`,
     )
   }
   await service.stop()
@@ -108,5 +115,5 @@ await client.connect()
 await client.query(rows('carrel.', last => `generate_series(1, ${last}) AS number`).replace('$true', 'true'))
 await client.query('VACUUM ANALYZE')
 await client.end()
-await measure('PostgreSQL', other)
+await measure('PostgreSQL', other, server.folder)
 await server.remove()

@@ -127,7 +127,7 @@ for (const folder of builds) {
 async function typeField(walker: Walker, field: string, value: string): Promise<void> {
   await walker.click('#dso-add-btn')
   await walker.fill({ 'ds-metadata-field-selector input': field })
-  await walker.fill({ 'ds-dso-edit-metadata-value textarea': value })
+  await walker.fill({ 'ds-dso-edit-metadata-value .ds-value-cell textarea': value })
   await walker.click('[data-test="metadata-confirm-btn"]')
 }
 

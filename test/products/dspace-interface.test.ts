@@ -353,7 +353,7 @@ async function changeTitle(walker: Walker, path: string, title: string): Promise
   await walker.open(path)
   await walker.sees('dc.title')
   await page.locator('[data-test="metadata-edit-btn"]').first().click()
-  await page.locator('ds-dso-edit-metadata-value textarea').first().fill(title)
+  await page.locator('ds-dso-edit-metadata-value .ds-value-cell textarea').first().fill(title)
   await page.locator('[data-test="metadata-confirm-btn"]').first().click()
   await walker.sends('PATCH /api/core/items/', () => walker.click(`#dso-save-btn${enabled}`))
   await walker.sees('Metadata saved')

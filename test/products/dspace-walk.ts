@@ -59,6 +59,8 @@ export function walk(
       walker.assertNoFailures()
     } catch (error) {
       await walker.picture()
+      // What went wrong is often a request that was refused.
+      if (walker.failures.length > 0) t.diagnostic(JSON.stringify(walker.failures))
       throw error
     } finally {
       const recorded = await recorder.finish(seen)
