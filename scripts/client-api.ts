@@ -43,13 +43,16 @@ interface Document {
   }
 }
 
+/** Has itself in it, which a member of an interface can't have: the client has a type for it. */
+const json = 'Json'
+
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 
 export async function clientApi(openApi: () => Promise<string>): Promise<string> {
   const { paths, components } = JSON.parse(await openApi()) as Document
-  const schemas = Object.entries(components.schemas).map(
-    ([name, schema]) => `  readonly ${nameOf(name)}: ${typeOf(schema, '  ')}`,
-  )
+  const schemas = Object.entries(components.schemas)
+    .filter(([name]) => name !== json)
+    .map(([name, schema]) => `  readonly ${nameOf(name)}: ${typeOf(schema, '  ')}`)
   const operations = methods.map(method => {
     const routes = Object.entries(paths).flatMap(([path, all]) => {
       const operation = all[method]
@@ -60,6 +63,7 @@ export async function clientApi(openApi: () => Promise<string>): Promise<string>
     return `  readonly ${method}: {\n${routes.join('\n')}\n  }`
   })
   return `// Generated from docs/reference/openapi.json by \`npm run docs\`.
+import type { Json } from './query.ts'
 
 /** What requests and answers are made of. */
 export interface Schemas {
@@ -106,23 +110,27 @@ function bodyType({ requestBody }: Operation): readonly string[] {
   return types.length > 0 ? [`json: ${types.join(' | ')}`] : []
 }
 
-/** What \`get\` and the others return: JSON as it is, other text as text, and nothing of an empty answer. */
+/**
+ * What `get` and the others return: JSON where there is any, because they ask for it; otherwise text, and nothing of an empty
+ * answer. Of a route that sends elsewhere, whatever is there; of one that refuses always, never anything.
+ */
 function answerType({ responses }: Operation): string {
-  const types = Object.entries(responses)
-    .filter(([status]) => status.startsWith('2'))
-    .flatMap(([, { content }]) => {
-      if (!content) return ['undefined']
-      return Object.entries(content).map(([type, { schema }]) =>
-        /\bjson\b/.test(type) ? typeOf(schema ?? {}, '') : 'string',
-      )
-    })
-  return types.length === 0 ? 'undefined' : [...new Set(types)].join(' | ')
+  const answers = Object.entries(responses).filter(([status]) => status.startsWith('2'))
+  if (answers.length === 0)
+    return Object.keys(responses).some(status => status.startsWith('3')) ? 'unknown' : 'never'
+  const types = answers.flatMap(([, { content }]) => {
+    if (!content) return ['undefined']
+    const asJson = Object.entries(content).filter(([type]) => /\bjson\b/.test(type))
+    return asJson.length > 0 ? asJson.map(([, { schema }]) => typeOf(schema ?? {}, '')) : ['string']
+  })
+  return [...new Set(types)].join(' | ')
 }
 
 function typeOf(schema: Schema, indent: string): string {
   const { $ref, type, anyOf, oneOf, allOf, items } = schema
   const union = (all: readonly Schema[], sign: string) =>
     [...new Set(all.map(one => typeOf(one, indent)))].join(` ${sign} `)
+  if ($ref?.endsWith(`/${json}`)) return json
   if ($ref !== undefined) return `Schemas[${quoted($ref.split('/').at(-1) ?? '')}]`
   if ('const' in schema) return quoted(schema.const)
   if (schema.enum) return schema.enum.map(quoted).join(' | ')
@@ -154,7 +162,7 @@ function objectType(schema: Schema, indent: string): string {
   if (known.length === 0)
     return others.length === 0
       ? 'Readonly<Record<string, unknown>>'
-      : `Readonly<Record<string, ${[...new Set(others.map(one => typeOf(one, indent)))].join(' | ')}>>`
+      : `{ readonly [name: string]: ${[...new Set(others.map(one => typeOf(one, indent)))].join(' | ')} }`
   const within = `${indent}  `
   const members = known.map(
     ([name, one]) =>

@@ -15,6 +15,7 @@ export async function openApi(): Promise<string> {
   writeFileSync(file, JSON.stringify({ singleSignOn: { providers } }))
   const config = toConfig({
     CARREL_DATA: folder,
+    CARREL_BASE_URL: 'https://repo.example.org/server',
     CARREL_BACKUPS: join(folder, 'backups'),
     CARREL_CONFIG: file,
     CARREL_LOG_LEVEL: 'silent',

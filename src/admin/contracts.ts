@@ -4,6 +4,7 @@ import {
   answer,
   closed,
   count,
+  Json,
   json,
   Link,
   named,
@@ -46,7 +47,7 @@ const entity = {
   table: orNull(table),
   relations: Type.Array(Relation),
   related: Type.Array(Relation),
-  defaultCondition: Type.Unknown({ description: 'An AST, or null.' }),
+  defaultCondition: Json,
   _links: closed({ self: Link, records: Link, import: Type.Optional(Link) }),
 }
 const Suggestion = named('SuggestedRelation', {
@@ -75,14 +76,14 @@ const declared = {
   read: Type.Optional(rule),
   write: Type.Optional(orNull(rule)),
   description: Type.Optional(orNull(Type.String({ maxLength: 2000 }))),
-  relations: Type.Optional(orNull(Type.Array(Type.Unknown(), { maxItems: 100 }))),
-  defaultCondition: Type.Optional(Type.Unknown()),
+  relations: Type.Optional(orNull(Type.Array(Json, { maxItems: 100 }))),
+  defaultCondition: Type.Optional(Json),
 }
 const WantedEntity = Type.Object(
   {
     ...declared,
     key: Type.Optional(orNull(Key)),
-    fields: Type.Optional(orNull(Type.Array(Type.Unknown()))),
+    fields: Type.Optional(orNull(Type.Array(Json))),
     table: Type.Optional(orNull(Type.Object({ schema: Type.Optional(text), name: text }))),
   },
   { $id: 'WantedEntity' },
@@ -105,7 +106,7 @@ const Preview = named('ImportPreview', {
   key: Key,
   records: count,
   fields: Type.Array(closed({ ...FieldDescription, nulls: Type.Optional(count), mix: Type.Optional(Mix) })),
-  sample: Type.Array(Type.Record(text, Type.Unknown())),
+  sample: Type.Array(Type.Record(text, Json)),
   changes: Type.Optional(closed(counts)),
   faults: Type.Array(closed({ line: orNull(count), field: orNull(text), message: text })),
   moreFaults: count,

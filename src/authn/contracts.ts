@@ -4,6 +4,7 @@ import {
   always,
   answer,
   closed,
+  JsonPatch,
   json,
   links,
   nothing,
@@ -176,7 +177,7 @@ export const contracts = {
     tag: 'Epersons and groups',
     query: { token },
     body: Object.fromEntries(
-      ['application/json-patch+json', 'application/json'].map(type => [type, Type.Array(Type.Unknown())]),
+      ['application/json-patch+json', 'application/json'].map(type => [type, JsonPatch]),
     ),
     answers: {
       200: answer('The eperson. After a change of password, with a new CSRF pair.', json(Eperson), {

@@ -1,5 +1,17 @@
 import type { Contracts } from '../http/contract.ts'
-import { answer, json, nothing, orNull, paging, parameter, Type, text, uri, uuid } from '../http/schema.ts'
+import {
+  answer,
+  JsonPatch,
+  json,
+  nothing,
+  orNull,
+  paging,
+  parameter,
+  Type,
+  text,
+  uri,
+  uuid,
+} from '../http/schema.ts'
 import { Eperson, EpersonPage, Group, GroupPage } from './schemas.ts'
 
 const tag = 'Epersons and groups'
@@ -28,15 +40,6 @@ const NewEperson = Type.Object(
 const NewGroup = Type.Object(
   { name: Type.String({ minLength: 1, maxLength: 250 }), metadata: Type.Optional(orNull(Values)) },
   { $id: 'NewGroup' },
-)
-const JsonPatch = Type.Array(
-  Type.Object({
-    op: Type.String(),
-    path: Type.String(),
-    from: Type.Optional(Type.String()),
-    value: Type.Optional(Type.Unknown()),
-  }),
-  { $id: 'JsonPatch', description: 'RFC 6902.' },
 )
 export const patch = { 'application/json-patch+json': JsonPatch, 'application/json': JsonPatch }
 

@@ -30,6 +30,30 @@ export const uuid = Type.String({ format: 'uuid' })
 export const time = Type.String({ format: 'date-time' })
 export const uri = Type.String({ format: 'uri-reference' })
 
+/** What JSON can say. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
+
+const ofAny = { $ref: '#/components/schemas/Json' }
+/** Whatever a record, a condition or a patch may have in it. It has a name because it has itself in it. */
+export const Json = Type.Unsafe<JsonValue>({
+  $id: 'Json',
+  description: 'Any JSON.',
+  type: ['string', 'number', 'boolean', 'null', 'array', 'object'],
+  items: ofAny,
+  additionalProperties: ofAny,
+})
+
+export const JsonPatch = Type.Array(
+  Type.Object({ op: text, path: text, from: Type.Optional(text), value: Type.Optional(Json) }),
+  { $id: 'JsonPatch', description: 'RFC 6902.' },
+)
+
 export const Link = named('Link', { href: uri })
 export const TemplatedLink = named('TemplatedLink', { href: text, templated: always(true) })
 

@@ -12,6 +12,13 @@ export type Json = Readonly<Record<string, unknown>>
 export class Components {
   readonly schemas = new Map<string, Json>()
   readonly responses = new Map<string, Json>()
+  readonly headers = new Set<string>()
+
+  /** @returns a reference to a header that has a name */
+  header(name: string): Json {
+    this.headers.add(name)
+    return { $ref: `#/components/headers/${name}` }
+  }
 
   /** @returns the schema with a reference in place of each that has a name */
   schema(given: unknown): Json {
@@ -43,9 +50,7 @@ export class Components {
       ...(headers.length === 0
         ? {}
         : {
-            headers: Object.fromEntries(
-              headers.map(([shown, one]) => [shown, { $ref: `#/components/headers/${one}` }]),
-            ),
+            headers: Object.fromEntries(headers.map(([shown, one]) => [shown, this.header(one)])),
           }),
       content: {
         'application/problem+json': { schema: problemOf(codes) },

@@ -49,7 +49,7 @@ export async function describe(
     components: {
       schemas: inOrder(components.schemas),
       responses: inOrder(components.responses),
-      headers,
+      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => components.headers.has(name))),
       parameters,
       securitySchemes: schemesIn(surroundings),
     },

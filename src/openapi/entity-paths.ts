@@ -81,7 +81,8 @@ const security = [{}, { bearer: [] }]
 const listing = (entity: Entity): Json => ({
   operationId: `list.${entity.name}`,
   summary: `The records of ${entity.name}`,
-  description: 'Whole records. A query that extracts columns answers other members.',
+  description:
+    'Whole records, or rows of what a query extracts. `explain` answers what was understood instead of records.',
   tags: ['Queries'],
   parameters: [
     parameter('query', 'string'),
@@ -89,12 +90,25 @@ const listing = (entity: Entity): Json => ({
     parameter('limit', 'integer'),
     parameter('offset', 'integer'),
     parameter('include_total', 'boolean'),
+    parameter('explain', 'string'),
   ],
   responses: {
     200: {
       description: 'The records.',
       headers: { 'X-Records': { schema: { type: 'integer' } }, Link: { schema: { type: 'string' } } },
-      content: { 'application/json': { schema: { type: 'array', items: refTo(entity) } } },
+      content: {
+        'application/json': {
+          schema: {
+            anyOf: [
+              { type: 'array', items: refTo(entity) },
+              { type: 'array', items: { $ref: '#/components/schemas/EntityRecord' } },
+              { $ref: '#/components/schemas/Explanation' },
+            ],
+          },
+        },
+        'application/x-ndjson': { schema: { type: 'string' } },
+        'text/csv': { schema: { type: 'string' } },
+      },
     },
     '4XX': problem,
     '5XX': problem,

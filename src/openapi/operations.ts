@@ -81,10 +81,7 @@ function responsesOf(
   const common = [
     ...(issuesCsrf(route, surroundings) ? [csrfName, 'Set-Cookie'] : []),
     ...(route.knowsCaller ? ['X-Acting-As'] : []),
-  ].map(
-    name =>
-      [name === csrfName ? surroundings.csrfHeader : name, { $ref: `#/components/headers/${name}` }] as const,
-  )
+  ].map(name => [name === csrfName ? surroundings.csrfHeader : name, components.header(name)] as const)
   const answered = Object.entries(contract.answers).map(([status, { description, headers = {}, body }]) => {
     const own = Object.entries(headers).map(
       ([name, schema]) =>
@@ -105,11 +102,18 @@ function responsesOf(
   })
   return Object.fromEntries([
     ...answered,
+    ...(answered.some(([status]) => status.startsWith('2')) ? [] : [['default', otherwise] as const]),
     ...[...refused].map(
       ([status, some]) =>
         [String(status), components.problem(some, route.isPage, surroundings.csrfHeader)] as const,
     ),
   ])
+}
+
+/** Of a route that only sends elsewhere, or is there to say what Carrel doesn't have. */
+const otherwise: Json = {
+  description: 'A problem.',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 
 function securityOf(

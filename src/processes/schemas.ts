@@ -1,4 +1,17 @@
-import { always, count, links, named, oneOf, orNull, pageOf, Type, text, time, uuid } from '../http/schema.ts'
+import {
+  always,
+  count,
+  Json,
+  links,
+  named,
+  oneOf,
+  orNull,
+  pageOf,
+  Type,
+  text,
+  time,
+  uuid,
+} from '../http/schema.ts'
 
 /** What takes long and is done in the background. */
 export const Process = named('Process', {
@@ -18,7 +31,7 @@ export const Process = named('Process', {
       unit: text,
     }),
   ),
-  result: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+  result: Type.Union([Type.Record(Type.String(), Json), Type.Null()], {
     description: 'What it made, once it is there.',
   }),
   fault: orNull(text),

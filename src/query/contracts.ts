@@ -1,6 +1,6 @@
 import type { Contract, Contracts } from '../http/contract.ts'
 import type { ProblemCode } from '../http/problems.ts'
-import { answer, count, json, nothing, parameter, Type, text } from '../http/schema.ts'
+import { answer, count, Json, json, nothing, parameter, Type, text } from '../http/schema.ts'
 import { EntityDescription, EntityRecord, Explanation, Records } from './schemas.ts'
 
 const tag = 'Queries'
@@ -87,7 +87,7 @@ export const contracts = {
       operationId: 'query',
       summary: 'What a query asks for, or the entities that the caller may read',
       query: { ast_only: parameter(Type.Boolean(), 'Whether the query is shown as AST instead.') },
-      body: Type.Union([Type.Array(EntityDescription), Records, Type.Array(Type.Unknown())]),
+      body: Type.Union([Type.Array(EntityDescription), Records, Type.Array(Json)]),
     }),
   listRecords: (method: 'GET' | 'POST') =>
     listing(method, { operationId: 'listRecords', summary: 'The records of an entity, or those of a query' }),

@@ -1,4 +1,4 @@
-import { closed, count, flag, named, oneOf, orNull, Type, text, uri } from '../http/schema.ts'
+import { closed, count, flag, Json, named, oneOf, orNull, Type, text, uri } from '../http/schema.ts'
 import type { FieldType } from '../model/entities.ts'
 
 /** Entities, and records of any of them. */
@@ -38,7 +38,7 @@ export const EntityDescription = named('EntityDescription', {
 })
 
 /** What fields it has depends on the entity. */
-export const EntityRecord = Type.Record(text, Type.Unknown(), {
+export const EntityRecord = Type.Record(text, Json, {
   $id: 'EntityRecord',
   description: 'A record of some entity; its members are the fields of the entity, or what a query extracts.',
 })
@@ -49,7 +49,7 @@ export const Explanation = named(
   {
     engine: text,
     entity: text,
-    condition: Type.Unknown(),
+    condition: Json,
     kept: Type.Optional(flag),
     sql: Type.Optional(text),
     steps: Type.Optional(Type.Array(text)),

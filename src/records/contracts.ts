@@ -1,6 +1,6 @@
 import type { Contracts } from '../http/contract.ts'
 import type { ProblemCode } from '../http/problems.ts'
-import { answer, json, nothing, parameter, Type, text, uri } from '../http/schema.ts'
+import { answer, JsonPatch, json, nothing, parameter, text, uri } from '../http/schema.ts'
 import { EntityRecord } from '../query/schemas.ts'
 
 const tag = 'Queries'
@@ -38,7 +38,7 @@ export const contracts = {
     headers,
     body: {
       'application/merge-patch+json': EntityRecord,
-      'application/json-patch+json': Type.Array(Type.Unknown(), { description: 'RFC 6902.' }),
+      'application/json-patch+json': JsonPatch,
     },
     answers: { 200: answer('The record.', json(EntityRecord), saved) },
     problems: refused,

@@ -110,6 +110,20 @@ test('CL4 the routes that the service describes have types: what is in the path,
     await museum.get('/api/core/items/{uuid}')
     // @ts-expect-error a status has no such member
     assert.ok((await museum.get('/api/authn/status')).loggedIn)
+    const records = await museum.get('/api/query/v4/{entity}', { path: { entity: 'artworks' } })
+    // @ts-expect-error it may also be what `explain` answers
+    assert.ok(records.length)
+    if ('length' in records) {
+      const first: Json | undefined = records[0]?.title
+      // @ts-expect-error a record of any entity may have anything in it
+      const text: string | undefined = records[0]?.title
+      assert.ok(first ?? text)
+    }
+    // @ts-expect-error JSON is asked for, and no text comes
+    records.startsWith('id,')
+    // What is always refused answers nothing.
+    const nothing: never = await museum.post('/api/core/collections')
+    assert.ok(nothing)
     const other: unknown = await museum.get('/api/some/other/address', { query: { a: 1 } })
     const said = await museum.get<{ readonly a: number }>('/api/some/other/address')
     assert.ok(title && authenticated && other && said.a)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { documentFor, validatorIn } from '../support/clients/api-document.ts'
+import { documentFor, validatorAt, validatorIn } from '../support/clients/api-document.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, type Service, startService } from '../support/service/service.ts'
 
@@ -73,6 +73,45 @@ test('OD2 records are as the schema of their entity says', async t => {
   }
   assert.notDeepEqual(faultsOf('records.letters', { id: 'one' }), [])
   assert.notDeepEqual(faultsOf('records.letters', { id: 1, other: 1 }), [])
+})
+
+test('OD2 what a query of an entity answers is as its address says: records, rows, and explanations', async t => {
+  const service = await startService(t)
+  await withLetters(service)
+  const client = service.client()
+  const faultsAt = validatorAt(await documentFor(client))
+  const address = '/api/query/v4/letters'
+  const place = ['paths', address, 'get', 'responses', '200', 'content', 'application/json', 'schema']
+  for (const asked of [
+    {},
+    { query: '["extract", ["title", ["function", "count"]], ["group_by", "title"]]' },
+    { query: '["extract", ["more.a"]]' },
+    { query: '["=", "id", 1]', explain: 'plan' },
+  ]) {
+    const response = await client.get(`${address}?${new URLSearchParams(asked)}`)
+    assert.equal(response.status, 200)
+    assert.deepEqual(faultsAt(place, await response.json()), [], JSON.stringify(asked))
+  }
+  assert.notDeepEqual(faultsAt(place, 'a text'), [])
+})
+
+test('OD1 every operation has an answer for when it is not refused, or for all, and every component is used', async t => {
+  const service = await startService(t)
+  const document = await documentFor(service.client())
+  const lacking = Object.values(document.paths)
+    .flatMap(operations => Object.values(operations))
+    .filter(({ responses }) => !Object.keys(responses).some(one => one === 'default' || one.startsWith('2')))
+  assert.deepEqual(
+    lacking.map(({ operationId }) => operationId),
+    [],
+  )
+  const text = JSON.stringify(document)
+  const unused = (['schemas', 'responses', 'headers', 'parameters'] as const).flatMap(kind =>
+    Object.keys(document.components[kind])
+      .map(name => `#/components/${kind}/${name}`)
+      .filter(reference => !text.includes(`"${reference}"`)),
+  )
+  assert.deepEqual(unused, [])
 })
 
 test('OD2 a document of very many fields ends', async t => {

@@ -1,4 +1,5 @@
 // Generated from docs/reference/openapi.json by `npm run docs`.
+import type { Json } from './query.ts'
 
 /** What requests and answers are made of. */
 export interface Schemas {
@@ -294,7 +295,7 @@ export interface Schemas {
     } | null)
     readonly relations: readonly (Schemas['Relation'])[]
     readonly related: readonly (Schemas['Relation'])[]
-    readonly defaultCondition: unknown
+    readonly defaultCondition: Json
     readonly _links: {
       readonly self: Schemas['Link']
       readonly records: Schemas['Link']
@@ -307,9 +308,9 @@ export interface Schemas {
     readonly read?: string
     readonly write?: (string | null)
     readonly description?: (string | null)
-    readonly relations?: (readonly (unknown)[] | null)
-    readonly defaultCondition?: unknown
-    readonly collations?: Readonly<Record<string, (string | null)>>
+    readonly relations?: (readonly (Json)[] | null)
+    readonly defaultCondition?: Json
+    readonly collations?: { readonly [name: string]: (string | null) }
   }
   readonly EntityDescription: {
     readonly name: string
@@ -326,7 +327,7 @@ export interface Schemas {
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
   }
-  readonly EntityRecord: Readonly<Record<string, unknown>>
+  readonly EntityRecord: { readonly [name: string]: Json }
   readonly Eperson: {
     readonly id: string
     readonly uuid: string
@@ -366,7 +367,7 @@ export interface Schemas {
   readonly Explanation: {
     readonly engine: string
     readonly entity: string
-    readonly condition: unknown
+    readonly condition: Json
     readonly kept?: boolean
     readonly sql?: string
     readonly steps?: readonly (string)[]
@@ -444,7 +445,7 @@ export interface Schemas {
       readonly cacheMaxBytes: number
     }
     readonly openFiles: number
-    readonly storeBytes: Readonly<Record<string, number>>
+    readonly storeBytes: { readonly [name: string]: number }
     readonly logins: readonly ({
       readonly method: string
       readonly success?: number
@@ -453,17 +454,17 @@ export interface Schemas {
     })[]
     readonly tokensRefused: readonly ({
       readonly kind: string
-      readonly reasons: Readonly<Record<string, number>>
+      readonly reasons: { readonly [name: string]: number }
     })[]
     readonly requests: {
       readonly open: number
-      readonly answered: Readonly<Record<string, number>>
+      readonly answered: { readonly [name: string]: number }
       readonly duration: Schemas['Duration']
       readonly routes: readonly ({
         readonly route: string
         readonly method: string
         readonly open: number
-        readonly answered: Readonly<Record<string, number>>
+        readonly answered: { readonly [name: string]: number }
         readonly duration: Schemas['Duration']
       })[]
     }
@@ -571,7 +572,7 @@ export interface Schemas {
         }
       }
     })[]
-    readonly sample: readonly (Readonly<Record<string, unknown>>)[]
+    readonly sample: readonly ({ readonly [name: string]: Json })[]
     readonly changes?: {
       readonly inserted?: number
       readonly replaced?: number
@@ -621,7 +622,7 @@ export interface Schemas {
     readonly op: string
     readonly path: string
     readonly from?: string
-    readonly value?: unknown
+    readonly value?: Json
   })[]
   readonly KnownProblem: {
     readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
@@ -670,7 +671,7 @@ export interface Schemas {
     } | null)
     readonly relations: readonly (Schemas['Relation'])[]
     readonly related: readonly (Schemas['Relation'])[]
-    readonly defaultCondition: unknown
+    readonly defaultCondition: Json
     readonly _links: {
       readonly self: Schemas['Link']
       readonly records: Schemas['Link']
@@ -681,7 +682,7 @@ export interface Schemas {
     readonly user: string
     readonly password: string
   }
-  readonly Metadata: Readonly<Record<string, readonly (Schemas['MetadataValue'])[]>>
+  readonly Metadata: { readonly [name: string]: readonly (Schemas['MetadataValue'])[] }
   readonly MetadataField: {
     readonly id: number
     readonly element: string
@@ -748,12 +749,12 @@ export interface Schemas {
     readonly canLogIn?: (boolean | null)
     readonly requireCertificate?: (false | null)
     readonly netid?: null
-    readonly metadata?: (Readonly<Record<string, unknown>> | null)
+    readonly metadata?: ({ readonly [name: string]: unknown } | null)
     readonly password?: string
   }
   readonly NewGroup: {
     readonly name: string
-    readonly metadata?: (Readonly<Record<string, unknown>> | null)
+    readonly metadata?: ({ readonly [name: string]: unknown } | null)
   }
   readonly PageFacts: {
     readonly number: number
@@ -812,7 +813,7 @@ export interface Schemas {
     readonly parameters: readonly (Schemas['ProcessParameter'])[]
     readonly state: 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
     readonly progress: (Schemas['Progress'] | null)
-    readonly result: (Readonly<Record<string, unknown>> | null)
+    readonly result: ({ readonly [name: string]: Json } | null)
     readonly fault: (string | null)
     readonly type: 'process'
     readonly _links: {
@@ -830,7 +831,7 @@ export interface Schemas {
     readonly uuid: string
     readonly name: string
     readonly handle: null
-    readonly metadata: Readonly<Record<string, readonly (Readonly<Record<string, unknown>>)[]>>
+    readonly metadata: { readonly [name: string]: readonly ({ readonly [name: string]: unknown })[] }
     readonly bundleName: null
     readonly sizeBytes: number
     readonly type: 'bitstream'
@@ -868,7 +869,7 @@ export interface Schemas {
     }
     readonly active_alerts: readonly (unknown)[]
   }
-  readonly QueryParameters: Readonly<Record<string, unknown>>
+  readonly QueryParameters: { readonly [name: string]: unknown }
   readonly Registration: {
     readonly email: string
     readonly user: (string | null)
@@ -886,7 +887,7 @@ export interface Schemas {
     }
   }
   readonly Report: {
-    readonly counts: Readonly<Record<string, number>>
+    readonly counts: { readonly [name: string]: number }
     readonly findings: readonly (Schemas['Finding'])[]
   }
   readonly ResourcePolicy: {
@@ -928,7 +929,7 @@ export interface Schemas {
       readonly query: Schemas['Link']
       readonly items: Schemas['Link']
       readonly csrf: Schemas['Link']
-    } & Readonly<Record<string, (Schemas['Link'] | Schemas['TemplatedLink'])>>)
+    } & { readonly [name: string]: (Schemas['Link'] | Schemas['TemplatedLink']) })
   }
   readonly Script: {
     readonly id: string
@@ -994,7 +995,7 @@ export interface Schemas {
   readonly SignOnQuestion: {
     readonly provider?: (string | null)
     readonly entityId?: (string | null)
-    readonly attributes?: (Readonly<Record<string, unknown>> | null)
+    readonly attributes?: ({ readonly [name: string]: unknown } | null)
     readonly assertion?: (string | null)
   }
   readonly Site: {
@@ -1152,10 +1153,10 @@ export interface Schemas {
     readonly read?: string
     readonly write?: (string | null)
     readonly description?: (string | null)
-    readonly relations?: (readonly (unknown)[] | null)
-    readonly defaultCondition?: unknown
+    readonly relations?: (readonly (Json)[] | null)
+    readonly defaultCondition?: Json
     readonly key?: ((string | readonly (string)[]) | null)
-    readonly fields?: (readonly (unknown)[] | null)
+    readonly fields?: (readonly (Json)[] | null)
     readonly table?: ({
       readonly schema?: string
       readonly name: string
@@ -1166,7 +1167,7 @@ export interface Schemas {
     readonly entityId?: (string | null)
   }
   readonly WantedItem: {
-    readonly metadata?: Readonly<Record<string, unknown>>
+    readonly metadata?: { readonly [name: string]: unknown }
     readonly withdrawn?: boolean
     readonly discoverable?: boolean
   }
@@ -1219,7 +1220,7 @@ export interface Schemas {
 /** What each route takes and answers. */
 export interface Routes {
   readonly get: {
-    readonly '/': { answer: string | Schemas['Root'] }
+    readonly '/': { answer: Schemas['Root'] }
     readonly '/actuator': { answer: {
   readonly type: 'actuator'
   readonly _links: {
@@ -1278,10 +1279,10 @@ export interface Routes {
     readonly '/api/authn/sessions': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['SessionPage'] }
     readonly '/api/authn/sessions/{id}': { path: { readonly id: string }; answer: Schemas['Session'] }
     readonly '/api/authn/shibboleth': { query: { readonly redirectUrl?: string; readonly provider?: string; readonly entityID?: string; readonly search?: string; readonly page?: string; readonly force?: string; readonly ask?: string; readonly returned?: string }; answer: string }
-    readonly '/api/authn/sso/logout': { answer: undefined }
-    readonly '/api/authn/sso/logout/done': { answer: undefined }
-    readonly '/api/authn/sso/oidc/callback/company': { query: { readonly state?: string; readonly code?: string; readonly iss?: string; readonly error?: string }; answer: undefined }
-    readonly '/api/authn/sso/saml/acs': { answer: undefined }
+    readonly '/api/authn/sso/logout': { answer: unknown }
+    readonly '/api/authn/sso/logout/done': { answer: unknown }
+    readonly '/api/authn/sso/oidc/callback/company': { query: { readonly state?: string; readonly code?: string; readonly iss?: string; readonly error?: string }; answer: unknown }
+    readonly '/api/authn/sso/saml/acs': { answer: never }
     readonly '/api/authn/sso/saml/logout': { query: { readonly SAMLRequest?: string; readonly SAMLResponse?: string; readonly RelayState?: string; readonly SigAlg?: string; readonly Signature?: string }; answer: string }
     readonly '/api/authn/sso/saml/metadata': { answer: string }
     readonly '/api/authn/status': { answer: Schemas['Status'] }
@@ -1312,7 +1313,7 @@ export interface Routes {
     readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; answer: Schemas['ResourcePolicy'] }
     readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }
     readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; answer: Schemas['Group'] | undefined }
-    readonly '/api/authz/resourcepolicies/{id}/resource': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/authz/resourcepolicies/{id}/resource': { path: { readonly id: string }; answer: unknown }
     readonly '/api/config/bulkaccessconditionoptions': { query: { readonly page?: number; readonly size?: number }; answer: {
   readonly _embedded: {
     readonly bulkaccessconditionoptions: readonly (unknown)[]
@@ -1880,7 +1881,7 @@ export interface Routes {
     readonly '/api/pid/find': { query: { readonly id: string }; answer: Schemas['Item'] }
     readonly '/api/problems': { answer: readonly (Schemas['KnownProblem'])[] }
     readonly '/api/problems/{code}': { path: { readonly code: string }; answer: string }
-    readonly '/api/query/v4': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly ast_only?: boolean }; answer: ((readonly (Schemas['EntityDescription'])[] | readonly (Schemas['EntityRecord'])[] | readonly (unknown)[]) | Schemas['Explanation']) | string }
+    readonly '/api/query/v4': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly ast_only?: boolean }; answer: ((readonly (Schemas['EntityDescription'])[] | readonly (Schemas['EntityRecord'])[] | readonly (Json)[]) | Schemas['Explanation']) }
     readonly '/api/query/v4/aggregate-event-counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; answer: readonly ({
   readonly summarize_by: string
   readonly failures: number
@@ -1917,12 +1918,12 @@ export interface Routes {
   readonly noops: number
   readonly skips: number
 })[] }
-    readonly '/api/query/v4/fact-names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly ((string | null))[] | Schemas['Explanation']) | string }
-    readonly '/api/query/v4/fact_names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly ((string | null))[] | Schemas['Explanation']) | string }
-    readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
-    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (Schemas['EntityRecord'] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
-    readonly '/api/query/v4/{entity}/{key}/{related}': { path: { readonly entity: string; readonly key: string; readonly related: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
-    readonly '/api/query/v4/{entity}/{key}/{related}/{value}': { path: { readonly entity: string; readonly key: string; readonly related: string; readonly value: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/fact-names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly ((string | null))[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/fact_names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly ((string | null))[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (Schemas['EntityRecord'] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/{entity}/{key}/{related}': { path: { readonly entity: string; readonly key: string; readonly related: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/{entity}/{key}/{related}/{value}': { path: { readonly entity: string; readonly key: string; readonly related: string; readonly value: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/security/csrf': { answer: undefined }
     readonly '/api/statistics': { answer: {
   readonly type: 'statistics'
@@ -1989,8 +1990,8 @@ export interface Routes {
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/submission/workspaceitems/search/item': { answer: undefined }
-    readonly '/api/submission/workspaceitems/{id}': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/submission/workspaceitems/search/item': { answer: never }
+    readonly '/api/submission/workspaceitems/{id}': { path: { readonly id: string }; answer: never }
     readonly '/api/system/auditevents': { query: { readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['AuditEventPage'] }
     readonly '/api/system/auditevents/search/findByObject': { query: { readonly object?: string; readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['AuditEventPage'] }
     readonly '/api/system/auditevents/{id}': { path: { readonly id: string }; answer: Schemas['AuditEvent'] }
@@ -2107,13 +2108,13 @@ export interface Routes {
   readonly request: {
     readonly type: 'list'
   }
-  readonly value: Readonly<Record<string, Readonly<Record<string, {
+  readonly value: { readonly [name: string]: { readonly [name: string]: {
     readonly attr: {
       readonly Value: {
         readonly rw: false
       }
     }
-  }>>>>
+  } } }
   readonly timestamp: number
   readonly status: 200
 } }
@@ -2141,9 +2142,9 @@ export interface Routes {
   readonly 'puppetdb-status': Schemas['PuppetService']
 } }
     readonly '/status/v1/services/puppetdb-status': { answer: Schemas['PuppetService'] }
-    readonly '/api/query/v4/items': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean }; answer: readonly (Schemas['records.items'])[] }
+    readonly '/api/query/v4/items': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly explain?: string }; answer: (readonly (Schemas['records.items'])[] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
-    readonly '/api/query/v4/bitstreams': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean }; answer: readonly (Schemas['records.bitstreams'])[] }
+    readonly '/api/query/v4/bitstreams': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly explain?: string }; answer: (readonly (Schemas['records.bitstreams'])[] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/query/v4/bitstreams/{key}': { path: { readonly key: string }; answer: Schemas['records.bitstreams'] }
   }
   readonly post: {
@@ -2157,23 +2158,23 @@ export interface Routes {
     readonly '/api/authn/logout': { answer: undefined }
     readonly '/api/authn/shortlivedtokens': { answer: Schemas['ShortLivedToken'] }
     readonly '/api/authn/sso/oidc/logout/company': { answer: undefined }
-    readonly '/api/authn/sso/saml/acs': { answer: undefined }
+    readonly '/api/authn/sso/saml/acs': { answer: unknown }
     readonly '/api/authn/sso/saml/logout': { answer: string }
     readonly '/api/authn/tokens': { json: Schemas['WantedAccessToken']; answer: Schemas['NewAccessToken'] }
     readonly '/api/authz/resourcepolicies': { query: { readonly resource: string; readonly group: string; readonly eperson?: string }; json: Schemas['WantedPolicy']; answer: Schemas['ResourcePolicy'] }
     readonly '/api/core/bundles/{uuid}/bitstreams': { path: { readonly uuid: string }; query: { readonly upload?: string }; json: {
   readonly name?: string
-  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly metadata?: { readonly [name: string]: unknown }
 }; answer: Schemas['Bitstream'] }
     readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
-    readonly '/api/core/collections': { answer: undefined }
-    readonly '/api/core/communities': { answer: undefined }
+    readonly '/api/core/collections': { answer: never }
+    readonly '/api/core/communities': { answer: never }
     readonly '/api/core/items': { json: Schemas['WantedItem']; answer: Schemas['Item'] }
     readonly '/api/core/items/{uuid}/bundles': { path: { readonly uuid: string }; json: {
   readonly name: string
-  readonly metadata?: (Readonly<Record<string, unknown>> | null)
+  readonly metadata?: ({ readonly [name: string]: unknown } | null)
 }; answer: Schemas['Bundle'] }
-    readonly '/api/core/items/{uuid}/mappedCollections': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/core/items/{uuid}/mappedCollections': { path: { readonly uuid: string }; answer: never }
     readonly '/api/core/metadatafields': { query: { readonly schemaId: number }; json: Schemas['WantedMetadataField']; answer: Schemas['MetadataField'] }
     readonly '/api/core/metadataschemas': { json: Schemas['WantedMetadataSchema']; answer: Schemas['MetadataSchema'] }
     readonly '/api/eperson/epersons': { query: { readonly token?: string }; json: Schemas['NewEperson']; answer: Schemas['Eperson'] }
@@ -2183,7 +2184,7 @@ export interface Routes {
     readonly '/api/eperson/registrations': { query: { readonly accountRequestType?: 'register' | 'forgot' }; json: {
   readonly email: string
 }; answer: undefined }
-    readonly '/api/query/v4': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly ast_only?: boolean }; json: Schemas['QueryParameters']; answer: ((readonly (Schemas['EntityDescription'])[] | readonly (Schemas['EntityRecord'])[] | readonly (unknown)[]) | Schemas['Explanation']) | string }
+    readonly '/api/query/v4': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly ast_only?: boolean }; json: Schemas['QueryParameters']; answer: ((readonly (Schemas['EntityDescription'])[] | readonly (Schemas['EntityRecord'])[] | readonly (Json)[]) | Schemas['Explanation']) }
     readonly '/api/query/v4/aggregate-event-counts': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly summarize_by?: string; readonly count_by?: string; readonly counts_filter?: string }; json: Schemas['QueryParameters']; answer: readonly ({
   readonly summarize_by: string
   readonly failures: number
@@ -2220,30 +2221,30 @@ export interface Routes {
   readonly noops: number
   readonly skips: number
 })[] }
-    readonly '/api/query/v4/fact-names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly ((string | null))[] | Schemas['Explanation']) | string }
-    readonly '/api/query/v4/fact_names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly ((string | null))[] | Schemas['Explanation']) | string }
-    readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) | string }
+    readonly '/api/query/v4/fact-names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly ((string | null))[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/fact_names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly ((string | null))[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; json: Schemas['QueryParameters']; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/statistics/searchevents': { answer: undefined }
     readonly '/api/statistics/viewevents': { answer: undefined }
-    readonly '/api/submission/workspaceitems': { answer: undefined }
+    readonly '/api/submission/workspaceitems': { answer: never }
     readonly '/api/system/processes/{id}/cancel': { path: { readonly id: string }; answer: Schemas['Process'] }
     readonly '/api/system/processes/{id}/resume': { path: { readonly id: string }; answer: Schemas['Process'] }
     readonly '/api/system/scripts/{name}/processes': { path: { readonly name: string }; answer: Schemas['Process'] }
     readonly '/api/system/systemwidealerts': { json: Schemas['WantedAlert']; answer: Schemas['Alert'] }
     readonly '/api/uploads': { answer: undefined }
-    readonly '/api/versioning/versions': { answer: undefined }
-    readonly '/api/workflow/workflowitems': { answer: undefined }
+    readonly '/api/versioning/versions': { answer: never }
+    readonly '/api/workflow/workflowitems': { answer: never }
   }
   readonly put: {
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; json: Schemas['WantedEntity']; answer: Schemas['Entity'] }
     readonly '/api/admin/sso/identities/{provider}/{uuid}': { path: { readonly provider: string; readonly uuid: string }; json: Schemas['WantedIdentity']; answer: Schemas['LinkedIdentity'] }
-    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }
+    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: never }
     readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; answer: undefined }
     readonly '/api/core/bitstreams/{uuid}/content': { path: { readonly uuid: string }; query: { readonly upload?: string; readonly replaceName?: boolean }; answer: Schemas['Bitstream'] }
     readonly '/api/core/bitstreams/{uuid}/format': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] }
     readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
     readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; json: Schemas['WantedItem']; answer: Schemas['Item'] }
-    readonly '/api/core/items/{uuid}/owningCollection': { path: { readonly uuid: string }; answer: undefined }
+    readonly '/api/core/items/{uuid}/owningCollection': { path: { readonly uuid: string }; answer: never }
     readonly '/api/core/metadatafields/{id}': { path: { readonly id: string }; json: Schemas['WantedMetadataField']; answer: Schemas['MetadataField'] }
     readonly '/api/core/metadataschemas/{id}': { path: { readonly id: string }; json: Schemas['WantedMetadataSchema']; answer: Schemas['MetadataSchema'] }
     readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; json: Schemas['EntityRecord']; answer: Schemas['EntityRecord'] }
@@ -2256,9 +2257,9 @@ export interface Routes {
     readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bitstream'] }
     readonly '/api/core/bundles/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bundle'] }
     readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Item'] }
-    readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; query: { readonly token?: string }; json: readonly (unknown)[]; answer: Schemas['Eperson'] }
+    readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; query: { readonly token?: string }; json: Schemas['JsonPatch']; answer: Schemas['Eperson'] }
     readonly '/api/eperson/groups/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Group'] }
-    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; json: Schemas['EntityRecord'] | readonly (unknown)[]; answer: Schemas['EntityRecord'] }
+    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; json: Schemas['EntityRecord'] | Schemas['JsonPatch']; answer: Schemas['EntityRecord'] }
     readonly '/api/uploads/{id}': { path: { readonly id: string }; answer: undefined }
   }
   readonly delete: {

@@ -8,12 +8,15 @@ export interface ApiDocument {
   readonly openapi: string
   readonly servers: readonly { readonly url: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
+  readonly components: Readonly<
+    Record<'responses' | 'headers' | 'parameters', Readonly<Record<string, unknown>>>
+  > & { readonly schemas: Readonly<Record<string, JsonSchema>> }
 }
 
 export interface ApiOperation {
   readonly operationId: string
   readonly parameters?: readonly ApiParameter[]
+  readonly responses: Readonly<Record<string, unknown>>
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }
 }
 
@@ -46,11 +49,20 @@ export async function documentFor(client: Client): Promise<ApiDocument> {
 
 /** What checks a value against a schema of the document. */
 export function validatorIn(document: ApiDocument): (name: string, value: unknown) => readonly unknown[] {
+  const faultsAt = validatorAt(document)
+  return (name, value) => faultsAt(['components', 'schemas', name], value)
+}
+
+/** The same by where the schema is. */
+export function validatorAt(
+  document: ApiDocument,
+): (place: readonly string[], value: unknown) => readonly unknown[] {
   const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof ajvModule
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
   ajv.addSchema({ ...document, $id: 'openapi' }, 'openapi')
-  return (name, value) => {
-    const validate = ajv.compile({ $ref: `openapi#/components/schemas/${name}` })
+  return (place, value) => {
+    const pointer = place.map(part => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+    const validate = ajv.compile({ $ref: `openapi#/${pointer.join('/')}` })
     return validate(value) ? [] : (validate.errors ?? [])
   }
 }

@@ -48,6 +48,8 @@ function rightValue(schema: JsonSchema, document: ApiDocument, depth: number): f
   if (values) return fc.constantFrom(...values)
   const parts = anyOf ?? allOf
   if (parts) return fc.oneof(...parts.map(one => arbitraryOf(one, document, depth + 1)))
+  // Of any kind: it has itself in it.
+  if (schema.type?.includes('object') && schema.type !== 'object') return fc.jsonValue()
   const [type] = [schema.type ?? 'any'].flat()
   switch (type) {
     case 'null':
