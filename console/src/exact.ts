@@ -22,3 +22,18 @@ export const printExactly = (value: unknown, indent?: number): string =>
     (_name, one: unknown) => (typeof one === 'bigint' && rawJSON ? rawJSON(String(one)) : one),
     indent,
   )
+
+/** A number as it came: a text is one that JavaScript can't hold. */
+export type Amount = number | bigint | string
+
+export const isAmount = (value: unknown): value is Amount =>
+  typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string'
+
+/** Integers keep all their digits; others are added as numbers. */
+export function addExactly(one: Amount, other: Amount): Amount {
+  if (!isWhole(one) || !isWhole(other)) return Number(one) + Number(other)
+  const sum = BigInt(one) + BigInt(other)
+  return Number.isSafeInteger(Number(sum)) ? Number(sum) : sum
+}
+
+const isWhole = (value: Amount) => typeof value === 'bigint' || Number.isInteger(value)

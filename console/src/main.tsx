@@ -10,7 +10,7 @@ import './styles/base.css'
 const root = document.getElementById('console')
 if (!root) throw new Error('The page has no place for the console.')
 listen()
-// What fails here fails in the page that needs it, which says so.
+// What fails here is shown by the pages that need it.
 beginSession().catch(() => {})
 await beginSpeaking()
 render(<Shell />, root)

@@ -61,15 +61,26 @@ export async function beginSession(): Promise<void> {
     // Of a renewal nobody else is there; in another tab somebody may have come or gone.
     if (why !== 'refresh') again()
   })
+  await tryToBegin()
+}
+
+/** Why it isn't known who is here. */
+export const trouble = signal<unknown>(undefined)
+
+/** Once more, when the service answers. */
+export async function tryToBegin(): Promise<void> {
+  trouble.value = undefined
   const comesBack = new URLSearchParams(location.search).has('signed-on')
-  if (comesBack || client.session)
-    try {
-      await client.resume()
-    } catch (error) {
-      if (!(error instanceof CarrelProblem)) throw error
-    }
-  ends.value = client.session?.expires?.getTime()
-  await findOut()
+  try {
+    if (comesBack || client.session)
+      await client.resume().catch((error: unknown) => {
+        if (!(error instanceof CarrelProblem)) throw error
+      })
+    ends.value = client.session?.expires?.getTime()
+    await findOut()
+  } catch (error) {
+    trouble.value = error
+  }
 }
 
 function again(): void {

@@ -1,4 +1,5 @@
 import { computed, effect, signal } from '@preact/signals'
+import type { Amount } from '../exact.ts'
 import { recall, remember } from '../settings.ts'
 import type { Everybody, Key } from './dictionary.ts'
 import { english, languages, textsOf } from './languages.ts'
@@ -73,7 +74,17 @@ const moments = computed(
 const clocks = computed(() => new Intl.DateTimeFormat(locale.value, { timeStyle: 'medium' }))
 const relative = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'auto' }))
 
-export const formatNumber = (value: number): string => numbers.value.format(value)
+/** All digits of an integer, however large: a text, too, is one of digits. */
+export const formatNumber = (value: Amount): string =>
+  numbers.value.format(value as number | bigint | `${number}`)
+
+/** For the axis of a drawing, which has little room. */
+export function formatShort(value: number): string {
+  const size = Math.abs(value)
+  if (size < 1e6) return formatNumber(value)
+  const notation = size < 1e15 ? 'compact' : 'scientific'
+  return new Intl.NumberFormat(locale.value, { notation }).format(value)
+}
 
 /** Midnight in UTC is a day, not a moment. */
 export function formatTime(text: string): string {

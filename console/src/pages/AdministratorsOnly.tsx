@@ -2,7 +2,7 @@ import type { ComponentType, JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { Page } from '../parts/Page.tsx'
-import { Forbidden, Loading } from '../parts/states.tsx'
+import { Forbidden, NotYetKnown } from '../parts/states.tsx'
 import { isAdministrator, who } from '../session.ts'
 
 /** A page that asks nothing of the service for others, who would be refused. It protects nothing: the service does. */
@@ -16,7 +16,7 @@ export const administratorsOnly = <Properties extends object>(
     if (was.current) return <Inner {...properties} />
     return (
       <Page title={t('nav.administration')}>
-        {who.value.kind === 'unknown' ? <Loading /> : <Forbidden />}
+        {who.value.kind === 'unknown' ? <NotYetKnown /> : <Forbidden />}
       </Page>
     )
   }

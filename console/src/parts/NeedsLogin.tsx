@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { t } from '../i18n/i18n.ts'
 import { Lock } from '../icons.ts'
 import { type Eperson, who } from '../session.ts'
-import { Loading, loginHref, State } from './states.tsx'
+import { loginHref, NotYetKnown, State } from './states.tsx'
 
 /** A page for somebody who is logged in: others are asked to. */
 export function NeedsLogin({
@@ -11,7 +11,7 @@ export function NeedsLogin({
   readonly children: (eperson: Eperson) => ComponentChildren
 }): JSX.Element {
   const now = who.value
-  if (now.kind === 'unknown') return <Loading />
+  if (now.kind === 'unknown') return <NotYetKnown />
   if (now.kind === 'eperson') return <>{children(now.eperson)}</>
   return (
     <State icon={Lock} title={t('forbidden')} help={t('forbidden.login')}>

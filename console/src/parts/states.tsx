@@ -1,11 +1,11 @@
 import type { IconNode } from 'lucide'
 import type { ComponentChildren, JSX } from 'preact'
-import { useLayoutEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { CarrelNetworkError, CarrelProblem } from '../api.ts'
 import { t } from '../i18n/i18n.ts'
 import { CircleAlert, CircleCheck, CloudOff, Info, Lock, RotateCw, Search, TriangleAlert } from '../icons.ts'
 import { href, path, query, withQuery } from '../router.ts'
-import { who } from '../session.ts'
+import { trouble, tryToBegin, who } from '../session.ts'
 import { Icon } from './Icon.tsx'
 import './states.css'
 
@@ -36,16 +36,44 @@ export const Empty = (
 
 /** Where something is about to stand. */
 export const Loading = ({ lines = 8 }: { readonly lines?: number }): JSX.Element => (
-  <div class="skeleton" role="status" aria-label={t('loading')}>
-    {Array.from({ length: lines }, (_, at) => (
-      <i key={at} />
-    ))}
-  </div>
+  <>
+    <Slow />
+    <div class="skeleton" role="status" aria-label={t('loading')}>
+      {Array.from({ length: lines }, (_, at) => (
+        <i key={at} />
+      ))}
+    </div>
+  </>
 )
 
 /** While something is loaded again, and what was there stays. */
 export const Progress = ({ busy }: { readonly busy: boolean }): JSX.Element | null =>
-  busy ? <div class="progress" role="status" aria-label={t('loading')} /> : null
+  busy ? (
+    <>
+      <Slow />
+      <div class="progress" role="status" aria-label={t('loading')} />
+    </>
+  ) : null
+
+/** In ms. */
+const patience = 10_000
+
+/** Nothing spins for ever without a word: an answer may never come, and no browser says so. */
+function Slow(): JSX.Element | null {
+  const [isSlow, setSlow] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), patience)
+    return () => clearTimeout(timer)
+  }, [])
+  return isSlow ? (
+    <Notice tone="warn">
+      {t('slow')}{' '}
+      <button type="button" class="link-button" onClick={() => location.reload()}>
+        {t('reload.do')}
+      </button>
+    </Notice>
+  ) : null
+}
 
 /** One line inside of a page. */
 export const Notice = ({
@@ -148,3 +176,9 @@ export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.E
   if (problem instanceof CarrelNetworkError) return <Notice tone="warn">{t('offline.help')}</Notice>
   return <Notice tone="bad">{problem instanceof Error ? problem.message : t('failed')}</Notice>
 }
+
+const beginAgain = () => tryToBegin()
+
+/** As long as it isn't known who is here. */
+export const NotYetKnown = (): JSX.Element =>
+  trouble.value === undefined ? <Loading /> : <ProblemView problem={trouble.value} retry={beginAgain} />

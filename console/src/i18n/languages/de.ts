@@ -69,6 +69,10 @@ export const everybody: Everybody = {
   failed: 'Das hat nicht geklappt',
   'failed.code': 'Problem {code}, Status {status}',
   nearest: 'Meinten Sie {value}?',
+  slow: 'Der Dienst braucht länger als sonst für seine Antwort.',
+  'home.uncounted': 'Sie konnten nicht gezählt werden.',
+  'home.api': 'Was es hier gibt, können auch Programme abfragen:',
+  'home.api.link': 'Beschreibung der Schnittstelle',
   reload: 'Es gibt eine neuere Fassung dieser Seite',
   'reload.help': 'Der Dienst wurde aktualisiert. Laden Sie die Seite neu, um weiterzumachen.',
   'reload.do': 'Neu laden',
@@ -179,6 +183,10 @@ export const everybody: Everybody = {
   'value.all': 'Alle {count} Zeichen zeigen',
   'record.copy': 'Adresse kopieren',
   'record.related': { one: 'In einer Tabelle zeigen', other: 'Alle {n} in einer Tabelle zeigen' },
+  'method.password': 'Passwort',
+  'method.command-line': 'Kommandozeile',
+  'outcome.success': 'gelungen',
+  'outcome.failure': 'gescheitert',
   'draw.title': '{name}, gruppiert',
   'draw.records': 'Datensätze zeigen',
   'draw.by': 'Gruppieren nach',
@@ -334,8 +342,6 @@ export const administration: Administration = {
   more: { one: 'und eines mehr', other: 'und {n} weitere' },
   'command-line': 'die Befehlszeile',
   'confirm.typed': 'Zur Bestätigung „{word}“ eingeben',
-  'outcome.success': 'gelungen',
-  'outcome.failure': 'gescheitert',
 
   // People
   'people.title': 'Personen',
@@ -885,6 +891,7 @@ export const administration: Administration = {
   'sign-on.title': 'Einmalanmeldung',
   'sign-on.lead': 'Ob die Anbieter erreichbar sind, und wohin eine Anmeldung führte.',
   'sign-on.off': 'Einmalanmeldung ist nicht eingerichtet',
+  'sign-on.off.help': 'Der Betreiber richtet sie in der Datei ein, die CARREL_CONFIG nennt.',
   'explain.title': 'Wohin eine Anmeldung führte',
   'explain.help':
     'Fügen Sie ein, was ein Anbieter geschickt hat. Niemand wird angemeldet, nichts geändert, und nichts davon wird aufbewahrt.',

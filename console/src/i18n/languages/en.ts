@@ -65,6 +65,10 @@ export const everybody = {
   failed: 'That didn’t work',
   'failed.code': 'Problem {code}, status {status}',
   nearest: 'Did you mean {value}?',
+  slow: 'The service takes longer than usual to answer.',
+  'home.uncounted': 'They could not be counted.',
+  'home.api': 'Whatever is here, programs can ask for, too:',
+  'home.api.link': 'description of the interface',
   reload: 'A newer version of this page is there',
   'reload.help': 'The service was updated. Load the page again to go on.',
   'reload.do': 'Load again',
@@ -174,6 +178,10 @@ export const everybody = {
   'value.all': 'Show all {count} characters',
   'record.copy': 'Copy the address',
   'record.related': { one: 'Show it in a table', other: 'Show all {n} in a table' },
+  'method.password': 'password',
+  'method.command-line': 'command line',
+  'outcome.success': 'succeeded',
+  'outcome.failure': 'failed',
   'draw.title': '{name}, grouped',
   'draw.records': 'Show the records',
   'draw.by': 'Group by',
@@ -328,8 +336,6 @@ export const administration = {
   more: { one: 'and one more', other: 'and {n} more' },
   'command-line': 'the command line',
   'confirm.typed': 'Type “{word}” to confirm',
-  'outcome.success': 'succeeded',
-  'outcome.failure': 'failed',
 
   // People
   'people.title': 'People',
@@ -866,6 +872,7 @@ export const administration = {
   'sign-on.title': 'Single sign-on',
   'sign-on.lead': 'Whether the providers can be reached, and what a login would lead to.',
   'sign-on.off': 'Single sign-on is not set up',
+  'sign-on.off.help': 'The operator sets it up in the file that CARREL_CONFIG names.',
   'explain.title': 'What a login would lead to',
   'explain.help':
     'Paste what a provider has sent. Nobody is logged in, nothing is changed, and nothing of it is kept.',

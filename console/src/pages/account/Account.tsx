@@ -14,6 +14,7 @@ import { useTimeLeft } from '../../shell/SessionEnd.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
 import { ProfileForm } from './ProfileForm.tsx'
 import { personalData } from './personal-data.ts'
+import { methodInWords } from './words.ts'
 import './account.css'
 
 /** Who one is here: profile, password, and everything that the service knows of one. */
@@ -41,7 +42,7 @@ const Account = (): JSX.Element => (
 
 function Facts({ person }: { readonly person: Eperson }): JSX.Element {
   const left = useTimeLeft()
-  const { value: groups } = useLoad(
+  const { value: groups, loading } = useLoad(
     signal =>
       service.value
         .list<Schemas['Group']>(`/api/eperson/epersons/${person.uuid}/groups`)
@@ -57,10 +58,10 @@ function Facts({ person }: { readonly person: Eperson }): JSX.Element {
       <dt>{t('account.groups')}</dt>
       <dd>
         {isAdministrator.value && <span class="tag good">{t('account.administrator')}</span>}{' '}
-        {groups ? groups.items.map(({ name }) => name).join(', ') || t('none') : '…'}
+        {groups ? groups.items.map(({ name }) => name).join(', ') || t('none') : loading ? '…' : '–'}
       </dd>
       <dt>{t('account.method')}</dt>
-      <dd>{person.method}</dd>
+      <dd>{methodInWords(person.method)}</dd>
       {left !== undefined && (
         <>
           <dt>{t('account.left')}</dt>

@@ -15,6 +15,7 @@ import { toast } from '../../parts/toast.tsx'
 import { Value } from '../../parts/Value.tsx'
 import { query, setQuery } from '../../router.ts'
 import type { Eperson } from '../../session.ts'
+import { methodInWords, outcomeInWords } from './words.ts'
 import './account.css'
 
 type Session = Schemas['Session']
@@ -56,7 +57,7 @@ function List(): JSX.Element {
               </p>
               <p class="small soft">
                 {t('sessions.about', {
-                  method: one.method,
+                  method: methodInWords(one.method),
                   begun: formatTime(one.begun),
                   used: formatAgo(one.lastUsed),
                 })}
@@ -111,6 +112,11 @@ interface Event {
 
 const size = 25
 
+const shown = (one: Event, name: 'event' | 'outcome' | 'client_ip' | 'method' | 'object' | 'reason') => {
+  if (name === 'outcome') return outcomeInWords(one.outcome)
+  return name === 'method' && one.method !== null ? methodInWords(one.method) : one[name]
+}
+
 function Events({ person }: { readonly person: Eperson }): JSX.Element {
   const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
   const { value, problem, reload } = useLoad(
@@ -151,9 +157,9 @@ function Events({ person }: { readonly person: Eperson }): JSX.Element {
                 label: t(`event.${name}`),
                 cell: (one: Event) =>
                   name === 'outcome' && one.outcome === 'failure' ? (
-                    <span class="tag bad">{one.outcome}</span>
+                    <span class="tag bad">{outcomeInWords(one.outcome)}</span>
                   ) : (
-                    <Value value={one[name]} />
+                    <Value value={shown(one, name)} />
                   ),
               })),
             ]}

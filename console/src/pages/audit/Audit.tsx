@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
-import { formatMoment, formatNumber } from '../../i18n/i18n.ts'
+import { formatMoment, formatNumber, t } from '../../i18n/i18n.ts'
 import { ScrollText, ShieldCheck } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -40,7 +40,7 @@ export const Somebody = ({
 
 export const Outcome = ({ outcome }: { readonly outcome: string }): JSX.Element => (
   <span class={`tag ${outcome === 'success' ? 'good' : 'bad'}`}>
-    {outcome === 'success' ? a('outcome.success') : a('outcome.failure')}
+    {outcome === 'success' ? t('outcome.success') : t('outcome.failure')}
   </span>
 )
 

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { eventNames } from '../../../../src/model/audit-events.ts'
 import { a } from '../../i18n/admin.ts'
+import { t } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { query, setQuery } from '../../router.ts'
@@ -55,8 +56,8 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
       <Field label={a('event.outcome')}>
         <select value={filter.outcome} onChange={event => set({ outcome: event.currentTarget.value })}>
           <option value="">{a('all')}</option>
-          <option value="success">{a('outcome.success')}</option>
-          <option value="failure">{a('outcome.failure')}</option>
+          <option value="success">{t('outcome.success')}</option>
+          <option value="failure">{t('outcome.failure')}</option>
         </select>
       </Field>
       <Field label={a('audit.from')}>

@@ -1,19 +1,25 @@
 import { type ScaleLinear, scaleLinear } from 'd3-scale'
 import type { JSX } from 'preact'
-import { formatNumber } from '../../i18n/i18n.ts'
-import { letterSize, Text } from './Frame.tsx'
+import { formatShort } from '../../i18n/i18n.ts'
+import { Text, widthOf } from './Frame.tsx'
 import { every } from './series.ts'
 
 /** Where a drawing with two axes has its values and names. */
 export const plotHeight = 380
 export const margin = { top: 16, right: 16, bottom: 52, left: 64 }
 
-/** Values from the bottom up, to a round number above the highest. */
-export const upwards = (highest: number): ScaleLinear<number, number> =>
+/** Values from the bottom up, between round numbers. */
+export const upwards = ([lowest, highest]: readonly [number, number]): ScaleLinear<number, number> =>
   scaleLinear()
-    .domain([0, highest || 1])
+    .domain([lowest, highest === lowest ? lowest + 1 : highest])
     .nice()
     .range([plotHeight - margin.bottom, margin.top])
+
+/** For a name below a drawing. */
+export const nameRoom = 96
+
+export const longestOf = (names: readonly string[]): number =>
+  Math.min(nameRoom, Math.max(0, ...names.map(name => widthOf(name.slice(0, 40)))))
 
 /** The lines of the values, and the names below. */
 export function Axes({
@@ -27,8 +33,7 @@ export function Axes({
   readonly y: ScaleLinear<number, number>
   readonly at: (name: string) => number
 }): JSX.Element {
-  const longest = Math.min(12, Math.max(...names.map(name => name.length)))
-  const skip = every(names.length, width - margin.left - margin.right, longest * letterSize * 0.62 + 14)
+  const skip = every(names.length, width - margin.left - margin.right, longestOf(names) + 14)
   return (
     <g>
       {y.ticks(5).map(tick => (
@@ -41,7 +46,7 @@ export function Axes({
             dominant-baseline="middle"
             fill="var(--ink-soft)"
           >
-            {formatNumber(tick)}
+            {formatShort(tick)}
           </text>
         </g>
       ))}
@@ -50,7 +55,7 @@ export function Axes({
           <Text
             key={name}
             text={name}
-            of={12}
+            room={nameRoom}
             x={at(name)}
             y={plotHeight - margin.bottom + 22}
             text-anchor="middle"

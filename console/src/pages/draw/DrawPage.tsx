@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { type Entity, type EntityField, entityPath } from '../../entities.ts'
+import { type Entity, type EntityField, entityPath, keyOf } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
@@ -59,12 +59,23 @@ const axis = (field: EntityField, parameter: string): Axis =>
   field.type === 'date-time' ? { field, unit: unitIn(parameter) } : { field }
 
 /** What most people would ask first: a name or a kind, rather than a text that is different in each record. */
-const guess = ({ fields }: Entity) =>
-  fields.find(({ name }) =>
-    /^(place|type|kind|category|status|outcome|event|language|mime_type)$/.test(name),
-  ) ??
-  fields.find(({ type }) => type === 'boolean') ??
-  fields[0]
+function guess(entity: Entity): EntityField | undefined {
+  const fields = groupable(entity)
+  return (
+    fields.find(({ name }) =>
+      /^(place|type|kind|category|class(ification)?|genre|gender|status|state|role|outcome|event|language|country|city|mime_type)$/i.test(
+        name,
+      ),
+    ) ??
+    fields.find(({ type }) => type === 'boolean') ??
+    // A key is different in each record, too.
+    fields.find(({ name }) => !keyOf(entity).includes(name)) ??
+    fields[0]
+  )
+}
+
+const groupable = ({ fields }: Entity) =>
+  fields.filter(({ type, sortable }) => type !== 'json' && sortable !== false)
 
 function measureIn(entity: Entity): Measure {
   const [kind = '', name = ''] = (query.value.get('of') ?? '').split(':')
@@ -108,6 +119,10 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
     <section class="stack">
       <Progress busy={loading && value !== undefined} />
       <Form entity={entity} by={asked.by} within={asked.within} measure={measure} kind={kind} />
+      <details open={condition !== ''}>
+        <summary>{t('filter')}</summary>
+        <FilterPanel entity={entity} condition={condition} />
+      </details>
       {fault ? (
         <QueryFault fault={fault} />
       ) : problem ? (
@@ -124,16 +139,13 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
           by={nameOf(asked.by)}
           within={asked.within && nameOf(asked.within)}
           measured={measured}
+          measure={measure.kind}
           title={title}
         />
       )}
-      <details class="small">
+      <details>
         <summary>{t('draw.query')}</summary>
         <code>{text}</code>
-      </details>
-      <details open={condition !== ''}>
-        <summary>{t('filter')}</summary>
-        <FilterPanel entity={entity} condition={condition} />
       </details>
     </section>
   )
@@ -148,7 +160,7 @@ interface FormParts {
 }
 
 function Form({ entity, by, within, measure, kind }: FormParts): JSX.Element {
-  const fields = entity.fields.filter(({ type, sortable }) => type !== 'json' && sortable !== false)
+  const fields = groupable(entity)
   const numbers = fields.filter(({ type }) => type === 'integer' || type === 'number')
   const set = (changes: Record<string, string | null>) => setQuery(changes)
   const select = (

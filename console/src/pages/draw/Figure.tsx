@@ -1,15 +1,15 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { formatNumber, t } from '../../i18n/i18n.ts'
+import { t } from '../../i18n/i18n.ts'
 import { Download } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { Cells } from './Cells.tsx'
-import type { Groups } from './groups.ts'
+import { Cells, gridOf } from './Cells.tsx'
+import type { Groups, Measure } from './groups.ts'
 import { savePng, saveSvg } from './picture.ts'
 import { Columns, Lines, Rows } from './plots.tsx'
-import { colour, drawnOf } from './series.ts'
+import { colour, drawnOf, label as nameOf, written } from './series.ts'
 
 export type Kind = 'bars' | 'lines' | 'cells'
 
@@ -22,6 +22,7 @@ interface Parts {
   readonly by: string
   readonly within: string | undefined
   readonly measured: string
+  readonly measure: Measure['kind']
   readonly title: string
 }
 
@@ -35,14 +36,16 @@ export function Figure({
   by,
   within,
   measured,
+  measure,
   title,
 }: Parts): JSX.Element {
   const frame = useRef<HTMLDivElement>(null)
   const width = useWidth(frame)
-  const drawn = drawnOf(groups, measured, ordered ? undefined : mostNames)
+  const drawn = drawnOf(groups, { measured, measure, ...(ordered ? {} : { limit: mostNames }) })
+  const grid = kind === 'cells' ? gridOf(groups) : undefined
   const label = `${title}. ${t('draw.table.is')}`
   const Plot = kind === 'lines' ? Lines : ordered ? Columns : Rows
-  const drawing = () => frame.current?.querySelector('svg') ?? undefined
+  const drawing = () => frame.current?.querySelector<SVGSVGElement>('svg.plot') ?? undefined
   const saving = (as: 'SVG' | 'PNG') => {
     const svg = drawing()
     if (!svg) return
@@ -55,7 +58,7 @@ export function Figure({
       <div class="row spread">
         <figcaption>
           {title}
-          {cut && ` (${t('draw.cut')})`}
+          {(cut || (grid ?? drawn).cut) && ` (${t('draw.cut')})`}
         </figcaption>
         <div class="row">
           {(['SVG', 'PNG'] as const).map(as => (
@@ -66,7 +69,7 @@ export function Figure({
           ))}
         </div>
       </div>
-      {kind !== 'cells' && drawn.series.length > 1 && (
+      {!grid && drawn.series.length > 1 && (
         <ul class="legend">
           {drawn.series.map(({ name }, at) => (
             <li key={name}>
@@ -80,8 +83,8 @@ export function Figure({
       )}
       <div class="frame" ref={frame}>
         {width > 0 &&
-          (kind === 'cells' ? (
-            <Cells groups={groups} width={width} label={label} />
+          (grid ? (
+            <Cells groups={groups} grid={grid} width={width} label={label} />
           ) : (
             <Plot drawn={drawn} width={width} label={label} />
           ))}
@@ -93,17 +96,17 @@ export function Figure({
           rows={groups}
           idOf={one => `${one.name} ${one.within}`}
           columns={[
-            { id: 'name', label: by, cell: one => <bdi>{one.name ?? t('null')}</bdi> },
+            { id: 'name', label: by, cell: one => <bdi>{nameOf(one.name)}</bdi> },
             ...(within
               ? [
                   {
                     id: 'then',
                     label: within,
-                    cell: (one: Groups['groups'][number]) => <bdi>{one.within ?? t('null')}</bdi>,
+                    cell: (one: Groups['groups'][number]) => <bdi>{nameOf(one.within)}</bdi>,
                   },
                 ]
               : []),
-            { id: 'value', label: measured, numeric: true, cell: one => formatNumber(one.value) },
+            { id: 'value', label: measured, numeric: true, cell: one => written(one.value) },
           ]}
         />
       </details>

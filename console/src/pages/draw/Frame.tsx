@@ -17,14 +17,41 @@ export const Frame = ({ width, height, label, children }: FrameParts): JSX.Eleme
   </svg>
 )
 
+let pen: CanvasRenderingContext2D | null | undefined
+
+/** In pixels. Letters differ too much for a guess: a name that is cut too late loses its beginning at the edge. */
+export function widthOf(text: string): number {
+  if (pen === undefined) {
+    pen = document.createElement('canvas').getContext('2d')
+    if (pen) pen.font = `${letterSize}px ${getComputedStyle(document.body).fontFamily}`
+  }
+  return pen?.measureText(text).width ?? text.length * letterSize * 0.6
+}
+
+/** As much of a text as there is room for. */
+function fitting(text: string, room: number): string {
+  const whole = cut(text, 200)
+  if (widthOf(whole) <= room) return whole
+  let [fits, tooMany] = [1, whole.length]
+  while (tooMany - fits > 1) {
+    const middle = (fits + tooMany) >> 1
+    if (widthOf(cut(whole, middle)) <= room) fits = middle
+    else tooMany = middle
+  }
+  return cut(whole, fits)
+}
+
 /** Long names are cut; the whole one shows up when they are pointed at. */
 export const Text = ({
   text,
-  of = 22,
+  room,
   ...rest
-}: { readonly text: string; readonly of?: number } & JSX.IntrinsicElements['text']): JSX.Element => (
-  <text fill="var(--ink-soft)" {...rest}>
-    {cut(text, of)}
-    {text.length > of && <title>{cut(text, 300)}</title>}
-  </text>
-)
+}: { readonly text: string; readonly room: number } & JSX.IntrinsicElements['text']): JSX.Element => {
+  const shown = fitting(text, room)
+  return (
+    <text fill="var(--ink-soft)" {...rest}>
+      {shown}
+      {shown !== text && <title>{cut(text, 300)}</title>}
+    </text>
+  )
+}

@@ -1,6 +1,6 @@
 import { service } from '../../api.ts'
 import { type Entity, type EntityField, type Json, pathOf } from '../../entities.ts'
-import { printExactly, readExactly } from '../../exact.ts'
+import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts'
 import { written } from '../entity/pql.ts'
 
 /** What is drawn: how many records there are of each value, and, if wanted, of each pair of values. */
@@ -36,7 +36,8 @@ export type Measure =
 export interface Group {
   readonly name: string | null
   readonly within: string | null
-  readonly value: number
+  /** null: there is no value to add up, or to compare. */
+  readonly value: Amount | null
 }
 
 export interface Groups {
@@ -88,10 +89,11 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
   const groups = rows.slice(0, most).map((row): Group => {
     // Columns come in the order of the query, whatever their names are.
     const values = Object.values(row)
+    const value = values.at(-1)
     return {
       name: nameOf(values[0]),
       within: asked.within ? nameOf(values[1]) : null,
-      value: Number(values.at(-1) ?? 0),
+      value: isAmount(value) ? value : null,
     }
   })
   const isTime = asked.by.field.type === 'date-time'

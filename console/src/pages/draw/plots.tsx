@@ -1,10 +1,11 @@
+import { extent as extentOf } from 'd3-array'
 import { scaleBand, scaleLinear, scalePoint } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { JSX } from 'preact'
-import { formatNumber } from '../../i18n/i18n.ts'
+import type { Amount } from '../../exact.ts'
 import { Axes, margin, plotHeight, upwards } from './Axes.tsx'
-import { Frame, letterSize, Text } from './Frame.tsx'
-import { colour, type Drawn } from './series.ts'
+import { Frame, Text, widthOf } from './Frame.tsx'
+import { colour, type Drawn, spansOf, written } from './series.ts'
 
 interface PlotParts {
   readonly drawn: Drawn
@@ -13,54 +14,69 @@ interface PlotParts {
 }
 
 /** What a bar or a point stands for. */
-const titleOf = ({ series }: Drawn, name: string, part: string, value: number): string =>
-  `${name}${series.length > 1 ? `, ${part}` : ''}: ${formatNumber(value)}`
+const titleOf = ({ series }: Drawn, name: string, part: string, value: Amount | null): string =>
+  `${name}${series.length > 1 ? `, ${part}` : ''}: ${written(value)}`
 
 /** Names have no order of their own: bars from left to right, the highest first. */
 export function Rows({ drawn, width, label }: PlotParts): JSX.Element {
-  const { names, series, stacked } = drawn
-  const step = 28
+  const { names, series, totals, isStacked, extent } = drawn
+  const lines = isStacked ? 1 : series.length
+  const [thick, gap] = lines === 1 ? [20, 0] : [14, 1]
+  const step = lines * (thick + gap) + 8
   const left = Math.min(190, width * 0.32)
   const height = names.length * step + 8
+  const shown = (row: number, at: number) =>
+    written(isStacked ? (totals[row] ?? null) : (series[at]?.values[row] ?? null))
+  const labels = names.flatMap((_, row) => Array.from({ length: lines }, (_line, at) => shown(row, at)))
   const x = scaleLinear()
-    .domain([0, stacked || 1])
-    .range([left, width - 72])
-  const letters = Math.floor(left / (letterSize * 0.56))
+    .domain(extent[0] === extent[1] ? [0, 1] : extent)
+    .range([left, width - 16 - Math.min(width * 0.3, Math.max(...labels.map(widthOf)))])
   return (
     <Frame width={width} height={height} label={label}>
       {names.map((name, row) => {
-        let from = 0
+        const spans = spansOf(
+          series.map(({ values }) => values[row] ?? null),
+          isStacked,
+        )
+        const end = (at: number) => Math.max(0, ...(isStacked ? spans : [spans[at] ?? [0, 0]]).flat())
         return (
           <g key={name} transform={`translate(0 ${row * step + 4})`}>
             <Text
               text={name}
-              of={letters}
+              room={left - 12}
               x={left - 10}
               y={step / 2}
               text-anchor="end"
               dominant-baseline="middle"
             />
             {series.map(({ name: part, values }, at) => {
-              const value = values[row] ?? 0
-              const start = from
-              from += value
+              const [from, to] = spans[at] ?? [0, 0]
               return (
                 <rect
                   key={part}
-                  x={x(start)}
-                  y={4}
-                  width={Math.max(0, x(from) - x(start))}
-                  height={step - 8}
+                  x={Math.min(x(from), x(to))}
+                  y={4 + (isStacked ? 0 : at * (thick + gap))}
+                  width={Math.abs(x(to) - x(from))}
+                  height={thick}
                   rx={2}
                   fill={colour(at)}
                 >
-                  <title>{titleOf(drawn, name, part, value)}</title>
+                  <title>{titleOf(drawn, name, part, values[row] ?? null)}</title>
                 </rect>
               )
             })}
-            <text x={x(from) + 8} y={step / 2} dominant-baseline="middle" fill="var(--ink)">
-              {formatNumber(from)}
-            </text>
+            {Array.from({ length: lines }, (_, at) => (
+              <text
+                key={at}
+                x={x(end(at)) + 8}
+                y={4 + at * (thick + gap) + thick / 2}
+                dominant-baseline="middle"
+                font-size={lines === 1 ? undefined : 11}
+                fill="var(--ink)"
+              >
+                {shown(row, at)}
+              </text>
+            ))}
           </g>
         )
       })}
@@ -68,32 +84,34 @@ export function Rows({ drawn, width, label }: PlotParts): JSX.Element {
   )
 }
 
-/** Along an axis that has an order: bars side by side, parts on top of each other. */
+/** Along an axis that has an order: bars side by side, parts on top of each other where they make a sum. */
 export function Columns({ drawn, width, label }: PlotParts): JSX.Element {
-  const { names, series, stacked } = drawn
+  const { names, series, isStacked, extent } = drawn
   const x = scaleBand<string>(names, [margin.left, width - margin.right]).padding(
     names.length > 60 ? 0.15 : 0.3,
   )
-  const y = upwards(stacked)
+  const y = upwards(extent)
+  const thick = x.bandwidth() / (isStacked ? 1 : series.length)
   return (
     <Frame width={width} height={plotHeight} label={label}>
       <Axes names={names} width={width} y={y} at={name => (x(name) ?? 0) + x.bandwidth() / 2} />
       {names.flatMap((name, column) => {
-        let from = 0
+        const spans = spansOf(
+          series.map(({ values }) => values[column] ?? null),
+          isStacked,
+        )
         return series.map(({ name: part, values }, at) => {
-          const value = values[column] ?? 0
-          const start = from
-          from += value
+          const [from, to] = spans[at] ?? [0, 0]
           return (
             <rect
               key={`${name} ${part}`}
-              x={x(name)}
-              y={y(from)}
-              width={x.bandwidth()}
-              height={Math.max(0, y(start) - y(from))}
+              x={(x(name) ?? 0) + (isStacked ? 0 : at * thick)}
+              y={Math.min(y(from), y(to))}
+              width={thick}
+              height={Math.abs(y(to) - y(from))}
               fill={colour(at)}
             >
-              <title>{titleOf(drawn, name, part, value)}</title>
+              <title>{titleOf(drawn, name, part, values[column] ?? null)}</title>
             </rect>
           )
         })
@@ -103,13 +121,14 @@ export function Columns({ drawn, width, label }: PlotParts): JSX.Element {
 }
 
 export function Lines({ drawn, width, label }: PlotParts): JSX.Element {
-  const { names, series, highest } = drawn
+  const { names, series } = drawn
   const x = scalePoint<string>(names, [margin.left + 8, width - margin.right - 8])
-  const y = upwards(highest)
-  const path = line<number>(
+  const [lowest = 0, highest = 0] = extentOf([0, ...series.flatMap(({ values }) => values.map(Number))])
+  const y = upwards([lowest, highest])
+  const path = line<Amount | null>(
     (_, at) => x(names[at] ?? '') ?? 0,
-    value => y(value),
-  )
+    value => y(Number(value)),
+  ).defined(value => value !== null)
   return (
     <Frame width={width} height={plotHeight} label={label}>
       <Axes names={names} width={width} y={y} at={name => x(name) ?? 0} />
@@ -122,16 +141,19 @@ export function Lines({ drawn, width, label }: PlotParts): JSX.Element {
             stroke-width={2}
             stroke-linejoin="round"
           />
-          {values.map((value, column) => (
-            <circle
-              key={names[column]}
-              cx={x(names[column] ?? '')}
-              cy={y(value)}
-              r={names.length > 60 ? 2 : 3.5}
-            >
-              <title>{titleOf(drawn, names[column] ?? '', part, value)}</title>
-            </circle>
-          ))}
+          {values.map(
+            (value, column) =>
+              value !== null && (
+                <circle
+                  key={names[column]}
+                  cx={x(names[column] ?? '')}
+                  cy={y(Number(value))}
+                  r={names.length > 60 ? 2 : 3.5}
+                >
+                  <title>{titleOf(drawn, names[column] ?? '', part, value)}</title>
+                </circle>
+              ),
+          )}
         </g>
       ))}
     </Frame>

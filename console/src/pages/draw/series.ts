@@ -1,53 +1,118 @@
-import { max, sum } from 'd3-array'
-import { t } from '../../i18n/i18n.ts'
-import type { Group } from './groups.ts'
+import { max, min } from 'd3-array'
+import { type Amount, addExactly } from '../../exact.ts'
+import { formatNumber, t } from '../../i18n/i18n.ts'
+import type { Group, Measure } from './groups.ts'
 
 /** Groups as a drawing needs them: names along the axis, and for each series a value at each name. */
 export interface Drawn {
   readonly names: readonly string[]
-  readonly series: readonly { readonly name: string; readonly values: readonly number[] }[]
-  /** The highest value, and the highest of all series on top of each other. */
-  readonly highest: number
-  readonly stacked: number
+  readonly series: readonly Series[]
+  /** Of each name, whether parts can be added up or there is only one. */
+  readonly totals: readonly (Amount | null)[]
+  /** Series stand on top of each other: their values make a sum that means something. */
+  readonly isStacked: boolean
+  /** What has to have room, from the lowest to the highest; zero is always in it. */
+  readonly extent: readonly [number, number]
+  /** Names or series were left out. */
+  readonly cut: boolean
 }
 
-/** As many as can be told apart; the rest are drawn as one. */
+export interface Series {
+  readonly name: string
+  readonly values: readonly (Amount | null)[]
+}
+
+/** As many as can be told apart; of what can be added up, the rest are drawn as one. */
 const mostSeries = 6
 
-const label = (name: string | null) => name ?? t('null')
+export const label = (name: string | null): string => name ?? t('null')
 
-/** @param limit of the names; the most frequent stay, in the order in which they came */
-export function drawnOf(groups: readonly Group[], measured: string, limit = Number.POSITIVE_INFINITY): Drawn {
-  const all = [...new Set(groups.map(({ name }) => label(name)))]
-  const totals = totalsBy(groups, one => label(one.name))
-  const kept = new Set(all.toSorted((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0)).slice(0, limit))
-  const names = all.filter(name => kept.has(name))
+export const written = (value: Amount | null): string => (value === null ? t('null') : formatNumber(value))
+
+interface Wanted {
+  /** What the only series is called. */
+  readonly measured: string
+  readonly measure: Measure['kind']
+  /** Of the names; the highest stay, in the order in which they came. */
+  readonly limit?: number
+}
+
+export function drawnOf(groups: readonly Group[], { measured, measure, limit }: Wanted): Drawn {
+  // Averages can't be added up.
+  const adds = measure === 'count' || measure === 'sum'
+  const names = keptOf(groups, one => label(one.name), limit)
   const isPaired = groups.some(({ within }) => within !== null)
-  const cells = new Map<string, Map<string, number>>()
   const ranked = [...totalsBy(groups, one => label(one.within))]
     .toSorted(([, a], [, b]) => b - a)
     .map(([name]) => name)
-  const own = new Set(ranked.length > mostSeries ? ranked.slice(0, mostSeries - 1) : ranked)
+  const tooMany = isPaired && ranked.length > mostSeries
+  const own = new Set(tooMany ? ranked.slice(0, adds ? mostSeries - 1 : mostSeries) : ranked)
+  const cells = new Map<string, Map<string, Amount | null>>()
   for (const { name, within, value } of groups) {
-    const key = !isPaired ? measured : own.has(label(within)) ? label(within) : t('draw.others')
-    const line = cells.get(key) ?? new Map<string, number>()
-    line.set(label(name), (line.get(label(name)) ?? 0) + value)
+    const isOwn = own.has(label(within))
+    if (isPaired && !isOwn && !adds) continue
+    const key = !isPaired ? measured : isOwn ? label(within) : t('draw.others')
+    const line = cells.get(key) ?? new Map<string, Amount | null>()
+    line.set(label(name), plus(line.get(label(name)) ?? null, value))
     cells.set(key, line)
   }
   const order = isPaired ? [...own, t('draw.others')].filter(name => cells.has(name)) : [measured]
-  const series = order.map(name => ({ name, values: names.map(one => cells.get(name)?.get(one) ?? 0) }))
+  // Where there is no group, there is no record: a count of none, and nothing to take a sum or an average of.
+  const missing = measure === 'count' ? 0 : null
+  const series = order.map(name => {
+    const line = cells.get(name)
+    return { name, values: names.all.map(one => (line?.has(one) ? (line.get(one) ?? null) : missing)) }
+  })
+  const isStacked = adds || series.length === 1
+  const columns = names.all.map((_, at) => series.map(({ values }) => values[at] ?? null))
+  const ends = columns.flatMap(column => spansOf(column, isStacked).flat())
   return {
-    names,
+    names: names.all,
     series,
-    highest: max(series.flatMap(({ values }) => values)) ?? 0,
-    stacked: max(names.map((_, at) => sum(series, ({ values }) => values[at] ?? 0))) ?? 0,
+    totals: columns.map(column => column.reduce(plus, null)),
+    isStacked,
+    extent: [min(ends) ?? 0, max(ends) ?? 0],
+    cut: names.cut || (tooMany && !adds),
   }
 }
 
+/** Where each value of a column begins and ends: on top of each other, negative ones downwards, or each from zero. */
+export function spansOf(
+  values: readonly (Amount | null)[],
+  isStacked: boolean,
+): readonly (readonly [number, number])[] {
+  let [up, down] = [0, 0]
+  return values.map(one => {
+    const value = Number(one ?? 0)
+    if (!isStacked) return [0, value]
+    const from = value < 0 ? down : up
+    if (value < 0) down += value
+    else up += value
+    return [from, from + value]
+  })
+}
+
+const plus = (one: Amount | null, other: Amount | null): Amount | null =>
+  one === null ? other : other === null ? one : addExactly(one, other)
+
 function totalsBy(groups: readonly Group[], key: (group: Group) => string): Map<string, number> {
   const totals = new Map<string, number>()
-  for (const one of groups) totals.set(key(one), (totals.get(key(one)) ?? 0) + one.value)
+  for (const one of groups)
+    totals.set(key(one), (totals.get(key(one)) ?? 0) + Math.abs(Number(one.value ?? 0)))
   return totals
+}
+
+/** What groups are called, in the order in which they came; of more than there may be, those of the highest values. */
+export function keptOf(
+  groups: readonly Group[],
+  key: (group: Group) => string,
+  limit = Number.POSITIVE_INFINITY,
+): { readonly all: readonly string[]; readonly cut: boolean } {
+  const totals = totalsBy(groups, key)
+  const all = [...totals.keys()]
+  if (all.length <= limit) return { all, cut: false }
+  const kept = new Set(all.toSorted((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0)).slice(0, limit))
+  return { all: all.filter(name => kept.has(name)), cut: true }
 }
 
 export const colour = (at: number): string => `var(--series-${(at % mostSeries) + 1})`

@@ -12,6 +12,7 @@ import { Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { Columns } from './Columns.tsx'
+import { readFilter } from './conditions.ts'
 import { FilterPanel } from './FilterPanel.tsx'
 import { faultOf, QueryFault } from './QueryFault.tsx'
 import { Sorting } from './Sorting.tsx'
@@ -57,7 +58,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
       <div id="filter" hidden={!open}>
         {open && <FilterPanel entity={entity} condition={condition} />}
       </div>
-      <Shown entity={entity} view={view} {...loaded} />
+      <Shown entity={entity} view={view} isFiltering={open} {...loaded} />
     </section>
   )
 }
@@ -65,9 +66,11 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
 type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecords>>>> & {
   readonly entity: Entity
   readonly view: View
+  /** The panel with the conditions is open. It says what is wrong with one that it shows as PQL. */
+  readonly isFiltering: boolean
 }
 
-function Shown({ entity, view, value, problem, reload }: ShownParts): JSX.Element {
+function Shown({ entity, view, isFiltering, value, problem, reload }: ShownParts): JSX.Element {
   const { condition, page, size, order } = view
   const pages = value && Math.max(1, Math.ceil(value.total / size))
   // Records may have gone since somebody made the address.
@@ -76,6 +79,7 @@ function Shown({ entity, view, value, problem, reload }: ShownParts): JSX.Elemen
     if (isPast) setQuery({ page: pages === 1 ? null : String(pages) }, { replace: true })
   }, [isPast])
   const fault = faultOf(problem, condition, prefixOf(entity))
+  if (fault && isFiltering && readFilter(condition, entity.fields) === undefined) return <></>
   if (fault) return <QueryFault fault={fault} />
   if (problem) return <ProblemView problem={problem} retry={reload} />
   if (!value || isPast) return <Loading />

@@ -41,6 +41,9 @@ function Lists({ list }: { readonly list: readonly Entity[] }): JSX.Element {
       <section class="section">
         <h2>{t('home.built-in')}</h2>
         <Catalogue list={kept} minor />
+        <p class="small soft">
+          {t('home.api')} <a href={new URL('../api/docs', document.baseURI).href}>{t('home.api.link')}</a>
+        </p>
       </section>
     </>
   )
@@ -92,16 +95,19 @@ const Catalogue = ({
 
 /** Exact, and of what the caller may read: each comes when it is known. */
 function Count({ name }: { readonly name: string }): JSX.Element {
-  const { value } = useLoad(signal => loadPage(name, { limit: 1 }, signal), [name, who.value])
+  const { value, loading } = useLoad(signal => loadPage(name, { limit: 1 }, signal), [name, who.value])
   return (
-    <span class="count number" aria-busy={value === undefined}>
+    <span class="count number" aria-busy={loading}>
       {value ? (
         <>
           <strong>{formatNumber(value.total)}</strong>{' '}
           <span class="soft small">{t('home.records', { n: value.total }).replace(/[\d.,\s’]+/, '')}</span>
         </>
       ) : (
-        <span class="soft">…</span>
+        <span class="soft" title={loading ? undefined : t('home.uncounted')}>
+          {loading ? '…' : '–'}
+          {!loading && <span class="sr-only">{t('home.uncounted')}</span>}
+        </span>
       )}
     </span>
   )

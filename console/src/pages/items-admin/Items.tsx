@@ -48,11 +48,21 @@ const columns = (): readonly Column<DataRecord>[] => [
   { id: 'modified', label: a('item.modified'), cell: ({ modified }) => formatTime(String(modified)) },
 ]
 
+/** As the service says who may read an item. */
+interface Rule {
+  readonly reader: string
+  readonly from?: string
+  readonly until?: string
+}
+
+const ruleOf = ({ reader, from, until }: Rule) =>
+  [reader, from && `from:${from}`, until && `until:${until}`].filter(Boolean).join(' ')
+
 function inWords(readers: unknown): string {
   const rules = Array.isArray(readers) ? readers : []
   return rules.length === 0
     ? a('rule.admin')
-    : rules.map(rule => (typeof rule === 'string' ? readersInWords(rule) : JSON.stringify(rule))).join('; ')
+    : rules.map(rule => readersInWords(ruleOf(rule as Rule))).join('; ')
 }
 
 export const StateTags = ({

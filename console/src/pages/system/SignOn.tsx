@@ -30,7 +30,7 @@ function SignOn(): JSX.Element {
     >
       <Progress busy={loading && value !== undefined} />
       {isOff ? (
-        <Empty icon={KeyRound} title={a('sign-on.off')} help={problem.detail} />
+        <Empty icon={KeyRound} title={a('sign-on.off')} help={a('sign-on.off.help')} />
       ) : problem ? (
         <ProblemView problem={problem} retry={reload} />
       ) : (

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { administrator as importer } from '../support/clients/administrator.ts'
+import { assertAccessible, openArchive, takePicture } from '../support/clients/console.ts'
+import { testOn } from '../support/service/engines.ts'
+import type { Service } from '../support/service/service.ts'
+
+/** As NDJSON, because JavaScript has no such numbers. */
+async function importSums(service: Service, records: string): Promise<void> {
+  const { imports } = await importer(service, 'importer@example.org')
+  const imported = await imports('/sums/import?key=id&read=anonymous', records, {
+    'content-type': 'application/x-ndjson',
+  })
+  assert.equal(imported.state, 'completed', String(imported.fault))
+}
+
+const drawn = (page: Page) => page.locator('svg.plot > g > text, svg.plot > text').allTextContents()
+
+testOn('sqlite', 'CO5 sums beyond 2^53 keep all digits in a drawing and in its table', async t => {
+  const { service, desk, page } = await openArchive(t)
+  await importSums(
+    service,
+    '{"id":10,"kind":"a","part":"x","n":9007199254740993}\n' +
+      '{"id":20,"kind":"a","part":"y","n":9007199254740994}\n' +
+      '{"id":40,"kind":"b","part":"x","n":-5}\n' +
+      '{"id":50,"kind":"c","part":"x","n":null}\n',
+  )
+  for (const within of ['', '&and=part']) {
+    await desk.open(`entities/sums/draw?by=kind&of=sum:n${within}`)
+    await page.locator('svg.plot').waitFor()
+    const texts = await drawn(page)
+    for (const text of ['18,014,398,509,481,987', '-5', 'no value'])
+      assert.ok(texts.includes(text), `${text} is not among ${texts.join('; ')}`)
+  }
+  // What is negative goes to the other side of zero.
+  const [zero, below] = await page
+    .locator('svg.plot rect')
+    .evaluateAll(all => all.map(one => Number(one.getAttribute('x'))).toSorted((a, b) => b - a))
+  assert.ok((below ?? 0) <= (zero ?? 0))
+  await page.getByText('The same as a table').click()
+  await page.getByRole('cell', { name: '9,007,199,254,740,993' }).waitFor()
+  await takePicture(page, 'sums-1440-light')
+  await assertAccessible(page, 'sums')
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO5 averages stand side by side: no sum is made of them', async t => {
+  const { service, desk, page } = await openArchive(t)
+  await importSums(
+    service,
+    '{"id":10,"kind":"a","part":"x"}\n{"id":20,"kind":"a","part":"y"}\n{"id":40,"kind":"b","part":"x"}\n',
+  )
+  await desk.open('entities/sums/draw?by=kind&and=part&of=avg:id')
+  await page.locator('svg.plot').waitFor()
+  const texts = await drawn(page)
+  assert.deepEqual(texts.toSorted(), ['10', '20', '40', 'a', 'b', 'no value'])
+  await desk.open('entities/sums/draw?by=kind&and=part&of=sum:id')
+  await page.locator('svg.plot').waitFor()
+  assert.ok((await drawn(page)).includes('30'))
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO5 a drawing leaves out nothing without a word, and begins with no key', async t => {
+  const { service, desk, page } = await openArchive(t)
+  const lines = Array.from({ length: 90 }, (_, at) =>
+    JSON.stringify({
+      id: at,
+      name: `name ${at % 45}`,
+      place: at % 2 === 0 ? 'here' : 'there',
+      year: 1800 + at,
+    }),
+  )
+  await importSums(service, `${lines.join('\n')}\n`)
+  await desk.open('entities/sums/draw')
+  assert.equal(await page.getByLabel('Group by').inputValue(), 'place')
+  await desk.open('entities/sums/draw?by=name&and=place')
+  await page.locator('figcaption', { hasText: 'there are more groups than are drawn' }).waitFor()
+  // 90 years: all of them.
+  await desk.open('entities/sums/draw?by=year&and=place&as=cells')
+  await page.locator('svg.plot').waitFor()
+  assert.equal(await page.locator('figcaption', { hasText: 'more groups' }).count(), 0)
+  assert.equal(await page.locator('svg.plot rect title').count(), 90)
+  await page.setViewportSize({ width: 360, height: 740 })
+  await desk.open('entities/sums/draw?by=name')
+  const cutOff = await page.locator('svg.plot').evaluate(svg => {
+    const edge = svg.getBoundingClientRect()
+    return [...svg.querySelectorAll('text')]
+      .filter(one => {
+        const { left, right } = one.getBoundingClientRect()
+        return left < edge.left - 1 || right > edge.right + 1
+      })
+      .map(one => one.textContent)
+  })
+  assert.deepEqual(cutOff, [])
+  desk.assertQuiet()
+})
