@@ -168,9 +168,10 @@ testOn('sqlite', 'CO4 with forced colours and at 3840 px, every page is whole an
   await wide.open('entities/letters/draw?by=place&and=sender')
   const scale = await wide.page.locator('svg.plot').evaluate(plot => {
     const { width } = plot.getBoundingClientRect()
-    return width / (plot as SVGSVGElement).viewBox.baseVal.width
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+    return [rem / 16, width / (plot as SVGSVGElement).viewBox.baseVal.width]
   })
-  assert.equal(scale, 1, 'letters are as large as elsewhere')
+  assert.deepEqual(scale, [1.375, 1.375], 'letters are larger than on a small screen, in drawings, too')
   // Where one is, and what is chosen, is more than a colour.
   await forced.open('entities/letters?sort=-year')
   await forced.page.getByRole('button', { name: 'Filter' }).focus()

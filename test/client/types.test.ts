@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createClient, type ExactJson, type Instant, type Json } from '../../packages/client/src/index.ts'
+import {
+  type CarrelProblem,
+  createClient,
+  type ExactJson,
+  type Instant,
+  type Json,
+} from '../../packages/client/src/index.ts'
 
 /**
  * What the compiler says of queries; `npm run types` is the test. A line after `@ts-expect-error` that is right is an error
@@ -129,6 +135,13 @@ test('CL4 the routes that the service describes have types: what is in the path,
     assert.ok(title && authenticated && other && said.a)
   }
   assert.equal(typeof ask, 'function')
+})
+
+test('CL6 the code of a problem is one of those that there are', () => {
+  const isLate = ({ code }: CarrelProblem) => code === 'precondition-failed' || code === 'session-over'
+  // @ts-expect-error there is no such code
+  const isNever = ({ code }: CarrelProblem) => code === 'precondition-faild'
+  assert.equal(typeof isLate, typeof isNever)
 })
 
 test('CL14 types say that integers may be BigInt where they are read so, and nowhere else', () => {

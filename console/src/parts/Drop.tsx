@@ -12,10 +12,11 @@ interface Parts {
   readonly accept?: string
   readonly multiple?: boolean
   readonly onFiles: (files: readonly File[]) => void
+  readonly onFolder?: (folder: FileSystemDirectoryEntry) => void
 }
 
 /** A place to drop files on; from the keyboard, it is the browser's field for files. */
-export function Drop({ label, hint, accept, multiple = false, onFiles }: Parts): JSX.Element {
+export function Drop({ label, hint, accept, multiple = false, onFiles, onFolder }: Parts): JSX.Element {
   const [over, setOver] = useState(false)
   const take = (list: FileList | null | undefined) => {
     const files = [...(list ?? [])]
@@ -32,7 +33,10 @@ export function Drop({ label, hint, accept, multiple = false, onFiles }: Parts):
       onDrop={event => {
         event.preventDefault()
         setOver(false)
-        take(event.dataTransfer?.files)
+        const entries = [...(event.dataTransfer?.items ?? [])].map(one => one.webkitGetAsEntry())
+        const folder = entries.find(one => one?.isDirectory)
+        if (folder && onFolder) onFolder(folder as FileSystemDirectoryEntry)
+        else take(event.dataTransfer?.files)
       }}
     >
       <Icon of={Upload} size={22} />

@@ -8,7 +8,7 @@ export {
 } from './client.ts'
 export type { HalList, HalPage } from './hal.ts'
 export type { LoginMethod } from './login-methods.ts'
-export { CarrelNetworkError, CarrelProblem } from './problem.ts'
+export { CarrelNetworkError, CarrelProblem, type Code } from './problem.ts'
 export type {
   Column,
   Condition,

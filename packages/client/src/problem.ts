@@ -1,3 +1,8 @@
+import type { Schemas } from './api.ts'
+
+/** Those of the service, and the client's own: `unknown` is an answer of what stands between. */
+export type Code = Schemas['Problem']['code'] | 'session-over' | 'file-changed' | 'unknown'
+
 /**
  * An error that the service answered with (RFC 9457). `code` says what it is; `detail` is a sentence for people;
  * `members` has the rest, such as `parameter`, `pointer`, `legal` and `nearest`.
@@ -5,7 +10,7 @@
 export class CarrelProblem extends Error {
   override readonly name = 'CarrelProblem'
   readonly status: number
-  readonly code: string
+  readonly code: Code
   readonly title: string
   readonly detail: string
   readonly members: Readonly<Record<string, unknown>>
@@ -19,7 +24,8 @@ export class CarrelProblem extends Error {
     const text = (value: unknown, fallback: string) => (typeof value === 'string' ? value : fallback)
     super(text(detail, text(title, `The service answered ${status}.`)))
     this.status = Number(status)
-    this.code = text(code, 'unknown')
+    // A newer service may have codes that are not among these.
+    this.code = text(code, 'unknown') as Code
     this.title = text(title, this.message)
     this.detail = this.message
     this.members = members

@@ -120,7 +120,11 @@ function useWidth(frame: { readonly current: HTMLElement | null }): number {
   useEffect(() => {
     const element = frame.current
     if (!element) return
-    const observer = new ResizeObserver(() => setWidth(Math.max(320, Math.min(1_600, element.clientWidth))))
+    // In a drawing, a rem is always 16: it is as large on the page as that makes it.
+    const observer = new ResizeObserver(() => {
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+      setWidth(Math.max(320, Math.min(1_600, (element.clientWidth * 16) / rem)))
+    })
     observer.observe(element)
     return () => observer.disconnect()
   }, [])

@@ -1,7 +1,7 @@
 import type { Process } from '@carrel/client/processes'
 import { uploadInPieces } from '@carrel/client/uploads'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes, t } from '../../i18n/i18n.ts'
@@ -14,6 +14,7 @@ import { ProblemNotice } from '../../parts/states.tsx'
 import { href } from '../../router.ts'
 import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
 import { Follow } from '../processes/Follow.tsx'
+import { archiveOf, type Contained, chosenIn, droppedIn } from './folder.ts'
 import '../import/import.css'
 
 interface Options {
@@ -53,9 +54,20 @@ function Ingest(): JSX.Element {
     readonly dryRun: boolean
     readonly ended?: Process
   }>()
+  const dropped = useRef<FileSystemDirectoryEntry | undefined>(undefined)
   const stopper = useStopper()
   const set = (change: Partial<Options>) => setOptions({ ...options, ...change })
 
+  const choose = (one: File | undefined) => {
+    setFile(one)
+    setUpload(undefined)
+  }
+  const chooseAll = (all: readonly Contained[]) => {
+    if (all.length > 0) choose(archiveOf(all))
+  }
+  const reading = useWork(async () => {
+    if (dropped.current) chooseAll(await droppedIn(dropped.current))
+  })
   const work = useWork(async () => {
     if (!file) return
     const signal = stopper.begin()
@@ -115,15 +127,24 @@ function Ingest(): JSX.Element {
   return (
     <Page title={a('ingest.title')} crumbs={crumbs} lead={a('ingest.lead')}>
       {done === undefined ? (
-        <Drop
-          label={file ? file.name : a('ingest.drop')}
-          hint={file ? formatBytes(file.size) : a('ingest.drop.hint')}
-          accept=".zip,.tar,.gz,.tgz"
-          onFiles={([first]) => {
-            setFile(first)
-            setUpload(undefined)
-          }}
-        />
+        <div class="stack">
+          <Drop
+            label={file ? file.name : a('ingest.drop')}
+            hint={file ? formatBytes(file.size) : a('ingest.drop.hint')}
+            accept=".zip,.tar,.gz,.tgz"
+            onFiles={([first]) => choose(first)}
+            onFolder={one => {
+              dropped.current = one
+              reading.run()
+            }}
+          />
+          <div>
+            <button type="button" class="button" onClick={() => chooseFolder(chooseAll)}>
+              {a('ingest.folder')}
+            </button>
+          </div>
+          <ProblemNotice problem={reading.problem} />
+        </div>
       ) : (
         <div class="sending" role="status">
           <p>
@@ -189,6 +210,15 @@ function Ingest(): JSX.Element {
       </section>
     </Page>
   )
+}
+
+/** The browser asks which, and sends nothing yet. */
+function chooseFolder(onChosen: (all: readonly Contained[]) => void): void {
+  const input = document.createElement('input')
+  input.type = 'file'
+  input.webkitdirectory = true
+  input.onchange = () => input.files && onChosen(chosenIn(input.files))
+  input.click()
 }
 
 export default Ingest
