@@ -3,7 +3,7 @@ import type { Measures, RouteMeasures } from '../model/measures.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    measures?: RouteMeasures
+    measures?: () => RouteMeasures
   }
 }
 
@@ -22,7 +22,7 @@ export function countRequests(
   return (request, reply) => {
     const { raw } = reply
     const { open, duration, answered } =
-      request.routeOptions.config?.measures ?? measures.unrouted(request.method)
+      request.routeOptions.config?.measures?.() ?? measures.unrouted(request.method)
     const begin = performance.now()
     open.change(1)
     raw.on('close', () => {

@@ -18,22 +18,27 @@ export function refuseUnrouted(app: FastifyInstance, { api }: Addresses): (reque
   // Methods of HTTP that the framework doesn't know.
   for (const method of every) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
 
-  const routes = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>()
+  const routes = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
-    const known = routes.get(url) ?? { pattern: patternOf(url), methods: new Set() }
-    for (const one of [method].flat()) known.methods.add(one)
-    routes.set(url, known)
+    const methods = routes.get(url) ?? new Set()
+    for (const one of [method].flat()) methods.add(one)
+    routes.set(url, methods)
   })
+  // Made when the first request goes nowhere: there are hundreds.
+  let patterns: readonly (readonly [RegExp, ReadonlySet<string>])[] | undefined
 
   return request => {
     if (!request.is404) return
     const path = decodeURI(pathOf(request.url))
-    const found = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+    patterns ??= Array.from(routes, ([url, methods]) => [patternOf(url), methods] as const)
+    const found = patterns.filter(([pattern]) => pattern.test(path))
     if (found.length === 0)
       throw new Problem('not-found', `There is nothing at ${pathOf(request.originalUrl)}; start at ${api}.`)
     // `/policies/search/group` also looks like `/policies/:id/group`, of which it is none.
     const exact = routes.get(path)
-    const allowed = new Set((exact ? [exact] : found).flatMap(({ methods }) => [...methods]))
+    const allowed = new Set(
+      (exact ? [exact] : found.map(([, methods]) => methods)).flatMap(methods => [...methods]),
+    )
     throw methodNotAllowed(
       request,
       common.filter(method => allowed.has(method)),

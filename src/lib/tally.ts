@@ -77,6 +77,12 @@ interface Series {
   readonly always: boolean
 }
 
+/** Where the next numbers of a row go. */
+export interface Places {
+  counters: number
+  gauges: number
+}
+
 /** Whether each loop has a series of its own, which is labelled `worker`, or all loops are summed. */
 interface Options {
   readonly byLoop?: boolean
@@ -86,8 +92,8 @@ interface Options {
 export class Tally {
   readonly #rows: Rows
   readonly #families: (Family & Options & { readonly series: Series[] })[] = []
-  #counters = 0
-  #gauges = 0
+  readonly #next: Places = { counters: 0, gauges: 0 }
+  readonly #postponed = new Set<() => void>()
 
   constructor(rows: Rows) {
     this.#rows = rows
@@ -100,14 +106,35 @@ export class Tally {
 
   /** Whether there is room for so many more counters, one gauge and one histogram. */
   hasRoom(counters: number): boolean {
-    return this.#counters + counters + histogramNumbers <= counterNumbers && this.#gauges + 1 <= gaugeNumbers
+    const { counters: used, gauges } = this.#next
+    return used + counters + histogramNumbers <= counterNumbers && gauges + 1 <= gaugeNumbers
   }
 
-  counter(name: string, help: string): { with(labels: Labels, always?: boolean): Count } {
+  /**
+   * Keeps room for so many counters, one gauge and one histogram, whose series are made when somebody counts in them, or
+   * reads: a service has hundreds of routes, and is asked for few of them.
+   * @param make makes them in these places
+   * @returns makes them now, unless they are made
+   */
+  postpone<T>(counters: number, make: (places: Places) => T): () => T {
+    const places = { ...this.#next }
+    this.#next.counters += counters + histogramNumbers
+    this.#next.gauges++
+    let made: { readonly series: T } | undefined
+    const makeOnce = () => {
+      this.#postponed.delete(makeOnce)
+      made ??= { series: make(places) }
+      return made.series
+    }
+    this.#postponed.add(makeOnce)
+    return makeOnce
+  }
+
+  counter(name: string, help: string): { with(labels: Labels, always?: boolean, places?: Places): Count } {
     const series = this.#family({ name, help, type: 'counter' })
     return {
-      with: (labels, always = true) => {
-        const at = this.#place(1)
+      with: (labels, always = true, places = this.#next) => {
+        const at = place(places, 1)
         series.push({ labels, at, always })
         const row = this.#ownCounters()
         return {
@@ -123,11 +150,11 @@ export class Tally {
     name: string,
     help: string,
     options: Options = {},
-  ): { with(labels: Labels, always?: boolean): Gauge } {
+  ): { with(labels: Labels, always?: boolean, places?: Places): Gauge } {
     const series = this.#family({ name, help, type: 'gauge', ...options })
     return {
-      with: (labels, always = true) => {
-        const at = this.#gauges++
+      with: (labels, always = true, places = this.#next) => {
+        const at = places.gauges++
         if (at >= gaugeNumbers) throw new Error('there is no room for more gauges')
         series.push({ labels, at, always })
         const row = this.#rows.gauges[this.#rows.own] ?? new Float64Array(0)
@@ -147,11 +174,11 @@ export class Tally {
     name: string,
     help: string,
     options: Options = {},
-  ): { with(labels: Labels, always?: boolean): Histogram } {
+  ): { with(labels: Labels, always?: boolean, places?: Places): Histogram } {
     const series = this.#family({ name, help, type: 'histogram', ...options })
     return {
-      with: (labels, always = true) => {
-        const at = this.#place(histogramNumbers)
+      with: (labels, always = true, places = this.#next) => {
+        const at = place(places, histogramNumbers)
         series.push({ labels, at, always })
         const row = this.#ownCounters()
         return {
@@ -169,6 +196,7 @@ export class Tally {
 
   /** What one loop has counted. A series that has counted nothing is left out, unless it is always shown. */
   read(loop: number): (Family & { readonly values: readonly Value[] })[] {
+    for (const make of this.#postponed) make()
     const counters = this.#rows.counters[loop] ?? new Float64Array(0)
     const gauges = this.#rows.gauges[loop] ?? new Float64Array(0)
     return this.#families.map(({ name, help, type, byLoop, series }) => ({
@@ -193,14 +221,14 @@ export class Tally {
     return series
   }
 
-  #place(numbers: number): number {
-    const at = this.#counters
-    this.#counters += numbers
-    if (this.#counters > counterNumbers) throw new Error('there is no room for more counters')
-    return at
-  }
-
   #ownCounters = () => this.#rows.counters[this.#rows.own] ?? new Float64Array(0)
+}
+
+function place(places: Places, numbers: number): number {
+  const at = places.counters
+  places.counters += numbers
+  if (places.counters > counterNumbers) throw new Error('there is no room for more counters')
+  return at
 }
 
 /** Buckets count all that is not above their bound (https://prometheus.io/docs/instrumenting/exposition_formats/). */

@@ -1,4 +1,4 @@
-import type { Count, Gauge, Histogram, QueueMeasures, Tally } from '../lib/tally.ts'
+import type { Count, Gauge, Histogram, Places, QueueMeasures, Tally } from '../lib/tally.ts'
 import type { LoginMethod } from './accounts.ts'
 
 /**
@@ -6,8 +6,12 @@ import type { LoginMethod } from './accounts.ts'
  * series exist from the start, whatever clients send.
  */
 export interface Measures {
-  /** A route of the service. @param url its pattern, such as `/api/core/items/:uuid` */
-  route(url: string, method: string): RouteMeasures
+  /**
+   * A route of the service.
+   * @param url its pattern, such as `/api/core/items/:uuid`
+   * @returns to be called when it is asked for
+   */
+  route(url: string, method: string): () => RouteMeasures
   /** What no route takes. */
   unrouted(method: string): RouteMeasures
   loginSucceeded(method: LoginMethod): void
@@ -115,18 +119,21 @@ export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[
     'From the headers of a request to the end of its response.',
   )
   const open = tally.gauge('carrel_http_requests_open', 'Requests that have begun and not ended.')
-  const measuresOf = (route: string, method: string): RouteMeasures => ({
+  const measuresOf = (route: string, method: string, places?: Places): RouteMeasures => ({
     // Otherwise Prometheus would store thousands of series that are always 0.
-    open: open.with({ route, method }, false),
-    duration: durations.with({ route, method }, false),
-    answered: statusClasses.map(status => requests.with({ route, method, status }, false)),
+    open: open.with({ route, method }, false, places),
+    duration: durations.with({ route, method }, false, places),
+    answered: statusClasses.map(status => requests.with({ route, method, status }, false, places)),
   })
   const other = measuresOf('other', 'other')
   const unrouted = new Map(methods.map(method => [method, measuresOf('other', method)]))
 
   return {
     // More identity providers than there is room for are counted together.
-    route: (url, method) => (tally.hasRoom(statusClasses.length) ? measuresOf(url, method) : other),
+    route: (url, method) =>
+      tally.hasRoom(statusClasses.length)
+        ? tally.postpone(statusClasses.length, places => measuresOf(url, method, places))
+        : () => other,
     unrouted: method => unrouted.get(method) ?? other,
     loginSucceeded: method => byMethod.get(method)?.success.add(),
     loginFailed: method => byMethod.get(method)?.failure.add(),

@@ -13,6 +13,7 @@ import type { Storage } from '../../../src/storage/storage.ts'
 import { Client } from '../clients/client.ts'
 import { watchAnswers } from '../contracts/watch.ts'
 import { atEnd } from './at-end.ts'
+import { createEmbeddedStore } from './embedded-stores.ts'
 import { type Engine, engineIn, storeSettings, useDatabase } from './engines.ts'
 import { scratch } from './postgres-server.ts'
 
@@ -67,6 +68,7 @@ export async function startService(t: TestContext, options: Options = {}): Promi
     CARREL_PASSWORD_CONCURRENCY: '2',
     ...options.env,
   })
+  if (config.database.kind === 'embedded') createEmbeddedStore(config.dataFolder)
   const storage = await openStore(config, { create: true })
   const app = await buildApp(config, storage, options.realPasswords ? undefined : cheap)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
