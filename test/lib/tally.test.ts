@@ -56,6 +56,30 @@ test('D5 a loop that replaces another goes on with what that one had counted', (
   }
 })
 
+test('D5 a series that is made later has the same place in all event loops, and is read whoever has made it', () => {
+  const rows = createRows(2)
+  const [first, second] = [0, 1].map(own => {
+    const tally = new Tally({ ...rows, own })
+    const family = tally.counter('total', 'All.')
+    const later = ['a', 'b'].map(kind => tally.postpone(1, places => family.with({ kind }, false, places)))
+    return { tally, later, after: family.with({ kind: 'after' }, false) }
+  })
+  assert.ok(first && second)
+  first.after.add()
+  first.later[1]?.().add()
+  first.later[1]?.().add()
+  second.later[0]?.().add()
+  const counted = (reader: Tally, loop: number) =>
+    reader
+      .read(loop)[0]
+      ?.values.map(({ labels, value }) => `${labels.kind} ${value}`)
+      .sort()
+  for (const { tally } of [first, second]) {
+    assert.deepEqual(counted(tally, 0), ['after 1', 'b 2'])
+    assert.deepEqual(counted(tally, 1), ['a 1'])
+  }
+})
+
 test('D5 there is a limit of metrics, and room is known before', () => {
   const tally = new Tally({ ...createRows(1), own: 0 })
   const family = tally.histogram('delay_seconds', 'How late.')
