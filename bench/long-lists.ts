@@ -25,6 +25,8 @@ const rows = (schema: string, series: (last: number) => string) => `
     SELECT 'person-' || (2 * number), (SELECT uuid FROM ${schema}epersongroup WHERE name = 'Half') FROM ${series(people / 2)};
   INSERT INTO ${schema}item (uuid, identifier, title, authors, metadata, collections, audience, fingerprint, created, modified)
     VALUES ('00000000-0000-4000-8000-000000000001', 'bench/1', 'Long', '[]', '{}', '[]', 901, '', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z');
+  INSERT INTO ${schema}bundle (uuid, item, name, place)
+    VALUES ('00000000-0000-8000-8000-100000000002', '00000000-0000-4000-8000-000000000001', 'ORIGINAL', 1);
   INSERT INTO ${schema}bitstream (uuid, item, bundle, name, place, mime_type, size, sha256, audience, created)
     SELECT '00000000-0000-4000-8000-1' || substr(CAST(100000000000 + number AS TEXT), 2), '00000000-0000-4000-8000-000000000001',
       'ORIGINAL', 'file ' || number, number, 'text/plain', 1, '', 901 + number % 2, '2026-01-01T00:00:00Z' FROM ${series(files)};`

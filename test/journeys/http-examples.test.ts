@@ -26,7 +26,10 @@ recordAnswers(() => ({ method, route, status }) => {
 const elsewhere: readonly (readonly [RegExp, by: string])[] = [
   [/^\/console/, 'test/console/served.test.ts'],
   [/findByToken$/, 'docs/how-to/mail.md'],
-  [/\/(fact[-_]names|facts|resources|event[-_]counts|aggregate[-_]event[-_]counts)\b/, 'docs/how-to/puppetdb-clients.md'],
+  [
+    /\/(fact[-_]names|facts|resources|event[-_]counts|aggregate[-_]event[-_]counts)\b/,
+    'docs/how-to/puppetdb-clients.md',
+  ],
   [/^\/(api\/meta|status|metrics\/v2)\b/, 'test/contract/ask-addresses.test.ts'],
   [/^\/api\/authn\/(oidc|sso)\b/, 'docs/sso.md'],
   // It is always refused.
