@@ -56,7 +56,7 @@ test('D5 a loop that replaces another goes on with what that one had counted', (
   }
 })
 
-test('D5 a series that is made later has the same place in all event loops, and is read whoever has made it', () => {
+test('D5 a series that is made later has the same place in all event loops, and is read whichever loop has made it', () => {
   const rows = createRows(2)
   const [first, second] = [0, 1].map(own => {
     const tally = new Tally({ ...rows, own })

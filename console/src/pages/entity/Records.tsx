@@ -70,7 +70,7 @@ type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecord
   readonly isFiltering: boolean
 }
 
-function Shown({ entity, view, isFiltering, value, problem, reload }: ShownParts): JSX.Element {
+function Shown({ entity, view, isFiltering, value, problem, reload }: ShownParts): JSX.Element | null {
   const { condition, page, size, order } = view
   const pages = value && Math.max(1, Math.ceil(value.total / size))
   // Records may have gone since somebody made the address.
@@ -79,7 +79,7 @@ function Shown({ entity, view, isFiltering, value, problem, reload }: ShownParts
     if (isPast) setQuery({ page: pages === 1 ? null : String(pages) }, { replace: true })
   }, [isPast])
   const fault = faultOf(problem, condition, prefixOf(entity))
-  if (fault && isFiltering && readFilter(condition, entity.fields) === undefined) return <></>
+  if (fault && isFiltering && readFilter(condition, entity.fields) === undefined) return null
   if (fault) return <QueryFault fault={fault} />
   if (problem) return <ProblemView problem={problem} retry={reload} />
   if (!value || isPast) return <Loading />
