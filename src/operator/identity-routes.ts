@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { providersIn } from '../config/providers.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, readPage, withParameters } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { badParameter, commaList, type Query, quote, singleParameters } from '../http/parameters.ts'
@@ -23,7 +23,7 @@ interface Parts {
   readonly accounts: Pick<Accounts, 'eperson'>
   readonly addresses: Addresses
   readonly config: Pick<Config, 'singleSignOn'>
-  readonly identities: Pick<Identities, 'link' | 'listIdentities' | 'unlink'>
+  readonly identities: Pick<Identities, 'link' | 'listIdentities' | 'pageOfIdentities' | 'unlink'>
 }
 
 const refused = (why: string) => new Problem('change-refused', why)
@@ -56,8 +56,11 @@ export function identityRoutes(
     const uuid = eperson === undefined ? undefined : readUuid(eperson)
     if (eperson !== undefined && uuid === undefined)
       throw badParameter('eperson', eperson, 'The parameter eperson must be the UUID of an eperson.')
-    const wanted = await identities.listIdentities(uuid)
-    return halPage('identities', wanted, readPage(query), withParameters(list, query, ['eperson']))
+    const page = readPage(query)
+    const self = withParameters(list, query, ['eperson'])
+    if (uuid !== undefined) return halPage('identities', await identities.listIdentities(uuid), page, self)
+    const { rows, total } = await identities.pageOfIdentities(windowOf(page))
+    return halPart('identities', rows, total, page, self)
   })
 
   app.put<One>(url, route('linkIdentity'), async (request, reply) => {

@@ -4,7 +4,7 @@ import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, readPage } from '../http/hal.ts'
+import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -16,7 +16,7 @@ import type { Secrets } from '../storage/secrets.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accessTokens: Pick<AccessTokens, 'list'>
+  readonly accessTokens: Pick<AccessTokens, 'page'>
   readonly accounts: Pick<Accounts, 'logoutAll'>
   readonly addresses: Addresses
   readonly config: Pick<Config, 'tokenSecrets'>
@@ -39,13 +39,13 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
   const options = { preParsing: ignoreBody }
 
   app.get('/tokens', route('listAllAccessTokens'), async request => {
-    const all = await accessTokens.list(null)
-    const page = halPage('tokens', all, readPage(request.query as Query), `${addresses.api}/admin/tokens`)
-    const bodies = (page._embedded.tokens ?? []).map(one => ({
+    const page = readPage(request.query as Query)
+    const { rows, total } = await accessTokens.page(windowOf(page))
+    const tokens = rows.map(one => ({
       ...accessTokenBody(one, `${addresses.eperson(one.eperson)}/tokens/${one.id}`),
       eperson: one.eperson,
     }))
-    return { ...page, _embedded: { tokens: bodies } }
+    return halPart('tokens', tokens, total, page, `${addresses.api}/admin/tokens`)
   })
 
   app.delete('/sessions', { ...options, ...route('endAllSessions') }, async (request, reply) => {

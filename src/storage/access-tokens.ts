@@ -1,6 +1,7 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { AccessToken, StoredAccessToken } from '../model/access-tokens.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import type { Part, Window } from './window.ts'
 
 /** Access tokens of programs, as every engine keeps them (docs/decisions/0040). */
 export interface AccessTokens {
@@ -8,6 +9,8 @@ export interface AccessTokens {
   find(id: string): Awaitable<StoredAccessToken | undefined>
   /** Of one eperson, or of all, the oldest first. */
   list(eperson: string | null): Awaitable<readonly AccessToken[]>
+  /** Of all, in the same order. */
+  page(window: Window): Awaitable<Part<AccessToken>>
   add(
     token: Omit<StoredAccessToken, 'used'>,
     event: AuditEvent,

@@ -10,6 +10,7 @@ import type {
 } from '../model/identities.ts'
 import type { Begun } from '../model/sessions.ts'
 import type { Changed } from './accounts.ts'
+import type { Part, Window } from './window.ts'
 
 export type SubjectOf = Pick<Identity, 'provider' | 'subject'>
 /** `taken`: by another eperson; `other-subject`: the eperson has another one at this provider. */
@@ -36,6 +37,8 @@ export interface Identities {
 
   /** @param eperson a UUID: only theirs */
   listIdentities(eperson?: string): Awaitable<readonly LinkedIdentity[]>
+  /** Of all epersons, in the same order. */
+  pageOfIdentities(window: Window): Awaitable<Part<LinkedIdentity>>
   /** Links the eperson to a subject. Nobody has two subjects at a provider, and no subject is two epersons. */
   link(email: string, subject: SubjectOf, event: AuditEvent): Promise<Linked>
   /** Unlinks the eperson from their subject, and ends their tokens, which another person may hold. */

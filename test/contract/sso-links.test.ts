@@ -68,6 +68,26 @@ test('OP5 a linked subject logs in as its eperson, whatever the address is, unti
   assert.deepEqual(await changesOf(root.client, 'eperson.unlink'), [{ before: { subject }, after: null }])
 })
 
+test('OP5 linked identities are listed page by page, in the order of addresses, with the total of all', async t => {
+  const { service, put, root, uuid } = await started(t)
+  const { uuid: ann } = await service.addEperson('Ann@example.org')
+  const { uuid: zoe } = await service.addEperson('zoe@example.org')
+  for (const [at, one] of [zoe, uuid, ann].entries())
+    assert.equal((await put(`apache/${one}`, { subject: `s${at}` })).status, 201)
+  const page = async (query: string) => {
+    const body = await (await root.client.get(`${list}?${query}`)).json()
+    const { _embedded, page } = body as {
+      _embedded: { identities: { eperson: string }[] }
+      page: { totalElements: number }
+    }
+    return [_embedded.identities.map(({ eperson }) => eperson), page.totalElements]
+  }
+  assert.deepEqual(await page('size=2'), [[ann, uuid], 3])
+  assert.deepEqual(await page('size=2&page=1'), [[zoe], 3])
+  assert.deepEqual(await page('page=9007199254740991&size=1000'), [[], 3])
+  assert.deepEqual(await page(`eperson=${zoe}&size=1`), [[zoe], 1])
+})
+
 test('OP5 of two who are linked to one subject at once, one is', async t => {
   const { service, put, linked, uuid } = await started(t)
   const { uuid: max } = await service.addEperson('max@example.org')

@@ -29,6 +29,17 @@ export const postgresAccessTokens = (pool: Pool): AccessTokens => ({
     const sql = `SELECT ${accessTokenColumns} ${alive} AND ($1::text IS NULL OR eperson = $1) ORDER BY created, id`
     return (await pool.rows<AccessTokenRow>(sql, eperson)).map(toAccessToken)
   },
+  page: async ({ offset, limit }) => {
+    const [rows, [counted]] = await Promise.all([
+      pool.rows<AccessTokenRow>(
+        `SELECT ${accessTokenColumns} ${alive} ORDER BY created, id LIMIT $1 OFFSET $2`,
+        limit,
+        offset,
+      ),
+      pool.rows<{ total: number }>(`SELECT count(*) AS total ${alive}`),
+    ])
+    return { rows: rows.map(toAccessToken), total: counted?.total ?? 0 }
+  },
   add: (token, event) => addAccessToken(pool, token, event),
   revoke: async (id, eperson, event) => isStorable(id) && revokeAccessToken(pool, id, eperson, event),
   revokeAll: (eperson, event) => revokeAccessTokens(pool, eperson, event),

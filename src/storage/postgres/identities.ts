@@ -29,6 +29,18 @@ export function postgresIdentities(pool: Pool): Identities {
          ${eperson === undefined ? '' : 'WHERE eperson = $1'} ORDER BY email_key, provider`,
         ...(eperson === undefined ? [] : [eperson]),
       ),
+    pageOfIdentities: async ({ offset, limit }) => {
+      const [rows, [counted]] = await Promise.all([
+        pool.rows<LinkedIdentity & Record<string, unknown>>(
+          `SELECT eperson, email, provider, subject, linked FROM carrel.identity
+           JOIN carrel.eperson ON uuid = eperson ORDER BY email_key, provider LIMIT $1 OFFSET $2`,
+          limit,
+          offset,
+        ),
+        pool.rows<{ total: number }>('SELECT count(*) AS total FROM carrel.identity'),
+      ])
+      return { rows, total: counted?.total ?? 0 }
+    },
     link: (email, subject, event) => link(pool, email, subject, event),
     unlink: async (email, provider, event) =>
       isStorable(provider) ? unlink(pool, email, provider, event) : 'unchanged',

@@ -22,6 +22,16 @@ export const sqliteAccessTokens = ({ db, write }: { db: Database; write: Write }
     const sql = `SELECT ${accessTokenColumns} ${alive} AND (?1 IS NULL OR eperson = ?1) ORDER BY created, id`
     return db.all<AccessTokenRow>(sql, eperson).map(toAccessToken)
   },
+  page: ({ offset, limit }) => ({
+    rows: db
+      .all<AccessTokenRow>(
+        `SELECT ${accessTokenColumns} ${alive} ORDER BY created, id LIMIT ? OFFSET ?`,
+        limit,
+        offset,
+      )
+      .map(toAccessToken),
+    total: db.get<{ total: number }>(`SELECT count(*) AS total ${alive}`)?.total ?? 0,
+  }),
   add: (token, event) => write('addAccessToken', token, event),
   revoke: (id, eperson, event) => write('revokeAccessToken', id, eperson, event),
   revokeAll: (eperson, event) => write('revokeAccessTokens', eperson, event),

@@ -19,6 +19,17 @@ export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }):
         ...(eperson === undefined ? [] : [eperson]),
       )
       .map(row => ({ ...row })),
+  pageOfIdentities: ({ offset, limit }) => ({
+    rows: db
+      .all<LinkedIdentity & Record<string, unknown>>(
+        `SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson
+         ORDER BY email_key, provider LIMIT ? OFFSET ?`,
+        limit,
+        offset,
+      )
+      .map(row => ({ ...row })),
+    total: db.get<{ total: number }>('SELECT count(*) AS total FROM identity')?.total ?? 0,
+  }),
   link: (email, subject, event) => write('link', email, subject, event),
   unlink: (email, provider, event) => write('unlink', email, provider, event),
   forgetSessions: begunBy => write('forgetSessions', begunBy.toISOString()),
