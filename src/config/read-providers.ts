@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module'
 import type * as ajvModule from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { onDemand } from '../lib/on-demand.ts'
 import { administratorGroup, passwordMethod } from '../model/accounts.ts'
 import { allProviderSchemas } from './directory-schema.ts'
 import { suggest } from './file.ts'
@@ -58,15 +58,20 @@ type ProviderBlock =
   | InFile<ProxyConfig>
   | InFile<DirectoryBlock>
 
+const ajv = onDemand<typeof ajvModule>('ajv')
+
 /** Loaded and compiled only if there is a block to check: that takes longer than most commands, and 10 MB. */
 function compile() {
-  const { Ajv } = createRequire(import.meta.url)('ajv') as typeof ajvModule
-  const ajv = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
-  ajv.addFormat('regex', { type: 'string', validate: isPattern })
+  const { Ajv } = ajv()
+  const checker = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
+  checker.addFormat('regex', { type: 'string', validate: isPattern })
   return {
-    isBlock: ajv.compile(signOnSchema) as ValidateFunction<Block>,
+    isBlock: checker.compile(signOnSchema) as ValidateFunction<Block>,
     isProvider: new Map(
-      Object.entries(allProviderSchemas).map(([kind, schema]) => [kind, ajv.compile<ProviderBlock>(schema)]),
+      Object.entries(allProviderSchemas).map(([kind, schema]) => [
+        kind,
+        checker.compile<ProviderBlock>(schema),
+      ]),
     ),
   }
 }
