@@ -104,12 +104,12 @@ export async function takeUpload(
   format: Format | null,
 ): Promise<Input | undefined> {
   const upload = await uploads?.take(id, eperson)
-  if (!uploads || !upload) return undefined
+  if (!upload) return undefined
   let descriptor: number
   try {
     descriptor = openSync(upload.path, 'r')
   } catch (error) {
-    await uploads.release(upload, false)
+    await upload.release(false)
     throw error
   }
   return {
@@ -119,7 +119,7 @@ export async function takeUpload(
     bytes: upload.size,
     close: async used => {
       closeSync(descriptor)
-      await uploads.release(upload, used)
+      await upload.release(used)
     },
   }
 }

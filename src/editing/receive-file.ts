@@ -104,7 +104,7 @@ export function createReceiver({ files, uploads, limits, repository, claim }: Re
       used = true
       return result
     } finally {
-      await uploads?.release(upload, used)
+      await upload.release(used)
     }
   }
 

@@ -8,6 +8,8 @@ export interface Upload {
   readonly size: number
   /** Of its file on this machine. Who takes the upload may move the file away. */
   readonly path: string
+  /** @param used whether something was made of it: then it is removed, otherwise it can be taken again */
+  release(used: boolean): Promise<void>
 }
 
 export interface Uploads {
@@ -16,6 +18,4 @@ export interface Uploads {
    * @returns undefined if this eperson has no finished upload of this id on this node
    */
   take(id: string, eperson: string): Promise<Upload | undefined>
-  /** @param used whether something was made of it: then it is removed, otherwise it can be taken again */
-  release(upload: Upload, used: boolean): Promise<void>
 }

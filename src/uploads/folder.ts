@@ -1,26 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import {
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  statfs,
-  utimes,
-  writeFile,
-} from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../lib/make-folder.ts'
 import { hasEnded, ownProgram } from '../lib/programs.ts'
 import { isMissing, systemReason, unlessMissing } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
+import { hold } from './hold.ts'
 
 /**
  * Where uploads are: a folder for each, named by its id, with the file `data`, whose size is the offset, and `info.json`.
- * `held` says which program makes something of it.
+ * `held.1` says which program makes something of it.
  */
 export interface Info {
   readonly eperson: string
@@ -96,9 +85,9 @@ async function removeAll(path: string): Promise<void> {
 
 /** Removes one at a client's wish, unless something is made of it. */
 export async function discardUpload(folder: string, id: string): Promise<'removed' | 'held' | 'missing'> {
-  const isOwn = await holdUpload(folder, id)
-  if (isOwn) await removeUpload(folder, id)
-  return isOwn ? 'removed' : isOwn === undefined ? 'missing' : 'held'
+  const held = await holdUpload(folder, id)
+  if (held) await removeUpload(folder, id)
+  return held ? 'removed' : held === undefined ? 'missing' : 'held'
 }
 
 /** How many bytes of the disk are free for others than its administrator. */
@@ -108,54 +97,15 @@ export async function freeIn(folder: string): Promise<number> {
   return bavail * bsize
 }
 
-/** Holds a file that only one can have, until it is removed; what an ended program held counts as free. */
-export async function hold(path: string): Promise<boolean> {
-  for (let attempt = 1; attempt <= 2; attempt++)
-    try {
-      await writeFile(path, ownProgram(), { flag: 'wx', mode: 0o600 })
-      return true
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      const left = await leftIn(path)
-      if (left === undefined) return false
-      await removeLeft(path, left)
-    }
-  return false
-}
-
-/** In ms. A file that is empty for so long was left by a program that ended while it wrote it. */
-const writingTakes = 10_000
-
-/** @returns what a program that has ended has left; null: there is nothing any more; undefined: somebody holds it */
-async function leftIn(path: string): Promise<string | null | undefined> {
-  try {
-    const owner = await readFile(path, 'utf8')
-    const isLeft = owner === '' ? Date.now() - (await stat(path)).mtimeMs > writingTakes : hasEnded(owner)
-    return isLeft ? owner : undefined
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
-}
-
-/** Others may find the same at once, and one of them be the holder by now: what is theirs goes back. */
-async function removeLeft(path: string, left: string | null): Promise<void> {
-  if (left === null) return
-  const aside = `${path}.${newUploadId()}`
-  if ((await unlessMissing(rename(path, aside).then(() => true))) === undefined) return
-  if ((await readFile(aside, 'utf8')) !== left) await link(aside, path).catch(() => {})
-  await rm(aside, { force: true })
-}
-
-/** @returns undefined if there is no such upload any more */
-export const holdUpload = (folder: string, id: string): Promise<boolean | undefined> =>
+/** @returns the file that holds it; null if somebody else does; undefined if there is no such upload any more */
+export const holdUpload = (folder: string, id: string): Promise<string | null | undefined> =>
   written(() => unlessMissing(hold(heldOf(folder, id))))
 
 /** It can be taken again, and expires as if it had just arrived. */
-export async function giveBack(folder: string, id: string): Promise<void> {
+export async function giveBack(folder: string, id: string, held: string): Promise<void> {
   const now = new Date()
   await utimes(dataOf(folder, id), now, now).catch(() => {})
-  await rm(heldOf(folder, id), { force: true })
+  await rm(held, { force: true })
 }
 
 /** Opens the data to add to it. */
@@ -186,7 +136,7 @@ export async function clearUploads(folder: string, lifetime: number, now: number
     const isOld =
       unpacked !== undefined
         ? unpacked.isForsaken
-        : now - at > lifetime && (!isUploadId(name) || (await holdUpload(folder, name)) === true)
+        : now - at > lifetime && (!isUploadId(name) || Boolean(await holdUpload(folder, name)))
     if (isOld) await removeAll(path)
   }
 }

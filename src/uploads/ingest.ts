@@ -70,7 +70,7 @@ export async function ingestUpload(asked: Ingesting, run: Run, parts: Parts): Pr
       await rm(unpacked, { recursive: true, force: true })
     }
   } finally {
-    await uploads.release(upload, isUsed)
+    await upload.release(isUsed)
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
 import { isMissing } from '../lib/system-errors.ts'
-import { hold } from './folder.ts'
+import { hold } from './hold.ts'
 
 /**
  * Only one request at a time adds to an upload, whichever event loop it came to. A client whose connection broke asks again
@@ -26,14 +26,12 @@ const patience = 5_000
 export function lockOf(folder: string, id: string): Lock {
   const path = join(folder, id, 'lock')
   const wanted = join(folder, id, 'wanted')
+  let own: string | null = null
   let beating: NodeJS.Timeout | undefined
 
-  async function take(): Promise<boolean> {
+  async function take(): Promise<string | null> {
     try {
-      if (await hold(path)) return true
-      const found = await stat(path).catch(() => undefined)
-      if (found && Date.now() - found.mtimeMs > silence) await rm(path, { force: true })
-      return false
+      return await hold(path, silence)
     } catch (error) {
       if (isMissing(error)) throw new Problem('not-found', 'There is no upload with this id.')
       throw error
@@ -43,7 +41,7 @@ export function lockOf(folder: string, id: string): Lock {
   return {
     lock: async release => {
       const begun = performance.now()
-      while (!(await take())) {
+      for (own = await take(); own === null; own = await take()) {
         if (performance.now() - begun > patience)
           throw new Problem(
             'upload-in-use',
@@ -56,15 +54,17 @@ export function lockOf(folder: string, id: string): Lock {
         await delay(step)
       }
       await rm(wanted, { force: true })
+      const held = own
       beating = setInterval(() => {
         const now = new Date()
-        void utimes(path, now, now).catch(() => {})
+        void utimes(held, now, now).catch(() => {})
         void stat(wanted).then(release, () => {})
       }, beat).unref()
     },
     unlock: async () => {
       clearInterval(beating)
-      await rm(path, { force: true })
+      if (own !== null) await rm(own, { force: true })
+      own = null
     },
   }
 }

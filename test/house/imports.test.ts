@@ -313,6 +313,7 @@ test('the engines have the same files for the same jobs', () => {
     'session-lookup.ts',
     'short-reads.ts',
     'tables.ts',
+    'transaction.ts',
   ]
   assert.deepEqual(
     sqlite.filter(name => !postgres.includes(name)),

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { addUpload, dataOf, discardUpload, hold, listUploads, newUploadId } from '../../src/uploads/folder.ts'
+import { setImmediate } from 'node:timers/promises'
+import { addUpload, dataOf, discardUpload, listUploads, newUploadId } from '../../src/uploads/folder.ts'
+import { hold } from '../../src/uploads/hold.ts'
 import { createUploads } from '../../src/uploads/uploads.ts'
 import { repeats } from '../support/scale.ts'
 import { temporaryFolder } from '../support/service/service.ts'
@@ -22,16 +24,12 @@ test('UP1 an upload that is removed while something is made of it is there as a 
   const uploads = createUploads(folder)
   for (let at = 0; at < repeats(300, 3000); at++) {
     const id = await added(folder)
-    const pause = Promise.resolve()
-    const some = [
-      () => uploads.take(id, eperson).then(upload => (upload ? 'taken' : 'not taken')),
-      () => discardUpload(folder, id),
-    ]
-    const [one, other] = await Promise.all((at % 2 ? some : some.toReversed()).map(each => pause.then(each)))
-    const [isTaken, removed] = at % 2 ? [one, other] : [other, one]
-    assert.notDeepEqual([isTaken, removed], ['taken', 'removed'])
-    if (isTaken === 'taken') await uploads.release({ id, eperson, name: null, size: 3, path: '' }, true)
-    else await discardUpload(folder, id)
+    const take = () => uploads.take(id, eperson)
+    const discard = () => discardUpload(folder, id)
+    const discarding = at % 2 ? undefined : discard()
+    const [upload, removed] = await Promise.all([take(), discarding ?? discard()])
+    assert.ok(!upload || removed !== 'removed')
+    await (upload ? upload.release(true) : discard())
   }
   assert.deepEqual([await listUploads(folder), readdirSync(folder)], [[], []])
   assert.equal(await discardUpload(folder, newUploadId()), 'missing')
@@ -43,9 +41,41 @@ test('UP1 PR4 of all who want what an ended program held, one gets it', async t 
   const ended = JSON.stringify([hostname(), 2 ** 30, '1'])
   for (let at = 0; at < repeats(100, 1000); at++) {
     const path = join(folder, String(at))
-    writeFileSync(path, ended)
+    writeFileSync(`${path}.1`, ended)
     const all = await Promise.all(Array.from({ length: 8 }, () => hold(path)))
     assert.equal(all.filter(Boolean).length, 1, `round ${at}`)
   }
   assert.equal(readdirSync(folder).length, repeats(100, 1000))
+})
+
+test('UP1 nobody holds what somebody else holds, however many want it and give it back', async t => {
+  const folder = temporaryFolder(t)
+  const path = join(folder, 'held')
+  let [holders, times] = [0, 0]
+  async function want(): Promise<void> {
+    while (times < repeats(50, 2_000)) {
+      const held = await hold(path)
+      if (held === null) continue
+      times++
+      assert.equal(++holders, 1)
+      await setImmediate()
+      holders--
+      rmSync(held)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, want))
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('UP1 a holder that was silent for too long holds it no more, but only for those who say so', async t => {
+  const path = join(temporaryFolder(t), 'lock')
+  const first = await hold(path)
+  assert.ok(first)
+  utimesSync(first, new Date(), new Date(Date.now() - 60_000))
+  assert.equal(await hold(path), null)
+  assert.equal(await hold(path, 90_000), null)
+  const second = await hold(path, 30_000)
+  assert.ok(second)
+  assert.notEqual(second, first)
+  assert.equal(await hold(path, 30_000), null)
 })

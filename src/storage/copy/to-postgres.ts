@@ -3,9 +3,9 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { raiseMark } from '../postgres/clock-changes.ts'
-import { type Connection, connect } from '../postgres/driver.ts'
+import type { Connection } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'
-import { migrate } from '../postgres/migrate.ts'
+import { openMigrated } from '../postgres/migrate.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
 import { keepKeys } from '../postgres/trail-keys.ts'
 import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './dump.ts'
@@ -42,8 +42,7 @@ export async function copyToPostgres(
   const keyring = keyringOf(tokenSecrets, () => dump.secrets.map(({ secret }) => secret).toReversed())
   const keys = keepKeys(keyring)
   const options = { url, statementTimeout: 0, queryTimeout: 0, setup: '', key: keys.current }
-  await migrate(options, true)
-  const db = await connect(options)
+  const { db } = await openMigrated(options, true)
   try {
     await db.exec('BEGIN')
     await refuseUsed(db)

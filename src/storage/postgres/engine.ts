@@ -15,7 +15,7 @@ import { describeTable, readAsReader } from './expose.ts'
 import { postgresIdentities } from './identities.ts'
 import { lazyWorker } from './lazy-worker.ts'
 import { postgresMetrics } from './metrics.ts'
-import { migrate } from './migrate.ts'
+import { openMigrated } from './migrate.ts'
 import { postgresPeople } from './people.ts'
 import { postgresProcesses } from './processes.ts'
 import { recordTables } from './record-source.ts'
@@ -75,7 +75,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     setup: '',
     key: keys.current,
   }
-  const isNew = shared.loop === null && (await migrate(unlimited, options.create))
+  const started = shared.loop === null ? await openMigrated(unlimited, options.create) : undefined
 
   const short = { ...unlimited, statementTimeout: shortTimeout, queryTimeout: shortTimeout }
   const accountPool = createPool({ ...short, size: poolSize, queue })
@@ -186,11 +186,13 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   }
   try {
     await lookup.ask()
-    if (shared.loop === null) await openTrail(accountPool, keys)
+    if (started) await openTrail(started.db, keys)
     else await keys.read(accountPool)
   } catch (error) {
     await close()
     throw error
+  } finally {
+    await started?.db.close()
   }
   const isMain = shared.loop === null
   // The other loops only look whether there is a new key.
@@ -200,7 +202,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     isMain ? options.eventsRetention : null,
   )
   return {
-    isNew,
+    isNew: started?.isNew ?? false,
     accounts,
     people: postgresPeople(accountPool, lookup),
     accessTokens: postgresAccessTokens(accountPool),

@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
 import { retryOnConflict } from './errors.ts'
 import { migrations } from './migrations.ts'
+import { transactionOn } from './transaction.ts'
 
 /** Random values are made here: not every engine has functions for them. */
 async function firstRows(db: Connection): Promise<void> {
@@ -40,23 +41,24 @@ async function fillNameKeys(db: Connection): Promise<void> {
 }
 
 /**
- * Brings the database to this version's schema. Nodes that start together wait for each other at one row, an ordinary
- * lock that every engine has; the later ones find the work done.
+ * Opens a connection whose statements may wait for other nodes for as long as it takes, and brings the database to this
+ * version's schema. Nodes that start together wait for each other at one row, an ordinary lock that every engine has; the
+ * later ones find the work done.
  * @param create whether to create a store where there is none
- * @returns whether there was none
+ * @returns the connection, and whether there was no store
  * @throws StoreUnavailable when there is none, or a newer Carrel wrote it; nothing was changed then
  */
-export async function migrate(options: ConnectionOptions, create: boolean): Promise<boolean> {
+export async function openMigrated(
+  options: ConnectionOptions,
+  create: boolean,
+): Promise<{ readonly db: Connection; readonly isNew: boolean }> {
   try {
     const db = await connect({ ...options, statementTimeout: 0, queryTimeout: 0 })
     try {
-      return await retryOnConflict(async () => {
-        // After a conflict the connection is still in the transaction that failed.
-        await db.exec('ROLLBACK')
-        return await migrateOnce(db, create)
-      })
-    } finally {
+      return { db, isNew: await migrate(db, create) }
+    } catch (error) {
       await db.close()
+      throw error
     }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
@@ -66,27 +68,27 @@ export async function migrate(options: ConnectionOptions, create: boolean): Prom
   }
 }
 
-async function migrateOnce(db: Connection, create: boolean): Promise<boolean> {
+async function migrate(db: Connection, create: boolean): Promise<boolean> {
   const noStore = () => new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
   if (!(await hasSchema(db))) {
     if (!create) throw noStore()
-    await createVersion(db)
+    await retryOnConflict(() => createVersion(db))
   }
-  await db.exec('BEGIN')
-  const [row] = await db.rows<{ version: number }>('SELECT version FROM carrel.schema_version FOR UPDATE')
-  const from = row?.version ?? 0
-  if (from === 0 && !create) throw noStore()
-  if (from > migrations.length)
-    throw new StoreUnavailable(
-      `the store has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
-    )
-  if (from < migrations.length) {
-    await migrateFrom(db, from)
-    if (from === 0) await firstRows(db)
-    await fillNameKeys(db)
-  }
-  await db.exec('COMMIT')
-  return from === 0
+  return await transactionOn(db, async () => {
+    const [row] = await db.rows<{ version: number }>('SELECT version FROM carrel.schema_version FOR UPDATE')
+    const from = row?.version ?? 0
+    if (from === 0 && !create) throw noStore()
+    if (from > migrations.length)
+      throw new StoreUnavailable(
+        `the store has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
+      )
+    if (from < migrations.length) {
+      await migrateFrom(db, from)
+      if (from === 0) await firstRows(db)
+      await fillNameKeys(db)
+    }
+    return from === 0
+  })
 }
 
 export async function hasSchema(db: Connection): Promise<boolean> {

@@ -20,8 +20,9 @@ import {
   sealedRow,
 } from '../shared/trail-plan.ts'
 import { eventColumns, type StoredEvent } from '../trail.ts'
-import type { Pool, Queries, Row } from './driver.ts'
+import type { Connection, Pool, Queries, Row } from './driver.ts'
 import type { KeptKeys } from './trail-keys.ts'
+import { transactionOn } from './transaction.ts'
 
 /** Changes of the audit trail other than new events (docs/decisions/0027). Of two nodes, the later one finds a conflict. */
 
@@ -34,9 +35,9 @@ const adoptedAtOnce = 1_000
 const lateIds = 10_000
 
 /** Gets the keys, and begins the trail of a store that has none yet. Nodes that start together wait for each other. */
-export async function openTrail(pool: Pool, keys: KeptKeys): Promise<void> {
+export async function openTrail(db: Connection, keys: KeptKeys): Promise<void> {
   const step = () =>
-    pool.transaction(async db => {
+    transactionOn(db, async () => {
       await db.rows('SELECT version FROM carrel.schema_version FOR UPDATE')
       const key = await keys.load(db)
       return (await lastCheckpoint(db)) !== undefined || adopt(db, key)
