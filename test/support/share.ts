@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const tests = fileURLToPath(new URL('../', import.meta.url))
 const shares = globSync('suites/*.ts', { cwd: tests }).sort()
 
-/** What `npm run test:long` runs, or needs programs that `npm ci` doesn't bring. */
+/** What `npm run test:apart` runs, or needs programs that `npm ci` doesn't bring. */
 const elsewhere = 'backup|bounds|browser|faults|nodes|products|property|races|workers'
 
 /** What runs in one process, as its files share what is expensive to start. */
