@@ -113,13 +113,13 @@ export function fieldOf({ name: entity, fields }: Described, name: string, membe
 /** @throws Problem 422 if the rule names a group that doesn't exist @param member that has the rule */
 export async function requireGroup(
   rule: ReadRule | null | undefined,
-  accounts: Pick<Accounts, 'listGroups'>,
+  accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>,
   member = '/read',
 ): Promise<void> {
   const group = rule === undefined || rule === null ? undefined : groupOf(rule)
-  if (group === undefined) return
+  if (group === undefined || (await accounts.groupsByName([group])).length > 0) return
   const names = (await accounts.listGroups()).map(({ name }) => name)
-  if (!names.includes(group)) throw unknownName(member, 'group', group, names)
+  throw unknownName(member, 'group', group, names)
 }
 
 /** @throws Problem 409 for an entity that nobody can change */

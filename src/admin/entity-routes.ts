@@ -25,7 +25,7 @@ import { wantedByPatch, wantedByPut } from './wanted.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'listGroups'>
+  readonly accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>
   readonly addresses: Addresses
   readonly entities: Entities
   readonly config: Config

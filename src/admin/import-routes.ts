@@ -21,7 +21,7 @@ import type { Imports } from './imports.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'listGroups'>
+  readonly accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>
   /** After a body that may have come for hours. */
   readonly askAgain: AskAgain
   readonly config: Config

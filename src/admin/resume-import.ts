@@ -14,7 +14,7 @@ import { jobOf, parametersOf, workOf } from './import-work.ts'
 import type { Imports } from './imports.ts'
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'listGroups'>
+  readonly accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>
   readonly config: Config
   readonly entities: Entities
   readonly imports: Imports

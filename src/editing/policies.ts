@@ -12,6 +12,7 @@ import { requireAdministrator } from '../http/require-eperson.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { administratorGroup, type Group } from '../model/accounts.ts'
 import { groupOfOpenReader, openReader } from '../model/open-groups.ts'
+import { groupOf } from '../model/read-rules.ts'
 import type { ReaderRule } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { bodyLimit, patchBounds, readAddressedUuid, readObject, takeUriLists } from './bodies.ts'
@@ -30,7 +31,7 @@ import { writeHooks } from './rights.ts'
 const route = contractsIn(() => import('./policy-contracts.ts'))
 
 interface Parts extends PolicyStore {
-  readonly accounts: Pick<Accounts, 'groupsByUuid' | 'listGroups'>
+  readonly accounts: Pick<Accounts, 'groupsByName' | 'groupsByUuid'>
   readonly addresses: Addresses
   readonly config: SpecialGroupConfig
 }
@@ -53,9 +54,9 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
   async function groupsOf(
     policies: readonly Policy[],
   ): Promise<(reader: ReaderRule['reader']) => Group | null> {
-    const named = policies.some(({ rule }) => rule.reader.startsWith('group:'))
-    const groups = new Map((named ? await accounts.listGroups() : []).map(one => [`group:${one.name}`, one]))
-    return reader => groupOfOpenReader(reader) ?? groups.get(reader) ?? null
+    const names = new Set(policies.flatMap(({ rule }) => groupOf(rule.reader) ?? []))
+    const groups = new Map((await accounts.groupsByName([...names])).map(one => [one.name, one]))
+    return reader => groupOfOpenReader(reader) ?? groups.get(groupOf(reader) ?? '') ?? null
   }
 
   const bodyOf = (groupFor: (reader: ReaderRule['reader']) => Group | null) => (policy: Policy) => {

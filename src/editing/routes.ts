@@ -15,7 +15,7 @@ import { uploadBitstreamRoutes } from './uploads.ts'
 
 interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
   readonly addresses: Addresses
-  readonly accounts: Pick<Accounts, 'groupsByUuid' | 'listGroups'>
+  readonly accounts: Pick<Accounts, 'groupsByName' | 'groupsByUuid'>
   readonly askAgain: AskAgain
   readonly config: Config
   readonly files: FileStore

@@ -20,6 +20,8 @@ export interface Accounts {
   credentials(email: string): Awaitable<Credentials | undefined>
   /** The groups with these ids, and everything that they are in. */
   groupsByUuid(uuids: readonly string[]): Awaitable<readonly Group[]>
+  /** Those of these groups that there are, in any order. */
+  groupsByName(names: readonly string[]): Awaitable<readonly Group[]>
   /** The groups with these names, in the order given. Missing ones are created. */
   ensureGroups(names: readonly string[]): Promise<readonly Group[]>
 

@@ -73,7 +73,9 @@ test('T4 who comes while a look-up is on its way is answered from one that began
   for (const token of tokens) assert.equal(await isAccepted(node, token), true)
   await runSql(url, watchLookUps)
   const keeper = await connectTo(t, url)
-  for (let round = 0; round < 3; round++) {
+  let [rounds, heldBack] = [0, 0]
+  while (heldBack < 3) {
+    assert.ok(++rounds <= 20, `the look-up of the request was held back ${heldBack} times in 20 rounds`)
     const [first = ''] = tokens
     await keeper.query('SELECT pg_advisory_lock($1)', [gate])
     const early = ask(node, '/api/authn/status', { headers: bearer(first) })
@@ -87,16 +89,13 @@ test('T4 who comes while a look-up is on its way is answered from one that began
     await arrived
     await keeper.query('SELECT pg_advisory_unlock($1)', [gate])
 
-    assert.equal(
-      isAuthenticated(await early),
-      true,
-      'the look-up that was held back had seen the time before',
-    )
+    // The look-up that was held back had seen the time before. It may be one of the node's own, which looks once a second.
+    if (isAuthenticated(await early)) heldBack++
     assert.deepEqual(
       await Promise.all(late),
       tokens.map(() => false),
     )
-    // One of the node's own, which looks once a second, may have come in between.
+    // One of the node's own may have come in between.
     const made = (await lookUps(url)) - before
     assert.ok(made >= 1 && made < tokens.length / 2, `${made} look-ups for ${tokens.length} requests`)
     tokens.splice(0, tokens.length, ...(await times(10, () => quickLogin(node, email))))

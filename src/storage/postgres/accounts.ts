@@ -114,6 +114,11 @@ export function postgresAccounts({
         uuids.flatMap(uuid => groups.find(group => group.uuid === uuid) ?? []),
       )
     },
+    groupsByName: names =>
+      pool.rows<Group & Record<string, unknown>>(
+        'SELECT uuid, name FROM carrel.epersongroup WHERE name = ANY($1)',
+        names.filter(isStorable),
+      ),
     ensureGroups: names => ensureGroups(pool, names, configuredGroupEvent),
 
     recordLogin: (login, event) => recordLogin(pool, login, event),

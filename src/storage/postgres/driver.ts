@@ -50,6 +50,8 @@ export interface ConnectionOptions {
   readonly setup: string
   /** A further statement, whose failure is ignored because not every server supports it. */
   readonly optionalSetup?: string
+  /** How long to wait for a new connection, in ms, if not as briefly as a client does. */
+  readonly connectTimeout?: number
   /** What events are sealed with, where any are recorded. */
   readonly key?: () => TrailKey
 }
@@ -68,13 +70,13 @@ const types = {
     oid === int8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-const clientConfig = ({ url, statementTimeout, queryTimeout }: ConnectionOptions): pg.ClientConfig => ({
-  connectionString: url,
+const clientConfig = (options: ConnectionOptions): pg.ClientConfig => ({
+  connectionString: options.url,
   application_name: 'carrel',
-  connectionTimeoutMillis: connectTimeout,
+  connectionTimeoutMillis: options.connectTimeout ?? connectTimeout,
   keepAlive: true,
-  statement_timeout: statementTimeout,
-  query_timeout: queryTimeout,
+  statement_timeout: options.statementTimeout,
+  query_timeout: options.queryTimeout,
   types,
 })
 

@@ -11,6 +11,7 @@ import { postgresAudiences } from './audiences.ts'
 import { postgresClock } from './clock.ts'
 import { type ConnectionOptions, connect, connectTimeout, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
+import { patiently } from './errors.ts'
 import { describeTable, readAsReader } from './expose.ts'
 import { postgresIdentities } from './identities.ts'
 import { lazyWorker } from './lazy-worker.ts'
@@ -185,9 +186,10 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     await worker.close()
   }
   try {
-    await lookup.ask()
+    await patiently(() => lookup.ask())
     if (started) await openTrail(started.db, keys)
-    else await keys.read(accountPool)
+    // It opens a connection, too, for which the first client would wait.
+    await patiently(() => keys.read(accountPool))
   } catch (error) {
     await close()
     throw error

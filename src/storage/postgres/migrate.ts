@@ -3,7 +3,7 @@ import { version as program } from '../../lib/version.ts'
 import { administratorGroup, type Group, nameKey } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
-import { retryOnConflict } from './errors.ts'
+import { retryOnConflict, startPatience } from './errors.ts'
 import { migrations } from './migrations.ts'
 import { transactionOn } from './transaction.ts'
 
@@ -53,7 +53,8 @@ export async function openMigrated(
   create: boolean,
 ): Promise<{ readonly db: Connection; readonly isNew: boolean }> {
   try {
-    const db = await connect({ ...options, statementTimeout: 0, queryTimeout: 0 })
+    const limits = { statementTimeout: 0, queryTimeout: 0, connectTimeout: startPatience }
+    const db = await connect({ ...options, ...limits })
     try {
       return { db, isNew: await migrate(db, create) }
     } catch (error) {

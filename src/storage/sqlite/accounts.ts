@@ -96,6 +96,10 @@ export function sqliteAccounts({
             ) ?? [],
         ),
       ),
+    groupsByName: names => {
+      const one = 'SELECT uuid, name FROM epersongroup WHERE name = ?'
+      return names.flatMap(name => db.get<Group & Record<string, unknown>>(one, name) ?? [])
+    },
     ensureGroups: names => write('ensureGroups', names, configuredGroupEvent),
 
     recordLogin: (login, event) => write('recordLogin', login, event),
