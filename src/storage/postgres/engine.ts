@@ -11,7 +11,7 @@ import { postgresAudiences } from './audiences.ts'
 import { postgresClock } from './clock.ts'
 import { type ConnectionOptions, connect, connectTimeout, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
-import { patiently } from './errors.ts'
+import { patiently, startPatience } from './errors.ts'
 import { describeTable, readAsReader } from './expose.ts'
 import { postgresIdentities } from './identities.ts'
 import { lazyWorker } from './lazy-worker.ts'
@@ -185,11 +185,13 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     await Promise.all(Object.values(poolsByName).map(pool => pool.close()))
     await worker.close()
   }
+  // A worker that is replaced is started again, and does not keep the service waiting.
+  const patience = started ? startPatience : 0
   try {
-    await patiently(() => lookup.ask())
+    await patiently(patience, () => lookup.ask())
     if (started) await openTrail(started.db, keys)
     // It opens a connection, too, for which the first client would wait.
-    await patiently(() => keys.read(accountPool))
+    await patiently(patience, () => keys.read(accountPool))
   } catch (error) {
     await close()
     throw error

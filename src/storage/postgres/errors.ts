@@ -66,14 +66,17 @@ export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
 /** How long a start waits for a database that answers slowly, in ms. No client waits yet. */
 export const startPatience = 10_000
 
-/** Work of a start: it is tried again while the database doesn't answer. It must be safe to repeat. */
-export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * Work of a start: it is tried again while the database doesn't answer. It must be safe to repeat.
+ * @param patience in ms
+ */
+export async function patiently<T>(patience: number, work: () => Promise<T>): Promise<T> {
   const begun = performance.now()
   for (;;)
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || performance.now() - begun > startPatience) throw error
+      if (!(error instanceof StoreUnavailable) || performance.now() - begun >= patience) throw error
       await new Promise(resolve => setTimeout(resolve, 100))
     }
 }
