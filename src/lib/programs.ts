@@ -7,12 +7,25 @@ import { hostname } from 'node:os'
  */
 export const ownProgram = (): string => JSON.stringify([hostname(), process.pid, begunAt(process.pid)])
 
-/** @returns whether the program has certainly ended: false of one on another machine */
+type Program = readonly [host: string, pid: number, begun: string | null]
+
+/** @returns whether the program has certainly ended: false of one on another machine, true of a text that names none */
 export function hasEnded(program: string): boolean {
-  const [host, pid, begun] = JSON.parse(program) as [host: string, pid: number, begun: string | null]
+  const named = read(program)
+  if (!named) return true
+  const [host, pid, begun] = named
   if (host !== hostname()) return false
   if (begun !== null && begunAt(process.pid) !== null) return begunAt(pid) !== begun
   return !isThere(pid)
+}
+
+/** @returns undefined for what a machine that failed has left of the text */
+function read(program: string): Program | undefined {
+  try {
+    return JSON.parse(program) as Program
+  } catch {
+    return undefined
+  }
 }
 
 /** In ticks since the machine began (proc(5), field 22 of `stat`); null where there is no such file, or no such process. */

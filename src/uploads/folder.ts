@@ -162,9 +162,5 @@ export async function makeUnpacked(folder: string): Promise<string> {
 function unpackedBy(name: string): { readonly isForsaken: boolean } | undefined {
   const [kind, , owner] = name.split('.')
   if (kind !== 'unpacked' || owner === undefined) return undefined
-  try {
-    return { isForsaken: hasEnded(Buffer.from(owner, 'base64url').toString()) }
-  } catch {
-    return { isForsaken: true }
-  }
+  return { isForsaken: hasEnded(Buffer.from(owner, 'base64url').toString()) }
 }

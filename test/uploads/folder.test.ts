@@ -79,3 +79,10 @@ test('UP1 a holder that was silent for too long holds it no more, but only for t
   assert.notEqual(second, first)
   assert.equal(await hold(path, 30_000), null)
 })
+
+test('UP1 a holder of which a failure of the machine has left no name holds nothing', async t => {
+  const path = join(temporaryFolder(t), 'held')
+  writeFileSync(`${path}.1`, Buffer.alloc(40))
+  assert.ok(await hold(path))
+  assert.equal(await hold(path), null)
+})
