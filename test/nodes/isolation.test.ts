@@ -9,6 +9,7 @@ import { runSql } from '../support/service/databases.ts'
 import {
   anyOf,
   ask,
+  askPatiently,
   bearer,
   bearerIn,
   csrfPairOf,
@@ -18,7 +19,7 @@ import {
   startNodes,
   times,
 } from '../support/service/nodes.ts'
-import { passwordOf, type Service, startService } from '../support/service/service.ts'
+import { passwordOf, startService } from '../support/service/service.ts'
 
 /**
  * Changes that come at once from several nodes, under what PostgreSQL has by default and under what some engines have
@@ -166,26 +167,26 @@ for (const isolation of ['read committed', 'serializable'])
       const emails = ['ruth@example.org', 'naomi@example.org']
       await Promise.all(emails.map(email => anyOf(nodes).addEperson(email)))
       const pair = await csrfPairOf(anyOf(nodes))
-      const post = (path: string, headers: Readonly<Record<string, string>> = {}) =>
-        ask(anyOf(nodes), path, { method: 'POST', headers: { ...pair, ...headers } })
+      const post = (path: string, headers: Readonly<Record<string, string>> = {}, form?: URLSearchParams) =>
+        askPatiently(anyOf(nodes), path, { method: 'POST', headers: { ...pair, ...headers }, form })
       await Promise.all(
         emails.map(async email => {
           const token = await quickLogin(anyOf(nodes), email)
           const form = new URLSearchParams({ user: email, password: passwordOf(email) })
           const [logins, quick, refreshes] = await Promise.all([
-            times(4, () => login(anyOf(nodes), pair, form)),
+            times(4, async () => bearerIn(await post('/api/authn/login', {}, form))),
             times(atOnce, () => quickLogin(anyOf(nodes), email)),
             times(atOnce, () => post('/api/authn/login', bearer(token))),
           ])
           const tokens = [...logins, ...quick, ...refreshes.map(bearerIn)]
-          for (const one of tokens) assert.equal(await isAccepted(anyOf(nodes), one), true)
+          for (const one of tokens) assert.equal(await isAccepted(anyOf(nodes), one, askPatiently), true)
 
           const logouts = await times(atOnce, at => post('/api/authn/logout', bearer(tokens[at] ?? token)))
           assert.deepEqual(
             logouts.map(({ status }) => status),
             logouts.map(() => 204),
           )
-          const after = await Promise.all(tokens.map(one => isAccepted(anyOf(nodes), one)))
+          const after = await Promise.all(tokens.map(one => isAccepted(anyOf(nodes), one, askPatiently)))
           assert.deepEqual(
             after,
             after.map(() => false),
@@ -202,12 +203,6 @@ for (const isolation of ['read committed', 'serializable'])
       assert.equal((await secretsOf(anyOf(nodes).dataFolder)).length, 7)
     })
   })
-
-async function login(node: Service, pair: Readonly<Record<string, string>>, body: URLSearchParams) {
-  const response = await fetch(`${node.address}/api/authn/login`, { method: 'POST', body, headers: pair })
-  const text = await response.text()
-  return bearerIn({ status: response.status, headers: Object.fromEntries(response.headers), text })
-}
 
 /** How many events there are of which this is true. */
 async function count(url: string, where: string, value: string): Promise<number> {

@@ -5,7 +5,7 @@ import { listPath } from '../support/clients/listings.ts'
 import { repeats } from '../support/scale.ts'
 import {
   anyOf,
-  ask,
+  askPatiently,
   bearer,
   bearerIn,
   csrfPairOf,
@@ -27,7 +27,7 @@ test(`T4 of ${total.toLocaleString('en')} logouts on three nodes each ends every
   await anyOf(nodes).addRecords('shelf', 'id', [{ id: 1 }], 'eperson')
   const pair = await csrfPairOf(anyOf(nodes))
   const post = (path: string, token: string) =>
-    ask(anyOf(nodes), path, { method: 'POST', headers: { ...pair, ...bearer(token) } })
+    askPatiently(anyOf(nodes), path, { method: 'POST', headers: { ...pair, ...bearer(token) } })
 
   let logouts = 0
   await times(people, async at => {
@@ -36,7 +36,7 @@ test(`T4 of ${total.toLocaleString('en')} logouts on three nodes each ends every
     for (let round = 0; round < rounds; round++) {
       const token = await quickLogin(anyOf(nodes), email)
       const [known, refresh, short] = await Promise.all([
-        Promise.all(nodes.map(node => isAccepted(node, token))),
+        Promise.all(nodes.map(node => isAccepted(node, token, askPatiently))),
         post('/api/authn/login', token),
         post('/api/authn/shortlivedtokens', token),
       ])
@@ -76,9 +76,9 @@ test('T6 disabling, a new password and the end of an account end its tokens on e
         () => accounts.deleteEperson(email, commandEvent('eperson.delete')),
       ]) {
         const token = await quickLogin(anyOf(nodes), email)
-        for (const node of nodes) assert.equal(await isAccepted(node, token), true)
+        for (const node of nodes) assert.equal(await isAccepted(node, token, askPatiently), true)
         assert.equal(await end(), 'changed')
-        const after = await Promise.all(nodes.map(node => isAccepted(node, token)))
+        const after = await Promise.all(nodes.map(node => isAccepted(node, token, askPatiently)))
         assert.deepEqual(after, [false, false])
         await accounts.setEnabled(email, true, commandEvent('eperson.enable'))
       }
@@ -101,7 +101,7 @@ test('Q11 every node sees at once who joins or leaves a group', async t => {
       const { accounts } = anyOf(nodes).storage
       assert.equal(await accounts[way]('Inner', email, commandEvent(`group.${way}`)), 'changed')
       const answers = await Promise.all(
-        nodes.map(one => ask(one, listPath('inner'), { headers: bearer(token) })),
+        nodes.map(one => askPatiently(one, listPath('inner'), { headers: bearer(token) })),
       )
       for (const { status, text } of answers) assert.equal(status, way === 'join' ? 200 : 403, text)
     }
@@ -116,13 +116,15 @@ async function everyAnswer(
   shortLived: string,
 ): Promise<boolean[]> {
   const answers = nodes.flatMap(node => [
-    isAccepted(node, token),
-    ask(node, listPath('shelf', { limit: 1 }), { headers: bearer(token) }).then(({ status, text }) => {
-      assert.ok(status === 200 || status === 401, text)
-      return status === 200
-    }),
-    isAccepted(node, refreshed),
-    ask(node, `/api/authn/status?authentication-token=${shortLived}`).then(isAuthenticated),
+    isAccepted(node, token, askPatiently),
+    askPatiently(node, listPath('shelf', { limit: 1 }), { headers: bearer(token) }).then(
+      ({ status, text }) => {
+        assert.ok(status === 200 || status === 401, text)
+        return status === 200
+      },
+    ),
+    isAccepted(node, refreshed, askPatiently),
+    askPatiently(node, `/api/authn/status?authentication-token=${shortLived}`).then(isAuthenticated),
   ])
   return Promise.all(answers)
 }

@@ -12,6 +12,7 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { commandEvent } from '../../../src/cli/store.ts'
+import { patiently } from '../../../src/storage/postgres/errors.ts'
 import { derivedKey, ownHeader, signed } from '../clients/jwt.ts'
 import { until } from '../data/imports.ts'
 import { beginsNow } from '../data/sessions.ts'
@@ -19,6 +20,9 @@ import { atEnd } from './at-end.ts'
 import { createDatabase, runSql, serverUrl } from './databases.ts'
 import { databaseOf, useDatabase } from './engines.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
+
+/** How long a patient client waits for a store that is too busy, in ms. */
+const patience = 20_000
 
 /** Services that share one database of PostgreSQL, and looks at that database past them. */
 
@@ -79,8 +83,14 @@ export function anyOf<T>(all: readonly T[]): T {
 
 // Tokens -----------------------------------------------------------------------------------------------------
 
-/** A token of a new login without the time that a password takes: the store's part of a login, signed as T5 says. */
-export async function quickLogin({ storage }: Service, email: string): Promise<string> {
+/**
+ * A token of a new login without the time that a password takes: the store's part of a login, signed as T5 says. It
+ * waits for a store that is too busy, as a patient client does.
+ */
+export const quickLogin = (node: Service, email: string): Promise<string> =>
+  patiently(patience, () => loginWithoutPassword(node, email))
+
+async function loginWithoutPassword({ storage }: Service, email: string): Promise<string> {
   const known = await storage.accounts.credentials(email)
   assert.ok(known)
   const { uuid, passwordStamp } = known
@@ -114,6 +124,8 @@ export interface Answered {
 interface Asked {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Sent as a form. */
+  readonly form?: URLSearchParams | undefined
 }
 
 /** Connections are used again: `fetch` would cost more than the service. */
@@ -121,14 +133,28 @@ const agent = new Agent({ keepAlive: true })
 
 /** Asks, and reads the whole answer. */
 export async function ask({ address }: Service, path: string, asked: Asked = {}): Promise<Answered> {
-  const sent = request(address + path, { agent, ...asked }).end()
+  const { method = 'GET', form } = asked
+  const type = form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}
+  const sent = request(address + path, { agent, method, headers: { ...type, ...asked.headers } })
+  sent.end(form?.toString())
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) }
 }
 
+/** As `ask`, for a client that comes back as long as the store is too busy, as E2 tells it to. */
+export async function askPatiently(node: Service, path: string, asked: Asked = {}): Promise<Answered> {
+  const begun = performance.now()
+  for (;;) {
+    const answer = await ask(node, path, asked)
+    if (answer.status !== 503 || performance.now() - begun > patience) return answer
+    assertUnavailable(answer)
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+}
+
 /** Whether the status shows this token's eperson as logged in. */
-export async function isAccepted(node: Service, token: string): Promise<boolean> {
-  return isAuthenticated(await ask(node, '/api/authn/status', { headers: bearer(token) }))
+export async function isAccepted(node: Service, token: string, asking = ask): Promise<boolean> {
+  return isAuthenticated(await asking(node, '/api/authn/status', { headers: bearer(token) }))
 }
 
 export function isAuthenticated(answer: Answered): boolean {
