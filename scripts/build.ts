@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import { build } from 'rolldown'
 
 /**
- * What is published: `src/` as a few files in `dist/`. Loaded one by one, the modules made a start a quarter
- * longer (docs/decisions/0051).
+ * What is published: `src/` as a few files in `dist/`, or in another folder, which the first argument names. Loaded one by
+ * one, the modules made a start a quarter longer (docs/decisions/0051).
  */
 const root = join(import.meta.dirname, '..')
-const dist = join(root, 'dist')
+const dist = join(root, process.argv[2] ?? 'dist')
 
 /** What threads and processes begin with: `programFile` looks for them where they are in `src/`. */
 const programs = [

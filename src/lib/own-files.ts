@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
-import { dirname, extname, join } from 'node:path'
+import { dirname, extname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Where the program's own files are: from the sources it runs `src/`, from the package what the build puts into `dist/`. */
+/** Where the program's own files are: in `src/`, or in the folder that `scripts/build.ts` has filled. */
 
 /** The folder of package.json. */
 export const root: string = folderAbove(import.meta.dirname)
 
 const extension = extname(import.meta.filename)
-const programs = extension === '.ts' ? 'src' : 'dist'
+const [programs = ''] = relative(root, import.meta.dirname).split(sep)
 
 function folderAbove(folder: string): string {
   return existsSync(join(folder, 'package.json')) ? folder : folderAbove(dirname(folder))

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { cleanEnvironment, repository, run } from '../support/service/process.ts'
+import { cleanEnvironment, entry, run } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 /** `carrel completion`, made from the commands as they are. */
 
-const carrel = (...args: readonly string[]) =>
-  run(process.execPath, [`${repository}src/cli/carrel.ts`, ...args])
+const carrel = (...args: readonly string[]) => run(process.execPath, [entry, ...args])
 
 async function scriptOf(shell: 'bash' | 'zsh' | 'fish'): Promise<string> {
   const { code, stdout, stderr } = await carrel('completion', shell)

@@ -17,7 +17,7 @@ import { until } from '../support/data/imports.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { lockTable } from '../support/service/nodes.ts'
-import { cleanEnvironment, type Finished, repository } from '../support/service/process.ts'
+import { cleanEnvironment, entry, type Finished, repository } from '../support/service/process.ts'
 import type { Service } from '../support/service/service.ts'
 
 /** A copy that is killed, or whose store changes meanwhile. */
@@ -26,11 +26,11 @@ import type { Service } from '../support/service/service.ts'
 async function copyThatWaits(t: TestContext, dataFolder: string, url: string, table: string) {
   const letGo = await lockTable(t, url, table)
   const { to, env } = withoutPassword(url)
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [`${repository}src/cli/carrel.ts`, 'copy', '--to', to],
-    { env: cleanEnvironment({ CARREL_DATA: dataFolder, ...env }), cwd: repository, stdio: 'pipe' },
-  )
+  const child: ChildProcess = spawn(process.execPath, [entry, 'copy', '--to', to], {
+    env: cleanEnvironment({ CARREL_DATA: dataFolder, ...env }),
+    cwd: repository,
+    stdio: 'pipe',
+  })
   const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)
     child[name]?.setEncoding('utf8').on('data', (text: string) => {

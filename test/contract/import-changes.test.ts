@@ -12,7 +12,7 @@ import { repeats } from '../support/scale.ts'
 import { createDatabase } from '../support/service/databases.ts'
 import { engineIn, storeSettings, test, testOn } from '../support/service/engines.ts'
 import { letters } from '../support/service/faults.ts'
-import { carrel, cleanEnvironment, repository } from '../support/service/process.ts'
+import { carrel, cleanEnvironment, entry } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** Some records of an entity are inserted, replaced or deleted by key. */
@@ -241,7 +241,7 @@ test('D12 D4 an update that is killed at any moment leaves the old records whole
   assert.notEqual(after, before)
   for (let round = 0; round < repeats(4, 12); round++) {
     await importText(service, ndjson(old), { entity: 'letters', key: 'id' })
-    const child = spawn(process.execPath, [join(repository, 'src/cli/carrel.ts'), ...args], {
+    const child = spawn(process.execPath, [entry, ...args], {
       env: cleanEnvironment(await storeSettings(service.dataFolder)),
       stdio: 'ignore',
     })

@@ -22,7 +22,7 @@ import { StoreUnavailable } from '../../src/model/errors.ts'
 import { until } from '../support/data/imports.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { engineIn, storeSettings, test, testOn, useDatabase } from '../support/service/engines.ts'
-import { carrel, cleanEnvironment, type Finished, repository, serve } from '../support/service/process.ts'
+import { carrel, cleanEnvironment, entry, type Finished, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 /** A folder that holds no store and, on PostgreSQL, stands for a database without one. */
@@ -221,7 +221,7 @@ for (const step of steps)
     `D6 D4 a first start killed when ${step} appears leaves a folder that the next one starts on`,
     async t => {
       const folder = emptyFolder(t)
-      const child = spawn(process.execPath, [`${repository}src/cli/carrel.ts`, 'serve'], {
+      const child = spawn(process.execPath, [entry, 'serve'], {
         env: cleanEnvironment({ CARREL_DATA: folder, CARREL_PORT: '0' }),
         stdio: 'ignore',
       })

@@ -14,8 +14,8 @@ import {
   carrel,
   carrelProcess,
   cleanEnvironment,
+  entry,
   environmentWithNode,
-  repository,
   run,
   type Served,
   serve,
@@ -23,7 +23,6 @@ import {
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 const ruth = 'ruth@example.org'
-const entry = join(repository, 'src/cli/carrel.ts')
 
 /** Makes a process take a stream for a terminal. */
 const asTerminal = (name: 'stdout' | 'stderr') =>
@@ -344,7 +343,7 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(commands.length, 5, first.output.stderr)
     const cwd = temporaryFolder(t)
     const env = environmentWithNode(await storeSettings(dataFolder))
-    const installed = `carrel() { node '${repository}src/cli/carrel.ts' "$@"; }`
+    const installed = `carrel() { node '${entry}' "$@"; }`
     const input = `set -u\n${installed}\n${commands.join('\n')}\n`
     const pasted = await run('bash', ['-s'], { env, cwd, input })
     assert.equal(pasted.code, 0, pasted.stderr)

@@ -9,7 +9,7 @@ import { bodyOf, linksOf, list, listPath } from '../support/clients/listings.ts'
 import { importText, ndjson } from '../support/data/imports.ts'
 import { repeats } from '../support/scale.ts'
 import { storeSettings, test } from '../support/service/engines.ts'
-import { carrel, cleanEnvironment, repository } from '../support/service/process.ts'
+import { carrel, cleanEnvironment, entry } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
 interface Versioned {
@@ -191,7 +191,7 @@ test('D2 D4 an import that is killed at any moment leaves the old records whole,
   const longest = Math.max(600, (performance.now() - began) * 1.1)
   for (let round = 0; round < repeats(4, 10); round++) {
     await service.addRecords('thing', 'id', oldRecords)
-    const child = spawn(process.execPath, [join(repository, 'src/cli/carrel.ts'), ...args], {
+    const child = spawn(process.execPath, [entry, ...args], {
       env: cleanEnvironment(await storeSettings(service.dataFolder)),
       stdio: 'ignore',
     })
@@ -219,11 +219,10 @@ test('D2 D4 an import that is killed at any moment leaves the old records whole,
 test('D2 an import that is killed leaves other entities and later imports alone', async t => {
   const service = await startService(t)
   await importText(service, '{"id":1}', { entity: 'other', key: 'id' })
-  const child = spawn(
-    process.execPath,
-    [join(repository, 'src/cli/carrel.ts'), 'import', '-', '--entity', 'thing', '--key', 'id'],
-    { env: cleanEnvironment(await storeSettings(service.dataFolder)), stdio: ['pipe', 'ignore', 'ignore'] },
-  )
+  const child = spawn(process.execPath, [entry, 'import', '-', '--entity', 'thing', '--key', 'id'], {
+    env: cleanEnvironment(await storeSettings(service.dataFolder)),
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   const ended = once(child, 'exit')
   child.stdin.on('error', () => {})
   // Its input never ends: it is killed while it reads.

@@ -1,6 +1,5 @@
+import { dirname, extname, join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
-import { main } from '../../../src/cli/main.ts'
 
 /**
  * A process that runs one `carrel` command after the other: what a real one spends on starting is spent once. Each run
@@ -22,7 +21,11 @@ export interface CommandResult {
   readonly both: Uint8Array
 }
 
-const entry = fileURLToPath(new URL('../../../src/cli/carrel.ts', import.meta.url))
+/** The command line, as a process of its own would begin with it. */
+const [, , entry = ''] = process.argv
+const { main } = (await import(
+  join(dirname(entry), `main${extname(entry)}`)
+)) as typeof import('../../../src/cli/main.ts')
 /** Those of a command end with its process. */
 const events = ['SIGINT', 'SIGTERM', 'exit', 'beforeExit'] as const
 const ownListeners = new Map(events.map(name => [name, process.listeners(name as 'exit')]))

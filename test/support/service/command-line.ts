@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { scratch } from './postgres-server.ts'
-import { repository, runCommand } from './process.ts'
+import { entry, runCommand } from './process.ts'
 
 /**
  * A folder with the program `carrel`, for shells: it runs its command in a process that has run commands before, with the
@@ -29,7 +29,7 @@ export async function withCommandLine<T>(work: (programs: string) => Promise<T>)
 
 /** Only where an argument says so does a command read its input; others leave it to the shell. */
 const program = (folder: string, socket: string) => `#!/bin/bash
-test "$1" != serve || exec node ${repository}src/cli/carrel.ts "$@"
+test "$1" != serve || exec node ${entry} "$@"
 run=$(mktemp -d ${folder}/run-XXXXXX)
 printf '%s\\0' "$PWD" "$@" > $run/args
 env -0 > $run/env

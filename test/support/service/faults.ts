@@ -9,7 +9,7 @@ import type { Event } from '../data/events.ts'
 import { until } from '../data/imports.ts'
 import { atEnd } from './at-end.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
-import { cleanEnvironment, type Finished, repository } from './process.ts'
+import { cleanEnvironment, entry, type Finished, repository } from './process.ts'
 import { startService, temporaryFolder } from './service.ts'
 
 /** What goes wrong in machine rooms, and what the tests of it have in common. */
@@ -128,10 +128,7 @@ export const eventCounts = (events: readonly Event[], eperson: string | undefine
   events.filter(one => one.event === name && one.outcome === 'success' && one.eperson === eperson).length
 
 /** The start of a command line that runs `carrel`. */
-export const carrelProgram: readonly [string, ...string[]] = [
-  process.execPath,
-  join(repository, 'src/cli/carrel.ts'),
-]
+export const carrelProgram: readonly [string, ...string[]] = [process.execPath, entry]
 
 /** A slow machine shows progress before: that is no part of what went wrong (D1). */
 export const withoutProgress = (stderr: string): string =>

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { closeDatabases, createTemplate, runSql } from './databases.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
-import { repository } from './process.ts'
+import { repository, testBuild } from './process.ts'
 
 /** One PostgreSQL for all test files of a run (`--test-global-setup`); a file that runs alone starts its own. */
 let server: PostgresServer | undefined
 
 export async function globalSetup(): Promise<void> {
   buildConsole()
+  buildProgram()
   // The many processes of the tests compile the same files.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'carrel-compile-cache')
   if (process.env.CARREL_TEST_DATABASE_URL === undefined) {
@@ -24,15 +25,23 @@ export async function globalSetup(): Promise<void> {
 
 /** What the service serves is what stands in the sources. */
 function buildConsole(): void {
-  const folder = join(repository, 'console')
-  const changed = (pattern: string) =>
-    Math.max(
-      0,
-      ...globSync(pattern, { cwd: repository }).map(file => statSync(join(repository, file)).mtimeMs),
-    )
   const sources = changed('{console/{src/**/*,*.*},packages/client/src/**/*}')
-  if (sources > changed('console/dist/index.html'))
-    execFileSync(process.execPath, [join(folder, 'build.js')], { stdio: 'inherit' })
+  if (sources > changed('console/dist/index.html')) runScript('console/build.js')
+}
+
+/** What processes of their own run. */
+function buildProgram(): void {
+  const sources = changed('{src/**/*,scripts/build.ts,package-lock.json}')
+  if (sources > changed(`${testBuild}/cli/carrel.js`)) runScript('scripts/build.ts', testBuild)
+  process.env.CARREL_TEST_BUILD = testBuild
+}
+
+/** When the newest of these files was changed; 0: there is none. */
+const changed = (pattern: string): number =>
+  Math.max(0, ...globSync(pattern, { cwd: repository }).map(file => statSync(join(repository, file)).mtimeMs))
+
+function runScript(name: string, ...args: readonly string[]): void {
+  execFileSync(process.execPath, [join(repository, name), ...args], { stdio: 'inherit' })
 }
 
 export async function globalTeardown(): Promise<void> {
