@@ -187,7 +187,7 @@ test('D2 D4 an import that is killed at any moment leaves the old records whole,
   const met = { old: 0, new: 0 }
   const began = performance.now()
   assert.equal((await carrel(service.dataFolder, args)).code, 0)
-  // From the start of the process to a little behind its end, however fast this machine is.
+  // From the start of the process to a little after its end, however fast this machine is.
   const longest = Math.max(600, (performance.now() - began) * 1.1)
   for (let round = 0; round < repeats(4, 10); round++) {
     await service.addRecords('thing', 'id', oldRecords)

@@ -15,6 +15,9 @@ import {
 import { link, unlink } from './identity-links.ts'
 import { isStorable } from './rows.ts'
 
+const linked =
+  'SELECT eperson, email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson'
+
 /** Single sign-on in PostgreSQL. */
 export function postgresIdentities(pool: Pool): Identities {
   return {
@@ -25,15 +28,13 @@ export function postgresIdentities(pool: Pool): Identities {
     endAtProvider: (which, event) => endAtProvider(pool, which, event),
     listIdentities: eperson =>
       pool.rows<LinkedIdentity & Record<string, unknown>>(
-        `SELECT eperson, email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson
-         ${eperson === undefined ? '' : 'WHERE eperson = $1'} ORDER BY email_key, provider`,
+        `${linked} ${eperson === undefined ? '' : 'WHERE eperson = $1'} ORDER BY email_key, provider`,
         ...(eperson === undefined ? [] : [eperson]),
       ),
     pageOfIdentities: async ({ offset, limit }) => {
       const [rows, [counted]] = await Promise.all([
         pool.rows<LinkedIdentity & Record<string, unknown>>(
-          `SELECT eperson, email, provider, subject, linked FROM carrel.identity
-           JOIN carrel.eperson ON uuid = eperson ORDER BY email_key, provider LIMIT $1 OFFSET $2`,
+          `${linked} ORDER BY email_key, provider LIMIT $1 OFFSET $2`,
           limit,
           offset,
         ),

@@ -4,6 +4,8 @@ import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 import { isAtProvider, readTicket, whoIs } from './identity-changes.ts'
 
+const linked = 'SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson'
+
 /** Single sign-on in the embedded store. */
 export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }): Identities => ({
   whoIs: (identity, matching) => whoIs(db, identity, matching),
@@ -14,16 +16,14 @@ export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }):
   listIdentities: eperson =>
     db
       .all<LinkedIdentity & Record<string, unknown>>(
-        `SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson
-         ${eperson === undefined ? '' : 'WHERE eperson = ?'} ORDER BY email_key, provider`,
+        `${linked} ${eperson === undefined ? '' : 'WHERE eperson = ?'} ORDER BY email_key, provider`,
         ...(eperson === undefined ? [] : [eperson]),
       )
       .map(row => ({ ...row })),
   pageOfIdentities: ({ offset, limit }) => ({
     rows: db
       .all<LinkedIdentity & Record<string, unknown>>(
-        `SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson
-         ORDER BY email_key, provider LIMIT ? OFFSET ?`,
+        `${linked} ORDER BY email_key, provider LIMIT ? OFFSET ?`,
         limit,
         offset,
       )

@@ -50,9 +50,12 @@ export async function startDeskService(
 export const phone = { width: 360, height: 740 }
 export const screen = { width: 1440, height: 900 }
 
+export const sizes = { '360': phone, '1440': screen } as const
+const themes = ['light', 'dark'] as const
+
 interface Look {
   readonly size?: { readonly width: number; readonly height: number }
-  readonly theme?: 'light' | 'dark'
+  readonly theme?: (typeof themes)[number]
 }
 
 export async function openDesk(
@@ -175,6 +178,31 @@ export async function assertFits(page: Page, what: string): Promise<void> {
     document.documentElement.clientWidth,
   ])
   assert.ok((wide ?? 0) <= (room ?? 0), `${what} is ${wide} px wide, and there are ${room}`)
+}
+
+/**
+ * Takes a picture in each theme, and finds what is cut off and what is not accessible. Themes are a matter of style sheets
+ * alone, so a page is loaded once for both, and every second one is loaded in the other theme.
+ * @param at the number of the page
+ * @returns all faults, because to get there takes long
+ */
+export async function lookInBothThemes(
+  { page }: Desk,
+  name: string,
+  width: keyof typeof sizes,
+  at: number,
+): Promise<readonly Error[]> {
+  const faults: Error[] = []
+  for (const theme of at % 2 === 0 ? themes : themes.toReversed()) {
+    await page.emulateMedia({ colorScheme: theme })
+    await settled(page)
+    await takePicture(page, `${name}-${width}-${theme}`)
+    const what = `${name} at ${width} px, ${theme}`
+    // Of the four, two have every colour and every layout.
+    const checks = [assertFits, ...((width === '360') === (theme === 'light') ? [assertAccessible] : [])]
+    for (const check of checks) await check(page, what).catch((error: Error) => faults.push(error))
+  }
+  return faults
 }
 
 const artefacts = join(repository, 'test/artefacts/console')
