@@ -138,7 +138,11 @@ async function fill(service: Service): Promise<Known> {
   }
 }
 
-for (const width of ['360', '1440'] as const)
+// The first page is loaded in this theme, and then they take turns: at the other size, each is loaded in the other one.
+for (const [width, theme] of [
+  ['360', 'light'],
+  ['1440', 'dark'],
+] as const)
   testOn(
     'sqlite',
     `CO3 CO4 every page of administrators is accessible and whole at ${width} px, light and dark`,
@@ -149,16 +153,16 @@ for (const width of ['360', '1440'] as const)
       }
       const service = await startDeskService(t, { env })
       const known = await fill(service)
-      const desk = await openDesk(t, service.front, { size: sizes[width] })
+      const desk = await openDesk(t, service.front, { size: sizes[width], theme })
       await desk.logIn('ada@example.org')
       // All that is wrong at once: a browser is dear.
       const faults: string[] = []
-      for (const [at, { name, path, act: doIt, refused }] of pages.entries()) {
+      for (const { name, path, act: doIt, refused } of pages) {
         if (refused) desk.expectRefusals()
         try {
           await desk.open(path(known))
           await doIt?.(desk)
-          faults.push(...(await lookInBothThemes(desk, name, width, at)).map(String))
+          faults.push(...(await lookInBothThemes(desk, `${name}-${width}`)).map(String))
         } catch (error) {
           faults.push(`${name} at ${width} px: ${(error as Error).message}`)
         }

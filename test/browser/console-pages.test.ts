@@ -71,20 +71,24 @@ async function openAccount({ page }: Desk): Promise<void> {
   await page.locator('button:visible', { hasText: 'Test Person' }).last().click()
 }
 
-for (const width of ['360', '1440'] as const)
+// The first page is loaded in this theme, and then they take turns: at the other size, each is loaded in the other one.
+for (const [width, theme] of [
+  ['360', 'light'],
+  ['1440', 'dark'],
+] as const)
   testOn('sqlite', `CO3 CO4 every page is accessible and whole at ${width} px, light and dark`, async t => {
     const service = await startDeskService(t)
     const { item } = await fillArchive(service)
-    const nobody = await openDesk(t, service.front, { size: sizes[width] })
-    const somebody = await openDesk(t, service.front, { size: sizes[width] })
+    const nobody = await openDesk(t, service.front, { size: sizes[width], theme })
+    const somebody = await openDesk(t, service.front, { size: sizes[width], theme })
     await somebody.logIn(reader)
     const faults: Error[] = []
-    for (const [at, { name, path, anonymous, act, refused }] of pages.entries()) {
+    for (const { name, path, anonymous, act, refused } of pages) {
       const desk = anonymous ? nobody : somebody
       if (refused) desk.expectRefusals()
       await desk.open(path(item.uuid))
       await act?.(desk)
-      faults.push(...(await lookInBothThemes(desk, name, width, at)))
+      faults.push(...(await lookInBothThemes(desk, `${name}-${width}`)))
     }
     // All of them at once: one look at the log shows what is to do.
     if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n\n'))

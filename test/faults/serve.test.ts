@@ -19,6 +19,7 @@ import {
   run,
   type Served,
   serve,
+  sources,
 } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -400,8 +401,9 @@ withoutStore('L10 without a terminal serve --demo shows no passwords, and says h
 })
 
 withoutStore('D1 in a checkout serve --demo prints commands as npm takes them', async t => {
-  const env = { npm_package_name: 'carrel', npm_lifecycle_event: 'start' }
-  const served = await serve(t, temporaryFolder(t), { args: ['--demo'], env })
+  const env = { npm_package_name: 'carrel', npm_lifecycle_event: 'start', CARREL_WORKERS: '2' }
+  const program = [process.execPath, sources] as const
+  const served = await serve(t, temporaryFolder(t), { args: ['--demo'], env, program })
   await served.said(introduction)
   assert.match(
     served.output.stderr,

@@ -15,7 +15,7 @@ import {
   csrfPairOf,
   isAccepted,
   newDatabase,
-  quickLogin,
+  quickLoginPatiently,
   startNodes,
   times,
 } from '../support/service/nodes.ts'
@@ -171,11 +171,11 @@ for (const isolation of ['read committed', 'serializable'])
         askPatiently(anyOf(nodes), path, { method: 'POST', headers: { ...pair, ...headers }, form })
       await Promise.all(
         emails.map(async email => {
-          const token = await quickLogin(anyOf(nodes), email)
+          const token = await quickLoginPatiently(anyOf(nodes), email)
           const form = new URLSearchParams({ user: email, password: passwordOf(email) })
           const [logins, quick, refreshes] = await Promise.all([
             times(4, async () => bearerIn(await post('/api/authn/login', {}, form))),
-            times(atOnce, () => quickLogin(anyOf(nodes), email)),
+            times(atOnce, () => quickLoginPatiently(anyOf(nodes), email)),
             times(atOnce, () => post('/api/authn/login', bearer(token))),
           ])
           const tokens = [...logins, ...quick, ...refreshes.map(bearerIn)]

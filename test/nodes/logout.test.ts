@@ -11,7 +11,7 @@ import {
   csrfPairOf,
   isAccepted,
   isAuthenticated,
-  quickLogin,
+  quickLoginPatiently,
   startNodes,
   times,
 } from '../support/service/nodes.ts'
@@ -34,7 +34,7 @@ test(`T4 of ${total.toLocaleString('en')} logouts on three nodes each ends every
     const email = `person${at}@example.org`
     await anyOf(nodes).addEperson(email, { password: null })
     for (let round = 0; round < rounds; round++) {
-      const token = await quickLogin(anyOf(nodes), email)
+      const token = await quickLoginPatiently(anyOf(nodes), email)
       const [known, refresh, short] = await Promise.all([
         Promise.all(nodes.map(node => isAccepted(node, token, askPatiently))),
         post('/api/authn/login', token),
@@ -75,7 +75,7 @@ test('T6 disabling, a new password and the end of an account end its tokens on e
         () => accounts.setPassword(email, 'none', commandEvent('eperson.password')),
         () => accounts.deleteEperson(email, commandEvent('eperson.delete')),
       ]) {
-        const token = await quickLogin(anyOf(nodes), email)
+        const token = await quickLoginPatiently(anyOf(nodes), email)
         for (const node of nodes) assert.equal(await isAccepted(node, token, askPatiently), true)
         assert.equal(await end(), 'changed')
         const after = await Promise.all(nodes.map(node => isAccepted(node, token, askPatiently)))
@@ -95,7 +95,7 @@ test('Q11 every node sees at once who joins or leaves a group', async t => {
   await times(people, async at => {
     const email = `person${at}@example.org`
     await node.addEperson(email, { password: null })
-    const token = await quickLogin(node, email)
+    const token = await quickLoginPatiently(node, email)
     for (let round = 0; round < repeats(4, 10); round++) {
       const way = round % 2 === 0 ? 'join' : 'leave'
       const { accounts } = anyOf(nodes).storage

@@ -273,8 +273,6 @@ export class Walker {
   }
 
   async logIn(email: string): Promise<void> {
-    // The interface counts a view while it gets a new CSRF pair (C6), and may send one half of each. It shows nothing of that.
-    this.expects(403, '/api/statistics/viewevents')
     await this.tryLogIn(email, passwordOf(email))
     await this.page.locator('[data-test="user-menu"], #dropdownUser').first().waitFor()
     await this.settle()
@@ -322,7 +320,10 @@ export class Walker {
   assertNoFailures(): void {
     assert.deepEqual(
       this.failures.filter(
-        ({ path, status }) => !(status === 404 && isUnset.test(path)) && !this.#expected(path, status),
+        failure =>
+          !(failure.status === 404 && isUnset.test(failure.path)) &&
+          !isUncounted(failure) &&
+          !this.#expected(failure.path, failure.status),
       ),
       [],
     )
@@ -337,6 +338,10 @@ export class Walker {
     this.#refusals.push(...paths.map(path => ({ status, path })))
   }
 }
+
+/** The interface counts a view while somebody logs in and the CSRF pair changes (C6). It shows nothing if that is refused. */
+const isUncounted = ({ step, path, status }: Failure) =>
+  step.startsWith('log in as ') && path === '/api/statistics/viewevents' && status === 403
 
 /**
  * Properties and scripts that are 404 in DSpace, too, where they are not configured, and a group that the interface asks for

@@ -50,6 +50,7 @@ export async function startDeskService(
 export const phone = { width: 360, height: 740 }
 export const screen = { width: 1440, height: 900 }
 
+/** By their widths. */
 export const sizes = { '360': phone, '1440': screen } as const
 const themes = ['light', 'dark'] as const
 
@@ -182,25 +183,19 @@ export async function assertFits(page: Page, what: string): Promise<void> {
 
 /**
  * Takes a picture in each theme, and finds what is cut off and what is not accessible. Themes are a matter of style sheets
- * alone, so a page is loaded once for both, and every second one is loaded in the other theme.
- * @param at the number of the page
- * @returns all faults, because to get there takes long
+ * alone, so a page is loaded once for both: in the theme in which the one before was looked at last.
+ * @param what is shown, for the name of the picture and for faults
+ * @returns all faults at once, because it takes long to get to a page
  */
-export async function lookInBothThemes(
-  { page }: Desk,
-  name: string,
-  width: keyof typeof sizes,
-  at: number,
-): Promise<readonly Error[]> {
+export async function lookInBothThemes({ page }: Desk, what: string): Promise<readonly Error[]> {
   const faults: Error[] = []
-  for (const theme of at % 2 === 0 ? themes : themes.toReversed()) {
+  const isDark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
+  for (const theme of isDark ? themes.toReversed() : themes) {
     await page.emulateMedia({ colorScheme: theme })
     await settled(page)
-    await takePicture(page, `${name}-${width}-${theme}`)
-    const what = `${name} at ${width} px, ${theme}`
-    // Of the four, two have every colour and every layout.
-    const checks = [assertFits, ...((width === '360') === (theme === 'light') ? [assertAccessible] : [])]
-    for (const check of checks) await check(page, what).catch((error: Error) => faults.push(error))
+    await takePicture(page, `${what}-${theme}`)
+    for (const check of [assertFits, assertAccessible])
+      await check(page, `${what}-${theme}`).catch((error: Error) => faults.push(error))
   }
   return faults
 }

@@ -21,9 +21,6 @@ import { createDatabase, runSql, serverUrl } from './databases.ts'
 import { databaseOf, useDatabase } from './engines.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
 
-/** How long a patient client waits for a store that is too busy, in ms. */
-const patience = 20_000
-
 /** Services that share one database of PostgreSQL, and looks at that database past them. */
 
 interface DatabaseOptions {
@@ -83,14 +80,15 @@ export function anyOf<T>(all: readonly T[]): T {
 
 // Tokens -----------------------------------------------------------------------------------------------------
 
-/**
- * A token of a new login without the time that a password takes: the store's part of a login, signed as T5 says. It
- * waits for a store that is too busy, as a patient client does.
- */
-export const quickLogin = (node: Service, email: string): Promise<string> =>
-  patiently(patience, () => loginWithoutPassword(node, email))
+/** How long a patient client waits for a store that is too busy, in ms. */
+const patience = 20_000
 
-async function loginWithoutPassword({ storage }: Service, email: string): Promise<string> {
+/** As `quickLogin`, for a client that comes back as long as the store is too busy. */
+export const quickLoginPatiently = (node: Service, email: string): Promise<string> =>
+  patiently(patience, () => quickLogin(node, email))
+
+/** A token of a new login without the time that a password takes: the store's part of a login, signed as T5 says. */
+export async function quickLogin({ storage }: Service, email: string): Promise<string> {
   const known = await storage.accounts.credentials(email)
   assert.ok(known)
   const { uuid, passwordStamp } = known
@@ -141,7 +139,7 @@ export async function ask({ address }: Service, path: string, asked: Asked = {})
   return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) }
 }
 
-/** As `ask`, for a client that comes back as long as the store is too busy, as E2 tells it to. */
+/** As `ask`, for a client that comes back as long as the store is too busy, and sooner than E2 tells it to. */
 export async function askPatiently(node: Service, path: string, asked: Asked = {}): Promise<Answered> {
   const begun = performance.now()
   for (;;) {
