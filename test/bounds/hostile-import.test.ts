@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { TestContext } from 'node:test'
 import { createGzip } from 'node:zlib'
-import { test, testOn } from '../support/service/engines.ts'
+import { test, testOn, testOnAny } from '../support/service/engines.ts'
 import { withoutProgress } from '../support/service/faults.ts'
 import { carrelProcess } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
@@ -200,7 +200,7 @@ testOn(
   },
 )
 
-test('D12 hostile files of changes are refused early, by the line, and nothing changes', async t => {
+testOnAny('D12 hostile files of changes are refused early, by the line, and nothing changes', async t => {
   const dataFolder = temporaryFolder(t)
   const good = await write(
     t,

@@ -35,6 +35,7 @@ test(`T4 of ${total.toLocaleString('en')} logouts on three nodes each ends every
     await anyOf(nodes).addEperson(email, { password: null })
     for (let round = 0; round < rounds; round++) {
       const token = await quickLoginPatiently(anyOf(nodes), email)
+      const asked = performance.now()
       const [known, refresh, short] = await Promise.all([
         Promise.all(nodes.map(node => isAccepted(node, token, askPatiently))),
         post('/api/authn/login', token),
@@ -46,7 +47,10 @@ test(`T4 of ${total.toLocaleString('en')} logouts on three nodes each ends every
       const { token: shortLived } = JSON.parse(short.text) as { token: string }
       if (round % 5 === 0) {
         const before = await everyAnswer([anyOf(nodes)], token, refreshed, shortLived)
-        assert.deepEqual(before, [true, true, true, true], 'before the logout all are good')
+        // On a busy machine its two seconds may be over (T2).
+        const hasEnded = performance.now() - asked >= 2_000
+        if (hasEnded) before.pop()
+        assert.ok(before.every(Boolean), `before the logout all are good: ${before}`)
       }
 
       assert.equal((await post('/api/authn/logout', anyOf([token, refreshed]))).status, 204)

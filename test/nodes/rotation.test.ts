@@ -59,6 +59,7 @@ test('T7 while the secret is rotated on one node nothing that any node gave is r
       for (const one of nodes) assert.equal(await isAccepted(one, token), true, 'a refreshed token')
       assert.equal(await isAccepted(anyOf(nodes), before), true, 'the token from before')
 
+      const asked = performance.now()
       const short = await post(from, '/api/authn/shortlivedtokens', {
         ...bearer(token),
         ...pairIn(refreshed),
@@ -66,8 +67,12 @@ test('T7 while the secret is rotated on one node nothing that any node gave is r
       assert.equal(short.status, 200, short.text)
       const { token: shortLived } = JSON.parse(short.text) as { token: string }
       const status = await ask(to, `/api/authn/status?authentication-token=${shortLived}`)
-      assert.equal(isAuthenticated(status), true, 'a short-lived token')
-      counts.shortLived++
+      const isTaken = isAuthenticated(status)
+      // On a busy machine its two seconds may be over (T2).
+      if (performance.now() - asked < 2_000) {
+        assert.equal(isTaken, true, 'a short-lived token')
+        counts.shortLived++
+      }
 
       assert.equal(
         (await post(to, '/api/authn/logout', oldest.get(from) ?? {})).status,

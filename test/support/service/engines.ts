@@ -1,12 +1,23 @@
 import { join } from 'node:path'
 import { after, test as nodeTest, type TestContext } from 'node:test'
 import { openDatabase } from '../../../src/storage/sqlite/driver.ts'
+import { isLong } from '../scale.ts'
 import { atEnd } from './at-end.ts'
 import { closeDatabases, createStore, runSql, serverUrl } from './databases.ts'
 
-/** Every contract and data test runs on each of these engines. */
-export const engines = ['sqlite', 'postgres'] as const
-export type Engine = (typeof engines)[number]
+/** Every contract and data test runs on each of these engines, in one of the runs that CONTRIBUTING.md names. */
+export const allEngines = ['sqlite', 'postgres'] as const
+export type Engine = (typeof allEngines)[number]
+
+/** Those of the file that is being loaded. */
+export let engines: readonly Engine[] = allEngines
+
+/** The tests that are declared from now on run on these engines only. */
+export function useEngines(some: readonly Engine[]): void {
+  engines = some.filter(engine => given === undefined || engine === given)
+}
+const given = process.env.CARREL_TEST_ENGINE
+useEngines(allEngines)
 
 const engineOf = new WeakMap<TestContext, Engine>()
 
@@ -17,8 +28,15 @@ export function test(name: string, work: Work): void {
   for (const engine of engines) testOn(engine, name, work)
 }
 
+/** A test of what is the same whatever the engine is, and takes long: on every engine in the long run only. */
+export function testOnAny(name: string, work: Work): void {
+  if (isLong) test(name, work)
+  else testOn('sqlite', name, work)
+}
+
 /** A test of what only this engine has. */
 export function testOn(engine: Engine, name: string, work: Work): void {
+  if (!engines.includes(engine)) return
   void nodeTest(`${name} (${engine})`, t => {
     engineOf.set(t, engine)
     return work(t)
