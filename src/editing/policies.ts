@@ -4,19 +4,20 @@ import type { SpecialGroupConfig } from '../config/special-groups.ts'
 import { groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, readPage, withParameters } from '../http/hal.ts'
-import { badParameter, type Query, single } from '../http/parameters.ts'
+import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { type Query, single, uuidIn } from '../http/parameters.ts'
 import { patchBody } from '../http/patch-body.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
-import { readUuid } from '../lib/uuids.ts'
 import { administratorGroup, type Group } from '../model/accounts.ts'
 import { groupOfOpenReader, openReader } from '../model/open-groups.ts'
 import { groupOf } from '../model/read-rules.ts'
 import type { ReaderRule } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
+import type { Part, Window } from '../storage/window.ts'
 import { bodyLimit, patchBounds, readAddressedUuid, readObject, takeUriLists } from './bodies.ts'
-import { type EditedObject, editPolicies, findObject, type PolicyStore } from './policy-objects.ts'
+import { type ListedPolicyStore, policiesOfObject, policiesOfReader } from './policy-lists.ts'
+import { type EditedObject, editPolicies, findObject } from './policy-objects.ts'
 import {
   actionOf,
   changedRule,
@@ -30,7 +31,7 @@ import { writeHooks } from './rights.ts'
 
 const route = contractsIn(() => import('./policy-contracts.ts'))
 
-interface Parts extends PolicyStore {
+interface Parts extends ListedPolicyStore {
   readonly accounts: Pick<Accounts, 'groupsByName' | 'groupsByUuid'>
   readonly addresses: Addresses
   readonly config: SpecialGroupConfig
@@ -91,34 +92,41 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
     return { object, policy }
   }
 
-  /** @param wanted undefined for the policies of everybody */
-  async function page(request: FastifyRequest, name: string, uuid: string, wanted: (one: Policy) => boolean) {
-    const object = await findObject(store, uuid)
-    const policies = object?.policies.filter(wanted) ?? []
-    const bodies = policies.map(bodyOf(await groupsOf(policies)))
+  async function page(
+    request: FastifyRequest,
+    name: string,
+    list: (window: Window) => Promise<Part<Policy>>,
+  ) {
     const query = request.query as Query
+    const wanted = readPage(query)
+    const { rows, total } = await list(windowOf(wanted))
+    const bodies = rows.map(bodyOf(await groupsOf(rows)))
     const self = withParameters(`${all}/search/${name}`, query, ['uuid', 'action', 'resource'])
-    return halPage('resourcepolicies', bodies, readPage(query), self)
+    return halPart('resourcepolicies', bodies, total, wanted, self)
   }
 
   app.get(`${path}/search/resource`, route('listPoliciesOfObject'), async request => {
     administrator(request)
     const query = request.query as Query
+    const uuid = uuidIn(query, 'uuid')
     const action = single(query, 'action')
-    return page(request, 'resource', uuidIn(query, 'uuid'), one => !action || actionOf(one.rule) === action)
+    const isWanted = ({ rule }: Policy) => !action || actionOf(rule) === action
+    return page(request, 'resource', window => policiesOfObject(store, uuid, isWanted, window))
   })
   app.get(`${path}/search/group`, route('listPoliciesOfGroup'), async request => {
     administrator(request)
     const query = request.query as Query
-    const group = await readerOf(uuidIn(query, 'uuid'))
-    return page(request, 'group', uuidIn(query, 'resource'), one => one.rule.reader === group)
+    const reader = await readerOf(uuidIn(query, 'uuid'))
+    if (!single(query, 'resource'))
+      return page(request, 'group', window => policiesOfReader(store, reader, window))
+    const uuid = uuidIn(query, 'resource')
+    const isWanted = ({ rule }: Policy) => rule.reader === reader
+    return page(request, 'group', window => policiesOfObject(store, uuid, isWanted, window))
   })
   // No rule names an eperson.
   app.get(`${path}/search/eperson`, route('listPoliciesOfEperson'), async request => {
     administrator(request)
-    const query = request.query as Query
-    const self = withParameters(`${all}/search/eperson`, query, ['uuid', 'resource'])
-    return halPage('resourcepolicies', [], readPage(query), self)
+    return page(request, 'eperson', async () => ({ rows: [], total: 0 }))
   })
   app.get<Route>(url, route('showPolicy'), async request => {
     administrator(request)
@@ -237,11 +245,3 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
 
 const valuesOf = (given: readonly (readonly [member: string, value: unknown])[]): PolicyValues =>
   Object.assign({}, ...given.map(([member, value]) => readPolicyValue(member, value)))
-
-/** @throws Problem 400 */
-function uuidIn(query: Query, name: string): string {
-  const text = single(query, name) ?? ''
-  const uuid = readUuid(text)
-  if (uuid === undefined) throw badParameter(name, text, `The parameter ${name} must be a UUID.`)
-  return uuid
-}

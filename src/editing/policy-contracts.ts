@@ -68,10 +68,10 @@ export const contracts = {
     problems: ['bad-parameter', 'not-found'],
   },
   listPoliciesOfGroup: {
-    summary: 'The policies of an object that are for a group',
+    summary: 'The policies that are for a group: of one object, or of all',
     tag,
     caller: 'administrator',
-    query: { uuid: id, resource: id, ...paging },
+    query: { uuid: id, resource: parameter(uuid, 'All, if it is left out.'), ...paging },
     answers: page,
     problems: ['bad-parameter', 'not-found', 'change-refused'],
   },

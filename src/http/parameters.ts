@@ -1,4 +1,5 @@
 import { nearest } from '../lib/nearest.ts'
+import { readUuid } from '../lib/uuids.ts'
 import { Problem } from './problems.ts'
 
 /** The query of a request: every name with its values in order, or why it can't be parsed. */
@@ -137,3 +138,11 @@ export function suggestion(name: string, legal: readonly string[]) {
 /** A value of the client in a message: enough to recognise it, not enough to flood a terminal. */
 export const quote = (text: string): string => JSON.stringify(shorten(text))
 const shorten = (text: string) => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
+
+/** A parameter that must be there. @throws Problem 400 unless it is a UUID */
+export function uuidIn(query: Query, name: string): string {
+  const text = single(query, name) ?? ''
+  const uuid = readUuid(text)
+  if (uuid === undefined) throw badParameter(name, text, `The parameter ${name} must be a UUID.`)
+  return uuid
+}

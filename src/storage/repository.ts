@@ -11,7 +11,7 @@ import type {
   ListedItem,
   NewItem,
 } from '../model/items.ts'
-import type { Viewer } from '../model/readers.ts'
+import type { ReaderRule, Readers, Viewer } from '../model/readers.ts'
 import type { Part, Window } from './window.ts'
 
 /** Items and their bitstreams (contract section 10). Callers evaluate `readers`; only pages of what
@@ -47,6 +47,10 @@ export interface Repository {
   setReaders(change: AccessChange, event: AuditEvent): Promise<'changed' | 'unchanged' | undefined>
   /** What somebody changes over HTTP. @param event a template: `event`, `object` and `changes` are filled in */
   change(change: ItemChange, event: AuditEvent): Promise<ItemOutcome>
+  /** The audiences with a rule for this reader that some item or bitstream has, in the order of their ids. */
+  audiencesWith(reader: ReaderRule['reader']): Awaitable<readonly CountedAudience[]>
+  /** The uuids of the items, or of the bitstreams, of an audience, in their order. */
+  objectsOf(kind: ObjectKind, audience: number, window: Window): Awaitable<readonly string[]>
   /** What clients said of the rules of an item or a bitstream. */
   policyNotes(object: string): Awaitable<readonly PolicyNote[]>
   /** The bytes of all bitstreams together: a content counts for each that has it. */
@@ -68,5 +72,15 @@ export interface Repository {
 }
 
 export type BundlePlace = Pick<Bitstream, 'item' | 'bundle'>
+
+export type ObjectKind = 'item' | 'bitstream'
+
+/** Readers that items and bitstreams have in common, and how many have them. */
+export interface CountedAudience {
+  readonly id: number
+  readonly readers: Readers
+  readonly items: number
+  readonly bitstreams: number
+}
 
 export type PutOutcome = 'added' | 'changed' | 'unchanged'

@@ -217,6 +217,57 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
   assert.equal(last, 422)
 })
 
+test('I12 the policies for a group are listed over all items and files, whatever the page', async t => {
+  const { admin, editor, item, file, groups, add, service } = await started(t)
+  const readers = groups.get('Readers') ?? ''
+  const other = await newItem(admin)
+  const { body: open } = await upload(admin, other.bundle, { name: 'open.txt', content: 'open' })
+  // Names that stand in each other's rules, and one that JSON escapes.
+  await service.storage.accounts.ensureGroups(['Read', '"Readers"', 'group:Readers'])
+  const all = new Map((await service.storage.accounts.listGroups()).map(one => [one.name, one.uuid]))
+  for (const { status, body } of [
+    await add(item.uuid, readers),
+    await add(item.uuid, readers, { action: 'WRITE' }),
+    await add(item.uuid, readers, { action: 'READ', endDate: '2999-01-01' }),
+    await add(file.uuid, readers, { action: 'READ', startDate: '2020-01-01' }),
+    await add(other.uuid, readers, { action: 'READ', startDate: '2021-01-01' }),
+    await add(open.uuid, readers),
+  ])
+    assert.equal(status, 201, JSON.stringify(body))
+  for (const name of ['Read', '"Readers"', 'group:Readers', 'Editors'])
+    assert.equal((await add(other.uuid, all.get(name) ?? '')).status, 201)
+  // What an item's state takes from its rules is no other policy.
+  assert.equal(
+    (await change(admin, 'patch', other.path, [{ op: 'replace', path: '/withdrawn', value: true }])).status,
+    200,
+  )
+  const address = `${policies}/search/group?uuid=${readers}`
+  const objects = [item, file, other, open].map(({ uuid }) => read(admin, `${address}&resource=${uuid}`))
+  // Files have policies that their items had when they came, too.
+  const wanted = (await Promise.all(objects)).flatMap(({ _embedded }) => _embedded.resourcepolicies ?? [])
+  assert.ok(wanted.length >= 6)
+  const listed = async (query: string) => {
+    const { page, _embedded } = await read(admin, address + query)
+    assert.equal(page.totalElements, wanted.length)
+    return (_embedded.resourcepolicies ?? []).map(one => one.id)
+  }
+  const whole = await listed('')
+  assert.deepEqual([...whole].sort(), wanted.map(one => one.id).sort())
+  for (const size of [1, 2, 3, 4, 5]) {
+    const pages: string[] = []
+    for (let page = 0; page * size < wanted.length; page++)
+      pages.push(...(await listed(`&size=${size}&page=${page}`)))
+    assert.deepEqual(pages, whole, `pages of ${size}`)
+  }
+  assert.deepEqual(await listed('&page=9007199254740991'), [])
+  assert.equal((await change(admin, 'delete', `${policies}/${wanted[0]?.id}`)).status, 204)
+  assert.equal((await read(admin, address)).page.totalElements, wanted.length - 1)
+  assert.equal((await read(admin, `${policies}/search/group?uuid=${all.get('Read')}`)).page.totalElements, 1)
+  assert.equal((await read(admin, `${policies}/search/group?uuid=${loggedIn}`)).page.totalElements, 0)
+  assert.equal(await statusOf(editor, address), 403)
+  assert.equal(await statusOf(admin, `${address}&resource=x`), 400)
+})
+
 test('I14 the pages of policies are found by group, and are empty by eperson', async t => {
   const { admin, item, groups, add, ed } = await started(t)
   const readers = groups.get('Readers') ?? ''

@@ -1308,7 +1308,7 @@ export interface Routes {
     readonly '/api/authz/features': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['FeaturePage'] }
     readonly '/api/authz/features/{id}': { path: { readonly id: string }; answer: Schemas['Feature'] }
     readonly '/api/authz/resourcepolicies/search/eperson': { query: { readonly uuid?: string; readonly resource?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
-    readonly '/api/authz/resourcepolicies/search/group': { query: { readonly uuid: string; readonly resource: string; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
+    readonly '/api/authz/resourcepolicies/search/group': { query: { readonly uuid: string; readonly resource?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
     readonly '/api/authz/resourcepolicies/search/resource': { query: { readonly uuid: string; readonly action?: 'READ' | 'WRITE'; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
     readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; answer: Schemas['ResourcePolicy'] }
     readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }

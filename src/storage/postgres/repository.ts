@@ -1,6 +1,7 @@
 import type { PolicyNote } from '../../model/item-changes.ts'
 import type { Repository } from '../repository.ts'
 import {
+  type AudienceRow,
   type BitstreamRow,
   type BundleRow,
   bitstreamColumns,
@@ -12,6 +13,7 @@ import {
   knownColumns,
   type ListedRow,
   maxHolders,
+  toAudiencesWith,
   toBitstream,
   toBundle,
   toItem,
@@ -143,6 +145,18 @@ export function postgresRepository(
     deleteItem: async (identifier, event) =>
       isStorable(identifier) && (await deleteItem(pool, identifier, event)),
     change: (change, event) => changeItem(pool, change, event),
+    audiencesWith: async reader => {
+      if (!isStorable(reader)) return []
+      const rows = await pool.rows<AudienceRow>(
+        'SELECT id, readers, items, bitstreams FROM carrel.audience WHERE strpos(readers, $1) > 0 ORDER BY id',
+        JSON.stringify(reader),
+      )
+      return rows.flatMap(row => toAudiencesWith(reader, row))
+    },
+    objectsOf: async (kind, audience, { offset, limit }) => {
+      const sql = `SELECT uuid FROM carrel.${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`
+      return (await pool.rows<{ uuid: string }>(sql, audience, limit, offset)).map(({ uuid }) => uuid)
+    },
     policyNotes: object =>
       pool.rows<PolicyNote & Record<string, unknown>>(
         'SELECT id, rule, name, description, type FROM carrel.policy WHERE object = $1 ORDER BY id',

@@ -10,7 +10,8 @@ import {
   type NewItem,
   summaryOf,
 } from '../../model/items.ts'
-import { type Readers, readersText, readReaders } from '../../model/readers.ts'
+import { type ReaderRule, type Readers, readersText, readReaders } from '../../model/readers.ts'
+import type { CountedAudience } from '../repository.ts'
 
 /** How both engines store items and bitstreams in rows. */
 export type ItemRow = {
@@ -70,6 +71,15 @@ export const toBitstream = ({ mime_type, readers, ...row }: BitstreamRow): Bitst
   mimeType: mime_type,
   readers: readReaders(readers),
 })
+
+export type AudienceRow = { id: number; readers: string; items: number; bitstreams: number }
+
+/** The audience if it really has a rule for this reader, whose name may be a part of another text, and if it is used. */
+export function toAudiencesWith(reader: ReaderRule['reader'], row: AudienceRow): readonly CountedAudience[] {
+  const readers = readReaders(row.readers)
+  const isUsed = row.items + row.bitstreams > 0
+  return isUsed && readers.some(rule => rule.reader === reader) ? [{ ...row, readers }] : []
+}
 
 /** Names a bitstream that has some content, and how many of them are named at most. */
 export const holderExpression = "identifier || ', ' || bundle || '/' || name"

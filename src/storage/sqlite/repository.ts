@@ -3,6 +3,7 @@ import type { Viewer } from '../../model/readers.ts'
 import type { Repository } from '../repository.ts'
 import type { Seen } from '../shared/audiences.ts'
 import {
+  type AudienceRow,
   type BitstreamRow,
   type BundleRow,
   bitstreamColumns,
@@ -14,6 +15,7 @@ import {
   knownColumns,
   type ListedRow,
   maxHolders,
+  toAudiencesWith,
   toBitstream,
   toBundle,
   toItem,
@@ -138,6 +140,22 @@ export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository 
   setReaders: (change, event) => write('setReaders', change, event),
   deleteItem: (identifier, event) => write('deleteItem', identifier, event),
   change: (change, event) => write('changeItem', change, event),
+  audiencesWith: reader =>
+    db
+      .all<AudienceRow>(
+        'SELECT id, readers, items, bitstreams FROM audience WHERE instr(readers, ?) > 0 ORDER BY id',
+        JSON.stringify(reader),
+      )
+      .flatMap(row => toAudiencesWith(reader, row)),
+  objectsOf: (kind, audience, { offset, limit }) =>
+    db
+      .all<{ uuid: string }>(
+        `SELECT uuid FROM ${kind} WHERE audience = ? ORDER BY uuid LIMIT ? OFFSET ?`,
+        audience,
+        limit,
+        offset,
+      )
+      .map(({ uuid }) => uuid),
   policyNotes: object =>
     db
       .all<PolicyNote & Record<string, unknown>>(
