@@ -186,11 +186,15 @@ testOn('sqlite', 'D5 a file that is cut short stays lost when it has grown again
   const { folder, served } = await start(t)
   const copy = join(folder, 'copy')
   copyFileSync(database(folder), copy)
+  // All threads have opened the file.
+  assert.equal(await readyOf(served), 200)
   truncateSync(database(folder), 0)
   assert.equal(await readyOf(served), 503)
   copyFileSync(copy, database(folder))
   assert.equal(await readyOf(served), 503)
-  assert.match(served.output.stdout, /was cut short: stop the service, restore a backup, and start it again/)
+  const advice = /was cut short: stop the service, restore a backup, and start it again/
+  await served.said(advice)
+  assert.match(served.output.stdout, advice)
 })
 
 for (const engine of ['sqlite', 'postgres'] as const)
