@@ -21,7 +21,7 @@ import {
 import { until } from '../support/data/imports.ts'
 import { anyEperson, contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { repeats } from '../support/scale.ts'
-import { test, testOn } from '../support/service/engines.ts'
+import { test, testOn, testOnAny } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -137,7 +137,7 @@ async function transferInPieces(
   return served
 }
 
-test(`F3 a transfer that is cut ${cuts} times is completed with the lease alone`, async t => {
+testOnAny(`F3 a transfer that is cut ${cuts} times is completed with the lease alone`, async t => {
   const world = await start(t, 24 * megabyte)
   await assertUnharmed(await transferInPieces(world, cuts), world.sha256)
 })
@@ -178,7 +178,7 @@ test('F3 after logout a running transfer continues to its end, and none can be r
   await assertUnharmed(served, sha256)
 })
 
-test('F2 clients that disconnect at any moment leave no file open and no unhandled error', async t => {
+testOnAny('F2 clients that disconnect at any moment leave no file open and no unhandled error', async t => {
   const { served, shared, open, content, sha256 } = await start(t, 24 * megabyte)
   const ruth = new Client(served.address)
   await ruth.login(email)
