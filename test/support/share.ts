@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { before } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isLong } from './scale.ts'
 import { allEngines, type Engine, useEngines } from './service/engines.ts'
@@ -60,10 +61,14 @@ interface Group {
 export async function loadShare(url: string): Promise<void> {
   const share = shares.indexOf(join('suites', basename(fileURLToPath(url))))
   if (share === -1) throw new Error(`${url} is none of test/suites/`)
+  // Tests that have ended before the next file is loaded would be taken for all: what was opened later would stay open.
+  const loaded = Promise.withResolvers<void>()
+  before(() => loaded.promise)
   for (const { file, engines } of sharesOf(groups(), shares.length)[share] ?? []) {
     useEngines(engines)
     await import(pathToFileURL(join(tests, file)).href)
   }
+  loaded.resolve()
 }
 
 const isThorough = matching(thorough)
