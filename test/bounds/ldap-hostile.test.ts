@@ -23,7 +23,7 @@ import {
   withDirectory,
 } from '../support/providers/ldap-flow.ts'
 import { atEnd } from '../support/service/at-end.ts'
-import { testOnAny } from '../support/service/engines.ts'
+import { test } from '../support/service/engines.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 const [failed, unavailable] = ['401 login-failed', '503 directory-unavailable']
@@ -183,21 +183,18 @@ const cases: readonly (readonly [what: string, twist: Twist, expected: string])[
   ],
 ]
 
-testOnAny(
-  'LD3 whatever a server does, a login ends in time, counts nothing, and the next one is not harmed',
-  async t => {
-    const { service, directory, logIn } = await startCampus(t, { provider: { timeout: 0.4 } })
-    for (const [what, twist, expected] of cases) {
-      directory.twist = twist
-      assert.equal(await logIn(), expected, what)
-      const levels = (await rowsOf(service)).filter(({ level }) => Number(level) > 0)
-      assert.equal(levels.length > 0, expected === failed, `${what}: is it a guess?`)
-      if (expected === failed) await forgetAttempts(service)
-      directory.twist = undefined
-      assert.equal(await logIn(), '200', `after a server that ${what}`)
-    }
-  },
-)
+test('LD3 whatever a server does, a login ends in time, counts nothing, and the next one is not harmed', async t => {
+  const { service, directory, logIn } = await startCampus(t, { provider: { timeout: 0.4 } })
+  for (const [what, twist, expected] of cases) {
+    directory.twist = twist
+    assert.equal(await logIn(), expected, what)
+    const levels = (await rowsOf(service)).filter(({ level }) => Number(level) > 0)
+    assert.equal(levels.length > 0, expected === failed, `${what}: is it a guess?`)
+    if (expected === failed) await forgetAttempts(service)
+    directory.twist = undefined
+    assert.equal(await logIn(), '200', `after a server that ${what}`)
+  }
+})
 
 /** A server that accepts connections and does this. */
 async function startSilent(t: TestContext): Promise<number> {
@@ -210,52 +207,46 @@ async function startSilent(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-testOnAny(
-  'LD3 servers that never say anything, in TLS neither, are left for the next one in time',
-  async t => {
-    const directory = await startDirectory(t, entries, { tls: true })
-    const silent = await startSilent(t)
-    const ca = join(temporaryFolder(t, 'sqlite'), 'ca.pem')
-    writeFileSync(ca, directory.certificate)
-    const servers = [
-      `ldaps://localhost:${silent}`,
-      `ldap://localhost:${silent}`,
-      `ldaps://localhost:${directory.port}`,
-    ]
-    const env = withDirectory(t, servers, { provider: { ca, startTls: true, timeout: 0.5 } })
-    assert.equal(await loginsTo(await startService(t, { env }))(), '200')
-  },
-)
+test('LD3 servers that never say anything, in TLS neither, are left for the next one in time', async t => {
+  const directory = await startDirectory(t, entries, { tls: true })
+  const silent = await startSilent(t)
+  const ca = join(temporaryFolder(t, 'sqlite'), 'ca.pem')
+  writeFileSync(ca, directory.certificate)
+  const servers = [
+    `ldaps://localhost:${silent}`,
+    `ldap://localhost:${silent}`,
+    `ldaps://localhost:${directory.port}`,
+  ]
+  const env = withDirectory(t, servers, { provider: { ca, startTls: true, timeout: 0.5 } })
+  assert.equal(await loginsTo(await startService(t, { env }))(), '200')
+})
 
-testOnAny(
-  'LD3 StartTLS that is refused, or followed by something unencrypted, is the end of the conversation',
-  async t => {
-    const directory = await startDirectory(t, entries)
-    const ca = join(temporaryFolder(t, 'sqlite'), 'ca.pem')
-    writeFileSync(ca, directory.certificate)
-    const provider = { ca, startTls: true, search: undefined, dn: 'uid={user},ou=people,dc=example,dc=edu' }
-    const env = withDirectory(t, [`ldap://localhost:${directory.port}`], { provider })
-    const logIn = loginsTo(await startService(t, { env }))
-    assert.equal(await logIn(), '200')
-    const onStartTls =
-      (answer: (conversation: Conversation) => void, goesOn = false): Twist =>
-      ({ kind }, conversation) => {
-        if (kind === 'start-tls') answer(conversation)
-        return kind === 'start-tls' && !goesOn
-      }
-    directory.twist = onStartTls(({ result: end }) => end(tags.extended, 2))
-    assert.equal(await logIn(), unavailable)
-    // A whole answer that says yes, and the beginning of one, of which the server’s own no would be the error message.
-    for (const injected of [
-      (id: number) => result(id + 1, tags.bind, 0),
-      (id: number) => Buffer.concat([Buffer.of(0x30, 26, 2, 1, id + 1, 0x61, 21, 0x0a, 1, 0, 4, 0, 4, 14)]),
-    ]) {
-      directory.twist = onStartTls(({ socket, id }) => {
-        socket.write(Buffer.concat([result(id, tags.extended, 0), injected(id)]))
-      })
-      assert.equal(await logIn('ruth', 'wrong'), unavailable)
+test('LD3 StartTLS that is refused, or followed by something unencrypted, is the end of the conversation', async t => {
+  const directory = await startDirectory(t, entries)
+  const ca = join(temporaryFolder(t, 'sqlite'), 'ca.pem')
+  writeFileSync(ca, directory.certificate)
+  const provider = { ca, startTls: true, search: undefined, dn: 'uid={user},ou=people,dc=example,dc=edu' }
+  const env = withDirectory(t, [`ldap://localhost:${directory.port}`], { provider })
+  const logIn = loginsTo(await startService(t, { env }))
+  assert.equal(await logIn(), '200')
+  const onStartTls =
+    (answer: (conversation: Conversation) => void, goesOn = false): Twist =>
+    ({ kind }, conversation) => {
+      if (kind === 'start-tls') answer(conversation)
+      return kind === 'start-tls' && !goesOn
     }
-    const sent = directory.asked.filter(({ isEncrypted }) => !isEncrypted)
-    assert.ok(sent.every(({ kind }) => kind === 'start-tls'))
-  },
-)
+  directory.twist = onStartTls(({ result: end }) => end(tags.extended, 2))
+  assert.equal(await logIn(), unavailable)
+  // A whole answer that says yes, and the beginning of one, of which the server’s own no would be the error message.
+  for (const injected of [
+    (id: number) => result(id + 1, tags.bind, 0),
+    (id: number) => Buffer.concat([Buffer.of(0x30, 26, 2, 1, id + 1, 0x61, 21, 0x0a, 1, 0, 4, 0, 4, 14)]),
+  ]) {
+    directory.twist = onStartTls(({ socket, id }) => {
+      socket.write(Buffer.concat([result(id, tags.extended, 0), injected(id)]))
+    })
+    assert.equal(await logIn('ruth', 'wrong'), unavailable)
+  }
+  const sent = directory.asked.filter(({ isEncrypted }) => !isEncrypted)
+  assert.ok(sent.every(({ kind }) => kind === 'start-tls'))
+})

@@ -13,7 +13,6 @@ import {
   takePicture,
 } from '../support/clients/console.ts'
 import { fillArchive, reader } from '../support/data/archive.ts'
-import { isLong } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 
 /** Every page and state, at two sizes, in two themes: nothing that axe finds, nothing cut off, no complaint of the browser. */
@@ -72,39 +71,30 @@ async function openAccount({ page }: Desk): Promise<void> {
   await page.locator('button:visible', { hasText: 'Test Person' }).last().click()
 }
 
-const which = isLong ? 'every' : 'every second'
-
-// The first page is loaded in this theme, and then they take turns: at the other size, each is loaded in the other one. The
-// long run has every page at both sizes, another one each at one of them.
-for (const [width, theme, turn] of [
-  ['360', 'light', 0],
-  ['1440', 'dark', 1],
+// The first page is loaded in this theme, and then they take turns: at the other size, each is loaded in the other one.
+for (const [width, theme] of [
+  ['360', 'light'],
+  ['1440', 'dark'],
 ] as const)
-  testOn(
-    'sqlite',
-    `CO3 CO4 ${which} page is accessible and whole at ${width} px, light and dark`,
-    async t => {
-      const service = await startDeskService(t)
-      const { item } = await fillArchive(service)
-      const nobody = await openDesk(t, service.front, { size: sizes[width], theme })
-      const somebody = await openDesk(t, service.front, { size: sizes[width], theme })
-      await somebody.logIn(reader)
-      const faults: Error[] = []
-      for (const { name, path, anonymous, act, refused } of pages.filter(
-        (_, at) => isLong || at % 2 === turn,
-      )) {
-        const desk = anonymous ? nobody : somebody
-        if (refused) desk.expectRefusals()
-        await desk.open(path(item.uuid))
-        await act?.(desk)
-        faults.push(...(await lookInBothThemes(desk, `${name}-${width}`)))
-      }
-      // All of them at once: one look at the log shows what is to do.
-      if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n\n'))
-      nobody.assertQuiet()
-      somebody.assertQuiet()
-    },
-  )
+  testOn('sqlite', `CO3 CO4 every page is accessible and whole at ${width} px, light and dark`, async t => {
+    const service = await startDeskService(t)
+    const { item } = await fillArchive(service)
+    const nobody = await openDesk(t, service.front, { size: sizes[width], theme })
+    const somebody = await openDesk(t, service.front, { size: sizes[width], theme })
+    await somebody.logIn(reader)
+    const faults: Error[] = []
+    for (const { name, path, anonymous, act, refused } of pages) {
+      const desk = anonymous ? nobody : somebody
+      if (refused) desk.expectRefusals()
+      await desk.open(path(item.uuid))
+      await act?.(desk)
+      faults.push(...(await lookInBothThemes(desk, `${name}-${width}`)))
+    }
+    // All of them at once: one look at the log shows what is to do.
+    if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n\n'))
+    nobody.assertQuiet()
+    somebody.assertQuiet()
+  })
 
 testOn('sqlite', 'CO4 the pictures of docs/console.md are as the console is', async t => {
   const service = await startDeskService(t)

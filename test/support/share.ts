@@ -32,10 +32,9 @@ const thorough = [
 /** Files of what is the same whatever the engine is: on PostgreSQL, `npm run test:long` runs them. */
 const onAnyEngine = [
   'client/*',
-  'contract/{browser,cli,csrf,errors,errors-requests,hosts,metrics*,multipart-tricks,openapi,pipelining,query-errors}',
-  'contract/{ldap-login,ldap-settings,ldap-throttle}',
-  'contract/{sso-explain,sso-links,sso-proxy-attributes,sso-proxy-login}',
-  'journeys/{dspace-interface-requests,http-examples,query-reference}',
+  'contract/{browser,csrf,errors-requests,hosts,multipart-tricks,openapi,pipelining,query-errors}',
+  'contract/{ldap-settings,sso-explain,sso-links,sso-proxy-attributes,sso-proxy-login}',
+  'journeys/{http-examples,query-reference}',
 ]
 
 /** The run of what the everyday one leaves out; in the long one, it is everything. */

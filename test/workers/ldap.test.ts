@@ -4,11 +4,11 @@ import { metricsOf, scraper } from '../support/clients/metrics.ts'
 import { until } from '../support/data/imports.ts'
 import { startDirectory, tags } from '../support/providers/ldap-directory.ts'
 import { account, addressOf, boundTo, entries, ruth, withDirectory } from '../support/providers/ldap-flow.ts'
-import { testOnAny } from '../support/service/engines.ts'
+import { test } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-testOnAny('LD5 D10 workers share the counts of guesses at the directory, and its connections', async t => {
+test('LD5 D10 workers share the counts of guesses at the directory, and its connections', async t => {
   const dataFolder = temporaryFolder(t)
   await (await startService(t, { dataFolder })).stop()
   const directory = await startDirectory(t, entries)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { metricsOf, readMetrics, scraper } from '../support/clients/metrics.ts'
 import { until } from '../support/data/imports.ts'
-import { testOn, testOnAny } from '../support/service/engines.ts'
+import { test, testOn } from '../support/service/engines.ts'
 import { anyOf, pairIn } from '../support/service/nodes.ts'
 import { serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
@@ -24,33 +24,30 @@ async function logIn(connection: Connection, password: string): Promise<number> 
   return (await connection.ask('/api/authn/login', { method: 'POST', headers, body })).status
 }
 
-testOnAny(
-  'D5 D10 a login that fails counts once, whichever worker answered, and every worker says so',
-  async t => {
-    const dataFolder = temporaryFolder(t)
-    const own = await startService(t, { dataFolder })
-    await own.addEperson(ruth)
-    const served = await serve(t, dataFolder, { env: three })
-    const connections = connectionsTo(t, served.address, 12)
-    // Fewer than make the next one wait.
-    const wrong = connections.slice(0, 9)
-    const answers = await Promise.all(wrong.map(one => logIn(one, 'wrong')))
-    for (const status of answers) assert.equal(status, 401)
-    assert.equal(await logIn(anyOf(connections), passwordOf(ruth)), 200)
-    for (const connection of connections) {
-      const found = await scrape(connection)
-      assert.equal(found.of('carrel_logins_total', failed), wrong.length)
-      assert.equal(found.of('carrel_logins_total', { outcome: 'success' }), 1)
-      assert.equal(found.of('carrel_workers_running'), 3)
-    }
-    // What is a worker's own is there for each.
-    const found = await scrape(anyOf(connections))
-    for (const worker of ['0', '1', '2']) {
-      assert.ok(found.of('carrel_worker_heap_bytes', { worker }) > 0)
-      assert.ok(found.of('carrel_event_loop_delay_seconds_count', { worker }) > 0)
-    }
-  },
-)
+test('D5 D10 a login that fails counts once, whichever worker answered, and every worker says so', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  await own.addEperson(ruth)
+  const served = await serve(t, dataFolder, { env: three })
+  const connections = connectionsTo(t, served.address, 12)
+  // Fewer than make the next one wait.
+  const wrong = connections.slice(0, 9)
+  const answers = await Promise.all(wrong.map(one => logIn(one, 'wrong')))
+  for (const status of answers) assert.equal(status, 401)
+  assert.equal(await logIn(anyOf(connections), passwordOf(ruth)), 200)
+  for (const connection of connections) {
+    const found = await scrape(connection)
+    assert.equal(found.of('carrel_logins_total', failed), wrong.length)
+    assert.equal(found.of('carrel_logins_total', { outcome: 'success' }), 1)
+    assert.equal(found.of('carrel_workers_running'), 3)
+  }
+  // What is a worker's own is there for each.
+  const found = await scrape(anyOf(connections))
+  for (const worker of ['0', '1', '2']) {
+    assert.ok(found.of('carrel_worker_heap_bytes', { worker }) > 0)
+    assert.ok(found.of('carrel_event_loop_delay_seconds_count', { worker }) > 0)
+  }
+})
 
 /** Refused tokens cost nothing, and are counted before the answer. */
 const refused = { kind: 'login', reason: 'malformed' }

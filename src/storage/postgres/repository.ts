@@ -151,7 +151,7 @@ export function postgresRepository(
         'SELECT id, readers, items, bitstreams FROM carrel.audience WHERE strpos(readers, $1) > 0 ORDER BY id',
         JSON.stringify(reader),
       )
-      return rows.flatMap(row => toAudiencesWith(reader, row))
+      return toAudiencesWith(reader, rows)
     },
     objectsOf: async (kind, audience, { offset, limit }) => {
       const sql = `SELECT uuid FROM carrel.${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`

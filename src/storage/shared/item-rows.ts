@@ -74,12 +74,17 @@ export const toBitstream = ({ mime_type, readers, ...row }: BitstreamRow): Bitst
 
 export type AudienceRow = { id: number; readers: string; items: number; bitstreams: number }
 
-/** The audience if it really has a rule for this reader, whose name may be a part of another text, and if it is used. */
-export function toAudiencesWith(reader: ReaderRule['reader'], row: AudienceRow): readonly CountedAudience[] {
-  const readers = readReaders(row.readers)
-  const isUsed = row.items + row.bitstreams > 0
-  return isUsed && readers.some(rule => rule.reader === reader) ? [{ ...row, readers }] : []
-}
+/** Those that are used and really have a rule for this reader, whose name may be a part of another text. */
+export const toAudiencesWith = (
+  reader: ReaderRule['reader'],
+  rows: readonly AudienceRow[],
+): readonly CountedAudience[] =>
+  rows
+    .map(row => ({ ...row, readers: readReaders(row.readers) }))
+    .filter(
+      ({ readers, items, bitstreams }) =>
+        items + bitstreams > 0 && readers.some(rule => rule.reader === reader),
+    )
 
 /** Names a bitstream that has some content, and how many of them are named at most. */
 export const holderExpression = "identifier || ', ' || bundle || '/' || name"

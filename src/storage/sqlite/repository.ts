@@ -141,12 +141,13 @@ export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository 
   deleteItem: (identifier, event) => write('deleteItem', identifier, event),
   change: (change, event) => write('changeItem', change, event),
   audiencesWith: reader =>
-    db
-      .all<AudienceRow>(
+    toAudiencesWith(
+      reader,
+      db.all<AudienceRow>(
         'SELECT id, readers, items, bitstreams FROM audience WHERE instr(readers, ?) > 0 ORDER BY id',
         JSON.stringify(reader),
-      )
-      .flatMap(row => toAudiencesWith(reader, row)),
+      ),
+    ),
   objectsOf: (kind, audience, { offset, limit }) =>
     db
       .all<{ uuid: string }>(

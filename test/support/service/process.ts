@@ -118,14 +118,11 @@ function startHost(): ChildProcess {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   allHosts.add(host)
-  host.unref()
   return host
 }
 
 async function runIn(host: ChildProcess, command: CommandRun): Promise<CommandResult> {
   const ended = new AbortController()
-  // One that has no command keeps no run of tests from its end, which ends it, too.
-  host.channel?.ref()
   try {
     const { signal } = ended
     const answer = once(host, 'message', { signal }).then(([result]) => result as CommandResult)
@@ -136,7 +133,6 @@ async function runIn(host: ChildProcess, command: CommandRun): Promise<CommandRe
     return await Promise.race([answer, crash])
   } finally {
     ended.abort()
-    host.channel?.unref()
   }
 }
 
