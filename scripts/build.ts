@@ -1,7 +1,8 @@
-import { chmodSync, copyFileSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { build } from 'rolldown'
+import { openApi } from './open-api.ts'
 
 /**
  * What is published: `src/` as a few files in `dist/`, or in another folder, which the first argument names. Loaded one by
@@ -63,3 +64,6 @@ const page = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/pac
 mkdirSync(join(dist, 'swagger-ui'))
 for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE'])
   copyFileSync(join(page, name), join(dist, 'swagger-ui', name))
+
+/** For programs that make clients and tests of the API without starting a service. */
+writeFileSync(join(dist, 'openapi.json'), await openApi())

@@ -62,7 +62,7 @@ export async function clientApi(openApi: () => Promise<string>): Promise<string>
     })
     return `  readonly ${method}: {\n${routes.join('\n')}\n  }`
   })
-  return `// Generated from docs/reference/openapi.json by \`npm run docs\`.
+  return `// Generated from the OpenAPI document by \`npm run docs\`.
 import type { Json } from './query.ts'
 
 /** What requests and answers are made of. */

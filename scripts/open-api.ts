@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,11 +6,18 @@ import { buildApp } from '../src/app.ts'
 import { openStore } from '../src/cli/store.ts'
 import { toConfig } from '../src/config/config.ts'
 
+let made: Promise<string> | undefined
+
 /**
- * `docs/reference/openapi.json`: the document of a service with default addresses, where mail and single sign-on are
- * configured and there are no entities but those that are always there.
+ * The OpenAPI document of a service with default addresses, where mail and single sign-on are configured and there are no
+ * entities but the built-in ones. The build writes it to `dist/openapi.json`.
  */
-export async function openApi(): Promise<string> {
+export function openApi(): Promise<string> {
+  made ??= make()
+  return made
+}
+
+async function make(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-docs-'))
   const file = join(folder, 'carrel.json')
   writeFileSync(file, JSON.stringify({ singleSignOn: { providers } }))
@@ -39,3 +47,49 @@ const providers = [
   { id: 'university', kind: 'saml', metadata: 'metadata.xml' },
   { id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' },
 ]
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly security: readonly Readonly<Record<string, unknown>>[]
+}
+
+/**
+ * `docs/reference/openapi-digest.txt`: one line for each operation, with a digest of what the document says of it, all
+ * components that it refers to included. A change of the contract shows as one line for each route that it touches.
+ */
+export async function openApiDigest(): Promise<string> {
+  const { paths, components } = JSON.parse(await openApi()) as Document
+  const lines = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(
+      ([method, operation]) =>
+        `${path} ${method.toUpperCase()} ${operation.operationId} ${digestOf(operation, components)}`,
+    ),
+  )
+  return `${lines.toSorted().join('\n')}\n`
+}
+
+function digestOf(operation: Operation, components: Document['components']): string {
+  const schemes = operation.security.flatMap(one => Object.keys(one)).map(name => `securitySchemes/${name}`)
+  const parts = new Map<string, string>()
+  const waiting = [...schemes, ...referencesIn(JSON.stringify(operation))]
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (parts.has(name)) continue
+    const [kind = '', part = ''] = name.split('/')
+    const text = JSON.stringify(components[kind]?.[part])
+    parts.set(name, text)
+    waiting.push(...referencesIn(text))
+  }
+  const hash = createHash('sha256').update(JSON.stringify(operation))
+  for (const part of [...parts].toSorted(([one], [other]) => (one < other ? -1 : 1)))
+    hash.update(JSON.stringify(part))
+  return hash.digest('base64url').slice(0, 12)
+}
+
+/** Names of components, such as `schemas/Item`. */
+const referencesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/"#\/components\/([^"]+)"/g)].map(([, name = '']) => name)

@@ -5,7 +5,7 @@ import { settings, structuredSettings } from '../src/config/settings.ts'
 import { problems } from '../src/http/problems.ts'
 import { clientApi } from './client-api.ts'
 import { contract } from './contract.ts'
-import { openApi } from './open-api.ts'
+import { openApi, openApiDigest } from './open-api.ts'
 
 /**
  * The parts of docs/ that are generated from the code. `npm run docs` writes them, and a test compares them. A setting or a
@@ -43,7 +43,7 @@ ${Object.entries(structuredSettings)
   .join('\n')}
 `,
   'reference/carrel.schema.json': () => `${JSON.stringify(configSchema, null, 2)}\n`,
-  'reference/openapi.json': openApi,
+  'reference/openapi-digest.txt': openApiDigest,
   '../packages/client/src/api.ts': () => clientApi(openApi),
   'reference/problems.md': () => `${note}
 # Problems

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { references } from '../../scripts/reference.ts'
+import { openApi } from '../../scripts/open-api.ts'
 import { describedRoutes } from '../../src/http/contract.ts'
 import { problems } from '../../src/http/problems.ts'
 import { recordAnswers } from '../support/contracts/record-answers.ts'
@@ -12,7 +12,7 @@ recordAnswers(app => {
   return () => {}
 })
 
-const document = JSON.parse((await references['reference/openapi.json']?.()) ?? '{}') as {
+const document = JSON.parse(await openApi()) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>
   readonly components: { readonly responses: Readonly<Record<string, unknown>> }
 }

@@ -33,6 +33,7 @@ test('D1 the package that npm makes installs into an empty folder, and works the
   assert.ok(packed)
   const paths = packed.files.map(file => file.path)
   assert.ok(paths.includes('dist/cli/carrel.js'))
+  assert.ok(paths.includes('dist/openapi.json'))
   assert.ok(paths.includes('LICENSE'))
   for (const path of paths)
     assert.doesNotMatch(path, /^(src|test|bench|tools|data|node_modules)\/|\.ts$|secret$|\.db$/)

@@ -1,4 +1,4 @@
-// Generated from docs/reference/openapi.json by `npm run docs`.
+// Generated from the OpenAPI document by `npm run docs`.
 import type { Json } from './query.ts'
 
 /** What requests and answers are made of. */

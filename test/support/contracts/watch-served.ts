@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { DescribedRoute } from '../../../src/http/contract.ts'
 import type { OpenApi } from '../../../src/openapi/document.ts'
 import { atEnd } from '../service/at-end.ts'
@@ -13,7 +12,7 @@ import type { Answered } from './record-answers.ts'
 type Settings = Readonly<Record<string, string>>
 
 /**
- * The same for a service that is a process of its own, which has addresses as the document in docs/reference has them. What
+ * The same for a service that is a process of its own, which has the addresses of the document that a build writes. What
  * it answers is written to a file and compared when it has ended.
  * @returns what to add to its environment
  */
@@ -21,12 +20,13 @@ export function watchServed(t: TestContext, env: Settings): Settings {
   if (Object.keys(env).some(name => /^CARREL_(QUERY_BASE|CSRF_HEADER|CONFIG)$/.test(name))) return {}
   const folder = mkdtempSync(join(scratch, 'carrel-test-answers-'))
   const file = join(folder, 'answers')
-  atEnd(t, () => {
+  atEnd(t, async () => {
     const faults = new Set<string>()
     try {
+      const { faultsOf } = await reference()
       for (const line of linesOf(file)) {
         const answered = JSON.parse(line) as Answered
-        for (const fault of reference().faultsOf(answered))
+        for (const fault of faultsOf(answered))
           faults.add(`${answered.method} ${answered.path} → ${answered.status}: ${fault}`)
       }
     } finally {
@@ -47,18 +47,27 @@ function linesOf(file: string): readonly string[] {
   }
 }
 
-let made: ReturnType<typeof compare> | undefined
-function reference(): ReturnType<typeof compare> {
-  if (made) return made
-  const path = fileURLToPath(new URL('../../../docs/reference/openapi.json', import.meta.url))
-  const document = JSON.parse(readFileSync(path, 'utf8')) as OpenApi
-  made = compare(document, routesOf(document), {
-    baseUrl: 'http://localhost:8080',
-    csrfCookie: 'DSPACE-XSRF-COOKIE',
-    csrfHeader: 'DSPACE-XSRF-TOKEN',
-    queryBase: '/api/query/v4',
+let made: Promise<ReturnType<typeof compare>> | undefined
+function reference(): Promise<ReturnType<typeof compare>> {
+  made ??= readDocument().then(text => {
+    const document = JSON.parse(text) as OpenApi
+    return compare(document, routesOf(document), {
+      baseUrl: 'http://localhost:8080',
+      csrfCookie: 'DSPACE-XSRF-COOKIE',
+      csrfHeader: 'DSPACE-XSRF-TOKEN',
+      queryBase: '/api/query/v4',
+    })
   })
   return made
+}
+
+/** The document as it was built for this run, or made now for a test file that runs alone. */
+async function readDocument(): Promise<string> {
+  const { CARREL_TEST_BUILD: build } = process.env
+  if (build !== undefined)
+    return readFileSync(new URL(`../../../${build}/openapi.json`, import.meta.url), 'utf8')
+  const { openApi } = await import('../../../scripts/open-api.ts')
+  return openApi()
 }
 
 /** What stands for a `*` of the router. */

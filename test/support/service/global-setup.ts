@@ -31,7 +31,7 @@ function buildConsole(): void {
 
 /** What processes of their own run. */
 function buildProgram(): void {
-  const sources = changed('{src/**/*,scripts/build.ts,package-lock.json}')
+  const sources = changed('{src/**/*,scripts/*.ts,package-lock.json}')
   if (sources > changed(`${testBuild}/cli/carrel.js`)) runScript('scripts/build.ts', testBuild)
   process.env.CARREL_TEST_BUILD = testBuild
 }
